@@ -1,0 +1,213 @@
+# Everything that is done with this repository. `make help` lists it.
+
+SHELL := bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory --no-builtin-rules
+
+# rig: the node that e2e/rig brings up. existing: the cluster that your KUBECONFIG points at.
+CLUSTER ?= rig
+# Which rig. Not taken from the environment, where some systems keep a NAME of their own.
+NAME := demo
+# OPERATOR_IMAGE, IMAGE_PULL_POLICY and OPENBAO_IMAGE_REPOSITORY reach the demo through the
+# environment, whether they stand there or on the command line.
+
+VENV := .venv
+BIN := $(VENV)/bin
+PY := $(BIN)/python
+STAMP := $(VENV)/.made
+PIP := $(PY) -m pip --quiet --disable-pip-version-check
+SOURCES := baoctl managers contracts runtime tests e2e
+
+UV := uv
+LOCK := pip compile pyproject.toml --quiet --python-version 3.11 --generate-hashes \
+	--no-annotate --no-header --no-emit-index-url $(UPGRADE)
+
+# The order is by price: what fails in seconds fails first.
+STAGES := lint types imports verify-crd house unit servers integration e2e
+
+RIG_ONLY = [ $(CLUSTER) = rig ] || { echo "make $@ works on the rig, not with CLUSTER=$(CLUSTER)" >&2; exit 1; }
+
+##@ Try it
+
+.PHONY: demo
+demo: $(STAMP) ## One command from nothing to a live three-node cluster.
+	@$(PY) -m e2e.demo --cluster $(CLUSTER) --name $(NAME)
+
+.PHONY: up
+up: $(STAMP) ## Bring the rig up: a Kubernetes node made of real servers. Needs root.
+	@$(RIG_ONLY)
+	@$(PY) -m e2e.rig up --name $(NAME)
+
+.PHONY: down
+down: $(STAMP) ## Remove the rig and all that it made, the cache of built servers excepted.
+	@$(RIG_ONLY)
+	@$(PY) -m e2e.rig down --name $(NAME)
+
+.PHONY: status
+status: $(STAMP) ## Show the rig, its pods and its OpenBao clusters.
+ifeq ($(CLUSTER),existing)
+	@kubectl get openbaoclusters,pods --all-namespaces
+else
+	@$(PY) -m e2e.rig status --name $(NAME)
+	@$(USE_RIG); kubectl get openbaoclusters --all-namespaces 2>/dev/null || echo "no OpenBaoCluster kind yet"
+endif
+
+##@ Work on it
+
+.PHONY: venv
+venv: $(STAMP) ## Make the virtual environment with everything at its locked hash.
+
+.PHONY: run
+run: $(STAMP) ## Run the operator from the checkout instead of the deployed one.
+ifeq ($(CLUSTER),existing)
+	@$(TAKE_OVER)
+	@RELATED_IMAGE_OPENBAO=$(or $(OPENBAO_IMAGE_REPOSITORY),openbao/openbao) \
+	OPENBAO_TOKEN_FILE=$(RUN_TOKEN) $(BIN)/baoctl run
+else
+	@$(USE_RIG); $(TAKE_OVER)
+	@RELATED_IMAGE_OPENBAO=localhost/openbao OPENBAO_TOKEN_FILE=$(RUN_TOKEN) \
+	$(PY) -m e2e.rig exec --name $(NAME) -- $(BIN)/baoctl run
+endif
+
+.PHONY: image
+image: $(STAMP) ## Build the operator image, and load it into the rig if that is up.
+	@$(PY) -m e2e.rig image --name $(NAME)
+
+.PHONY: measure
+measure: $(STAMP) ## Measure speed, requests and memory on the rig.
+	@$(RIG_ONLY)
+	@$(PY) -m e2e.measure
+
+.PHONY: crd
+crd: $(STAMP) ## Write config/crd from contracts/api.
+	@$(PY) -m baoctl.generate crd
+
+.PHONY: requirements
+requirements: ## Write the lock files from pyproject.toml; UPGRADE=--upgrade takes newer versions.
+	@command -v $(UV) >/dev/null || { echo "uv is needed: pip install uv" >&2; exit 1; }
+	@$(UV) $(LOCK) --output-file requirements/runtime.txt
+	@$(UV) $(LOCK) --extra dev --output-file requirements/dev.txt
+
+.PHONY: clean
+clean: ## Remove what was made in the checkout; rigs and their cache stay.
+	@rm -rf $(VENV) build dist *.egg-info .hypothesis .import_linter_cache
+	@rm -rf .mypy_cache .pytest_cache .ruff_cache
+	@find $(SOURCES) -name __pycache__ -type d -prune -exec rm -rf {} +
+
+##@ Test it
+
+.PHONY: test
+test: $(STAMP) ## Every test there is, stage by stage, with the time that each took.
+	@report=; \
+	for stage in $(STAGES); do \
+	  printf '\n== %s\n' "$$stage"; began=$$SECONDS; \
+	  $(MAKE) $$stage || { printf '\n== %s failed after %d s\n' "$$stage" "$$((SECONDS - began))"; exit 1; }; \
+	  report+=$$(printf '%-14s%5d s' "$$stage" "$$((SECONDS - began))")$$'\n'; \
+	done; \
+	printf '\n== all passed\n%s%-14s%5d s\n' "$$report" total "$$SECONDS"
+
+.PHONY: lint
+lint: $(STAMP) ## ruff: rules and format.
+	@$(BIN)/ruff check --quiet .
+	@$(BIN)/ruff format --quiet --check . || \
+	  { echo "not formatted, see: $(BIN)/ruff format --diff ." >&2; exit 1; }
+
+.PHONY: types
+types: $(STAMP) ## mypy --strict, tests included.
+	@$(BIN)/mypy $(SOURCES)
+
+.PHONY: imports
+imports: $(STAMP) ## Who may import whom (.importlinter).
+	@$(BIN)/lint-imports --no-cache --no-logo
+
+.PHONY: verify-crd
+verify-crd: $(STAMP) ## Fail when config/crd is not what contracts/api says; writes nothing.
+	@$(PY) -m baoctl.generate crd --check
+
+.PHONY: house
+house: $(STAMP) ## The rules of the house (tests/house).
+	@$(PY) -m pytest tests/house
+
+.PHONY: unit
+unit: $(STAMP) ## The tests that need no server.
+	@$(PY) -m pytest tests --ignore tests/house --ignore tests/integration
+
+.PHONY: servers
+servers: $(STAMP) ## Build the servers of the rig that are not in its cache yet.
+	@$(PY) -m e2e.rig build
+
+.PHONY: integration
+integration: servers ## The tests against a real API server; no root needed.
+	@$(PY) -m pytest tests/integration
+
+.PHONY: e2e
+e2e: servers ## The scenarios on a rig of their own. Needs root.
+	@$(PY) -m pytest e2e --timeout 900
+
+.PHONY: help
+help: ## Show this list.
+	@awk 'BEGIN { FS = ":[^#]*## " } \
+	  /^##@ / { printf "\n%s\n", substr($$0, 5) } \
+	  /^[a-z][a-z0-9-]*:.*## / { printf "  %-14s%s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@printf '\n%s\n' 'Settings, as in: make demo CLUSTER=existing'
+	@printf '  %-26s%s\n' \
+	  CLUSTER 'rig, or existing: the cluster of your KUBECONFIG  [$(CLUSTER)]' \
+	  NAME 'which rig; several live side by side  [$(NAME)]' \
+	  OPERATOR_IMAGE 'image of the operator, with CLUSTER=existing' \
+	  IMAGE_PULL_POLICY 'pull policy of that image' \
+	  OPENBAO_IMAGE_REPOSITORY 'repository of the OpenBao images'
+
+# --- behind the targets
+
+# Two steps, because a failure inside of eval's argument would go unnoticed, and kubectl would then
+# talk to whatever cluster the reader has.
+USE_RIG = $(PY) -m e2e.rig status --name $(NAME) >/dev/null; \
+	lines=$$($(PY) -m e2e.rig env --name $(NAME)); eval "$$lines"
+
+# What `run` needs in the cluster. Two operators take turns by their Lease, so the deployed one has
+# to let go of it first. The token is the operator's login in OpenBao, which a pod gets by a volume.
+RUN_TOKEN := $(CURDIR)/$(VENV)/openbao-token
+OPERATOR := kubectl --namespace openbao-operator-system
+define TAKE_OVER
+kubectl apply --server-side --force-conflicts --filename deploy/base/namespace.yaml \
+  --filename config/crd/openbao.org_openbaoclusters.yaml >/dev/null; \
+$(OPERATOR) apply --server-side --force-conflicts --filename deploy/base/service_account.yaml \
+  --filename deploy/base/rbac.yaml >/dev/null; \
+$(OPERATOR) get deployment openbao-operator --ignore-not-found --output name \
+  | xargs -r $(OPERATOR) scale --replicas 0; \
+umask 077; \
+$(OPERATOR) create token openbao-operator-controller --audience openbao-internal \
+  --duration 12h >$(RUN_TOKEN)
+endef
+
+# --only-binary, because building a wheel would fetch build tools that nobody locked. The project
+# itself is built by the locked setuptools.
+$(STAMP): requirements/dev.txt pyproject.toml
+	@$(PY) -m pip --version >/dev/null 2>&1 || { $(MAKE_VENV); }
+	@echo "installing locked dependencies into $(VENV)"
+	@$(PIP) install --require-hashes --only-binary :all: --requirement requirements/dev.txt
+	@$(PIP) install --no-build-isolation --no-deps --editable .
+	@touch $@
+
+define MAKE_VENV
+python=; \
+for one in python3.11 python3 python3.14 python3.13 python3.12; do \
+  if $$one -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then \
+    python=$$one; break; \
+  fi; \
+done; \
+[ -n "$$python" ] || { echo "Python 3.11 or newer is needed and was not found" >&2; exit 1; }; \
+if ! $$python -c 'import ensurepip, venv' 2>/dev/null; then \
+  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+    echo "installing the Debian package python3-venv"; \
+    apt-get update -qq; \
+    DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends python3-venv >/dev/null; \
+  else \
+    echo "$$python cannot make a virtual environment: as root, apt-get install python3-venv" >&2; \
+    exit 1; \
+  fi; \
+fi; \
+echo "making $(VENV) with $$($$python --version)"; \
+$$python -m venv --clear $(VENV)
+endef

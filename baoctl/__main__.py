@@ -1,0 +1,5 @@
+"""`python -m baoctl`."""
+
+from baoctl.cli import main
+
+main()

@@ -1,0 +1,81 @@
+"""`baoctl`, also `kubectl bao`: one module per verb, imported when it is called.
+
+What a verb needs is imported inside of it: `baoctl --help` must not pay for HTTP and TLS.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+import click
+
+from baoctl import __version__
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, prog_name="baoctl")
+def main() -> None:
+    """Run the OpenBao operator, and ask it things."""
+
+
+@main.command("run")
+@click.option("--kubeconfig", help="Kubeconfig to use; in a pod its ServiceAccount is used.")
+@click.option("--watch-namespace", help="Only clusters of this namespace.  [default: all]")
+@click.option(
+    "--leader-elect/--no-leader-elect", default=True, show_default=True, help="Take a Lease first."
+)
+@click.option("--port", type=click.IntRange(0, 65535), help="Port of metrics and health checks.")
+@click.option(
+    "--log-level", type=click.Choice(["debug", "info", "warning", "error"]), help="Least severity."
+)
+def run_command(
+    kubeconfig: str | None,
+    watch_namespace: str | None,
+    leader_elect: bool,
+    port: int | None,
+    log_level: str | None,
+) -> None:
+    """Run the operator until it is told to stop."""
+    from baoctl.run import run_operator
+    from baoctl.settings import from_environment
+
+    settings = from_environment()
+    run_operator(
+        dataclasses.replace(
+            settings,
+            kubeconfig=kubeconfig or settings.kubeconfig,
+            watch_namespace=watch_namespace or settings.watch_namespace,
+            leader_election=leader_elect,
+            port=settings.port if port is None else port,
+            log_level=log_level or settings.log_level,
+        )
+    )
+
+
+@main.group("explain")
+def explain_group() -> None:
+    """Print what the operator knows about itself."""
+
+
+@explain_group.command("reasons")
+@click.argument("reason", required=False)
+def explain_reasons(reason: str | None) -> None:
+    """Explain a REASON of a condition, or list them all."""
+    from contracts.condition_catalogue import REASONS, TYPES
+
+    if reason is not None and reason not in REASONS:
+        raise click.ClickException(f"there is no reason {reason!r}; see baoctl explain reasons")
+    for name in [reason] if reason else sorted(REASONS):
+        found = REASONS[name]
+        where = ", ".join(kind.name for kind in TYPES if name in kind.reasons)
+        click.echo(f"{found.name}\n  {found.meaning}\n  {found.next_step}\n  Seen in: {where}\n")
+
+
+@explain_group.command("steps")
+def explain_steps() -> None:
+    """List the steps of a reconciliation in their order."""
+    from managers.cluster.steps import FOUNDATION, WORKLOAD
+
+    for number, step in enumerate((*FOUNDATION, WORKLOAD), start=1):
+        text = (step.plan.__doc__ or "").strip().splitlines()
+        click.echo(f"{number}. {step.name}: {text[0] if text else ''}")

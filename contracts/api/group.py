@@ -1,0 +1,15 @@
+"""The API group and its resources.
+
+Uses runtime.types. Called by everything that reads or writes an OpenBaoCluster.
+"""
+
+from typing import Final
+
+from runtime.types import Resource
+
+GROUP: Final = "openbao.org"
+VERSION: Final = "v1alpha1"
+API_VERSION: Final = f"{GROUP}/{VERSION}"
+
+CLUSTER_KIND: Final = "OpenBaoCluster"
+CLUSTERS: Final = Resource(GROUP, VERSION, CLUSTER_KIND, "openbaoclusters")

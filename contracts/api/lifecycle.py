@@ -1,0 +1,80 @@
+"""The parts of the spec about pods and their life: metadata, resources, restarts, helpers.
+
+Uses contracts.api.meta. Part of ClusterSpec.
+"""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from contracts.api.meta import Annotations, ApiModel, Labels, Quantities, as_map
+
+DeletionPolicy = Literal["Retain", "DeletePVCs", "DeleteAll"]
+Profile = Literal["Hardened", "Development"]
+
+_Token = Annotated[
+    str, Field(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9][A-Za-z0-9.:+_-]*$")
+]
+
+
+class PodMetadata(ApiModel):
+    """More metadata of the server pods; keys of the operator win."""
+
+    labels: Labels | None = Field(default=None, description="Labels.", examples=[{"team": "a"}])
+    annotations: Annotations | None = Field(default=None, description="Annotations.")
+
+
+class ResourceClaim(ApiModel):
+    """A claim of dynamic resource allocation."""
+
+    name: str = Field(description="Name of the claim.", min_length=1, max_length=63)
+    request: str | None = Field(default=None, description="Request in the claim.", max_length=63)
+
+
+class Resources(ApiModel):
+    """Requests and limits of the server container."""
+
+    requests: Quantities | None = Field(
+        default=None,
+        description="What is reserved for each server.",
+        examples=[{"cpu": "250m", "memory": "256Mi"}],
+    )
+    limits: Quantities | None = Field(
+        default=None, description="What each server may use at most.", examples=[{"memory": "1Gi"}]
+    )
+    claims: tuple[ResourceClaim, ...] | None = Field(
+        default=None,
+        description="Claims of dynamic resource allocation.",
+        max_length=16,
+        json_schema_extra=as_map("name"),
+    )
+
+
+class InitContainer(ApiModel):
+    """The config renderer of other operators. Accepted and not needed: nothing is rendered here."""
+
+    enabled: bool = Field(
+        default=True, description="No effect: node id and addresses reach the server by env."
+    )
+    image: str | None = Field(default=None, description="No effect.", max_length=512)
+
+
+class Maintenance(ApiModel):
+    """Older spelling of runtime, and the maintenance mark."""
+
+    enabled: bool = Field(
+        default=False, description="Mark the pods. Accepted, not served by this version."
+    )
+    restart_at: _Token | None = Field(
+        default=None, description="Older spelling of runtime.restartAt, which wins."
+    )
+
+
+class Runtime(ApiModel):
+    """Requests to the running cluster."""
+
+    restart_at: _Token | None = Field(
+        default=None,
+        description="Restart the servers one at a time whenever this text changes.",
+        examples=["2026-01-31T12:00:00Z"],
+    )

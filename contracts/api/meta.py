@@ -1,0 +1,243 @@
+"""What all parts of the API share: the base model, bounded scalars, metadata, conditions.
+
+Uses pydantic. Called by the other modules of contracts.api, and by contracts.conditions for
+Condition. The field descriptions are what `kubectl explain` prints; defaults and examples are added
+to them by contracts.api.schema.
+"""
+
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from types import MappingProxyType
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PlainSerializer, WithJsonSchema
+from pydantic.alias_generators import to_camel
+
+
+class ApiModel(BaseModel):
+    """A part of the API: frozen, camelCase outside, and blind to fields of newer manifests."""
+
+    model_config = ConfigDict(
+        alias_generator=to_camel,
+        populate_by_name=True,
+        frozen=True,
+        extra="ignore",
+        use_attribute_docstrings=False,
+    )
+
+    def to_object(self) -> dict[str, Any]:
+        """The part as the API server takes it: aliases, JSON types, no absent fields."""
+        return self.model_dump(mode="json", by_alias=True, exclude_none=True)
+
+
+# --- scalars ------------------------------------------------------------------------------------
+
+_DURATION_UNITS = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
+_DURATION_MAX_SECONDS = 2**63 / 1e9
+_DURATION_PART = re.compile(r"([0-9]+(?:\.[0-9]+)?)(h|ms|m|s|us|ns)")
+
+Duration = Annotated[
+    str, Field(pattern=r"^([0-9]+(\.[0-9]+)?(h|m|s|ms|us|ns))+$", min_length=2, max_length=32)
+]
+"""A Go duration, such as 90s, 1h30m or 720h. Days are not a unit of it."""
+
+QUANTITY_PATTERN = r"^[0-9]+(\.[0-9]+)?([KMGTPE]i|[numkMGTPE]|[eE][0-9]{1,2})?$"
+_QUANTITY = re.compile(r"([0-9]+(?:\.[0-9]+)?)(.*)")
+_QUANTITY_UNITS = {
+    "": Decimal(1),
+    **{unit: Decimal(1000) ** power for power, unit in enumerate("kMGTPE", start=1)},
+    **{f"{unit}i": Decimal(1024) ** power for power, unit in enumerate("KMGTPE", start=1)},
+    **{unit: Decimal(1000) ** -power for power, unit in enumerate("mun", start=1)},
+}
+
+StorageSize = Annotated[str, Field(pattern=QUANTITY_PATTERN, min_length=1, max_length=32)]
+"""A Kubernetes quantity of bytes, such as 10Gi."""
+
+Quantity = Annotated[
+    str | int,
+    WithJsonSchema(
+        {
+            "anyOf": [{"type": "integer"}, {"type": "string"}],
+            "pattern": QUANTITY_PATTERN,
+            "maxLength": 32,
+            "x-kubernetes-int-or-string": True,
+        }
+    ),
+]
+"""A Kubernetes quantity that may also be written as a number, such as 500m, 2 or 256Mi."""
+
+SubdomainName = Annotated[
+    str,
+    Field(pattern=r"^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$", min_length=1, max_length=253),
+]
+"""The name of a Kubernetes object."""
+
+
+def parse_duration(text: str) -> timedelta:
+    """Read a Go duration; raises ValueError when it is none, or longer than Go can count."""
+    if text == "0":
+        return timedelta(0)
+    parts = list(_DURATION_PART.finditer(text))
+    if not parts or "".join(part.group() for part in parts) != text:
+        raise ValueError(f"not a duration: {text[:40]!r}")
+    seconds = sum(float(part[1]) * _DURATION_UNITS[part[2]] for part in parts)
+    if seconds > _DURATION_MAX_SECONDS:
+        raise ValueError(f"a duration of more than 292 years: {text[:40]!r}")
+    return timedelta(seconds=seconds)
+
+
+def parse_quantity(text: str) -> Decimal:
+    """Read a Kubernetes quantity as a plain number (bytes, cores); raises ValueError."""
+    match = _QUANTITY.fullmatch(text)
+    if match is None or not re.fullmatch(QUANTITY_PATTERN, text):
+        raise ValueError(f"not a quantity: {text[:40]!r}")
+    number, unit = Decimal(match[1]), match[2]
+    if unit in _QUANTITY_UNITS:
+        return number * _QUANTITY_UNITS[unit]
+    return number.scaleb(int(unit[1:]))
+
+
+def rfc3339(moment: datetime) -> str:
+    """The time as metav1.Time writes it: UTC, whole seconds, Z."""
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+Timestamp = Annotated[
+    datetime,
+    PlainSerializer(rfc3339, return_type=str, when_used="json"),
+    WithJsonSchema({"type": "string", "format": "date-time", "maxLength": 64}),
+]
+
+
+# --- mappings -----------------------------------------------------------------------------------
+
+
+def freeze(value: Any) -> Any:
+    """The JSON value with read-only mappings and tuples all the way down."""
+    if isinstance(value, Mapping):
+        return MappingProxyType({key: freeze(item) for key, item in value.items()})
+    if isinstance(value, list | tuple):
+        return tuple(freeze(item) for item in value)
+    return value
+
+
+def thaw(value: Any) -> Any:
+    """The opposite of `freeze`: plain dicts and lists, to be changed or serialised."""
+    if isinstance(value, Mapping):
+        return {key: thaw(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [thaw(item) for item in value]
+    return value
+
+
+FreeObject = Annotated[
+    Mapping[str, Any],
+    AfterValidator(freeze),
+    PlainSerializer(thaw),
+    WithJsonSchema(
+        {"type": "object", "maxProperties": 64, "x-kubernetes-preserve-unknown-fields": True}
+    ),
+]
+"""An object of the user's own shape, deeply read-only."""
+
+FreeValue = Annotated[
+    Any,
+    AfterValidator(freeze),
+    PlainSerializer(thaw),
+    WithJsonSchema({"x-kubernetes-preserve-unknown-fields": True}),
+]
+"""Any JSON value, deeply read-only."""
+
+
+def _string_map(properties: int, length: int) -> dict[str, Any]:
+    value = {"type": "string", "maxLength": length}
+    return {"type": "object", "maxProperties": properties, "additionalProperties": value}
+
+
+Annotations = Annotated[
+    Mapping[str, Annotated[str, Field(max_length=4096)]],
+    Field(max_length=64),
+    AfterValidator(freeze),
+    PlainSerializer(thaw),
+    WithJsonSchema(_string_map(64, 4096)),
+]
+Labels = Annotated[
+    Mapping[str, Annotated[str, Field(max_length=63)]],
+    Field(max_length=64),
+    AfterValidator(freeze),
+    PlainSerializer(thaw),
+    WithJsonSchema(_string_map(64, 63)),
+]
+Options = Annotated[
+    Mapping[str, Annotated[str, Field(max_length=1024)]],
+    Field(max_length=64),
+    AfterValidator(freeze),
+    PlainSerializer(thaw),
+    WithJsonSchema(_string_map(64, 1024)),
+]
+"""Options of a mount, as the server takes them: strings."""
+Quantities = Annotated[
+    Mapping[str, Quantity],
+    Field(max_length=16),
+    AfterValidator(freeze),
+    PlainSerializer(thaw),
+]
+
+
+def as_set() -> dict[str, Any]:
+    """Schema extra of a list that holds each value once."""
+    return {"x-kubernetes-list-type": "set"}
+
+
+def as_map(key: str) -> dict[str, Any]:
+    """Schema extra of a list whose items are told apart by one field."""
+    return {"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": [key]}
+
+
+# --- objects ------------------------------------------------------------------------------------
+
+
+class ObjectMeta(ApiModel):
+    """The metadata that the operator reads."""
+
+    name: str = ""
+    namespace: str = ""
+    uid: str = ""
+    generation: int = 0
+    resource_version: str = ""
+    labels: Mapping[str, str] = Field(default_factory=dict)
+    annotations: Mapping[str, str] = Field(default_factory=dict)
+    finalizers: tuple[str, ...] = ()
+    creation_timestamp: datetime | None = None
+    deletion_timestamp: datetime | None = None
+
+
+class LocalReference(ApiModel):
+    """The name of an object in the namespace of the cluster."""
+
+    name: SubdomainName = Field(description="Name of the object.", examples=["registry-login"])
+
+
+class Condition(ApiModel):
+    """One answer about the cluster, in the shape of metav1.Condition."""
+
+    type: str = Field(
+        description="What the condition is about.",
+        pattern=r"^[A-Za-z][A-Za-z0-9]*$",
+        max_length=64,
+    )
+    status: Literal["True", "False", "Unknown"] = Field(description="The answer.")
+    reason: str = Field(
+        description="Why, in one word that programs may rely on.",
+        pattern=r"^[A-Za-z]([A-Za-z0-9_]*[A-Za-z0-9])?$",
+        max_length=128,
+    )
+    message: str = Field(description="Why, for a person, and what to do.", max_length=1024)
+    observed_generation: int = Field(
+        default=0, description="metadata.generation of the spec that was looked at.", ge=0
+    )
+    last_transition_time: Timestamp | None = Field(
+        default=None, description="When the status last changed."
+    )

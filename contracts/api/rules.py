@@ -1,0 +1,35 @@
+"""Every rule about an OpenBaoCluster that goes beyond the shape of one field.
+
+Uses the rule modules beside it. Called by resolve (`violations`) and by contracts.api.schema, which
+writes the same rules in the same words into the CRD. The operator checks again what the API server
+checked: an object may be older than a rule.
+"""
+
+from collections.abc import Iterator
+
+from contracts.api.cluster import OpenBaoCluster
+from contracts.api.rule import Rule
+from contracts.api.rules_hardened import HARDENED_RULES
+from contracts.api.rules_network import NETWORK_RULES
+from contracts.api.rules_request import REQUEST_RULES
+from contracts.api.rules_selfinit import SELF_INIT_RULES
+from contracts.api.rules_spec import SPEC_RULES
+from contracts.api.violation import Violation, shown
+
+RULES: tuple[Rule, ...] = (
+    SPEC_RULES + NETWORK_RULES + SELF_INIT_RULES + REQUEST_RULES + HARDENED_RULES
+)
+
+
+def violations(cluster: OpenBaoCluster, old: OpenBaoCluster | None = None) -> tuple[Violation, ...]:
+    """What is wrong with a cluster, in the order of the rules; empty when nothing is.
+
+    `old` is the object before the update; without it the rules about changes say nothing.
+    """
+    return tuple(_violations(cluster, old))
+
+
+def _violations(cluster: OpenBaoCluster, old: OpenBaoCluster | None) -> Iterator[Violation]:
+    for rule in RULES:
+        for field, value in rule.broken(cluster, old):
+            yield Violation(field, shown(value), rule.id, rule.message)

@@ -1,0 +1,185 @@
+"""The CustomResourceDefinition, made of the pydantic models and the rules.
+
+Uses pydantic's JSON schema and contracts.api.rules. Called by `python -m baoctl.generate crd`. The
+API server wants a structural schema: no references, no null types, no titles.
+"""
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from contracts.api.cluster import OpenBaoCluster
+from contracts.api.group import CLUSTER_KIND, CLUSTERS, GROUP, VERSION
+from contracts.api.rule import Rule
+from contracts.api.rules import RULES
+
+Schema = dict[str, Any]
+
+_COLUMNS = (
+    ("Ready", "string", ".status.ready", "Ready and wanted servers.", 0),
+    ("Version", "string", ".status.currentVersion", "OpenBao version that runs.", 0),
+    ("Leader", "string", ".status.activeLeader", "Pod that leads.", 0),
+    ("Sealed", "string", ".status.sealed", "Whether a server is sealed.", 0),
+    ("Phase", "string", ".status.phase", "Where the cluster is in its life.", 0),
+    ("Age", "date", ".metadata.creationTimestamp", "Time since creation.", 0),
+    (
+        "Reason",
+        "string",
+        '.status.conditions[?(@.type=="Ready")].reason',
+        "Why the cluster is ready or not.",
+        1,
+    ),
+)
+# Keywords of JSON schema that the API server does not know or that say nothing to it.
+_DROPPED = frozenset({"$defs", "title", "default", "examples", "additionalProperties"})
+
+
+def crd() -> Schema:
+    """The CustomResourceDefinition of OpenBaoCluster, fresh and safe to change."""
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": str(CLUSTERS)},
+        "spec": {
+            "group": GROUP,
+            "scope": "Namespaced",
+            "names": {
+                "kind": CLUSTER_KIND,
+                "listKind": f"{CLUSTER_KIND}List",
+                "plural": CLUSTERS.plural,
+                "singular": CLUSTER_KIND.lower(),
+                "shortNames": ["bao", "baoc"],
+                "categories": ["all", "openbao"],
+            },
+            "versions": [
+                {
+                    "name": VERSION,
+                    "served": True,
+                    "storage": True,
+                    "additionalPrinterColumns": [_column(*column) for column in _COLUMNS],
+                    "subresources": {
+                        "status": {},
+                        "scale": {
+                            "specReplicasPath": ".spec.replicas",
+                            "statusReplicasPath": ".status.replicas",
+                            "labelSelectorPath": ".status.selector",
+                        },
+                    },
+                    "schema": {"openAPIV3Schema": open_api_schema()},
+                }
+            ],
+        },
+    }
+
+
+def _column(name: str, kind: str, path: str, description: str, priority: int) -> Schema:
+    column = {"name": name, "type": kind, "jsonPath": path, "description": description}
+    return {**column, "priority": priority} if priority else column
+
+
+def open_api_schema() -> Schema:
+    """The structural schema of OpenBaoCluster, with descriptions, defaults, bounds and rules."""
+    raw = OpenBaoCluster.model_json_schema(by_alias=True)
+    definitions = raw.get("$defs", {})
+    root = _structural(raw, definitions)
+    properties = root["properties"]
+    properties["apiVersion"] = {"type": "string", "description": "Version of this schema."}
+    properties["kind"] = {"type": "string", "description": f"Always {CLUSTER_KIND}."}
+    # The API server knows the schema of metadata itself and refuses another one.
+    properties["metadata"] = {"type": "object"}
+    for rule in RULES:
+        if rule.cel:
+            node = _node(root, rule.at)
+            node.setdefault("x-kubernetes-validations", []).append(_validation(rule))
+    return root
+
+
+def _structural(raw: Mapping[str, Any], definitions: Mapping[str, Any]) -> Schema:
+    raw = _resolved(raw, definitions)
+    out = {key: value for key, value in raw.items() if key not in _DROPPED}
+    if "const" in out:
+        out["enum"] = [out.pop("const")]
+    if "properties" in raw:
+        out["properties"] = {
+            name: _structural(part, definitions) for name, part in raw["properties"].items()
+        }
+    if isinstance(raw.get("additionalProperties"), Mapping):
+        out["additionalProperties"] = _structural(raw["additionalProperties"], definitions)
+    if "items" in raw:
+        out["items"] = _structural(raw["items"], definitions)
+        out.setdefault("x-kubernetes-list-type", "atomic")
+    _set_default(out, raw)
+    _describe(out, raw)
+    return out
+
+
+def _resolved(raw: Mapping[str, Any], definitions: Mapping[str, Any]) -> Schema:
+    """The schema without references and without the null of an optional field; what stands beside
+    a reference wins over what it refers to."""
+    out = dict(raw)
+    while "$ref" in out or _is_optional(out):
+        if "$ref" in out:
+            inner = definitions[out.pop("$ref").rpartition("/")[2]]
+        else:
+            inner = next(part for part in out.pop("anyOf") if part.get("type") != "null")
+        out = {**inner, **out}
+    return out
+
+
+def _is_optional(schema: Mapping[str, Any]) -> bool:
+    return any(part.get("type") == "null" for part in schema.get("anyOf", ()))
+
+
+def _set_default(out: Schema, raw: Mapping[str, Any]) -> None:
+    default = raw.get("default")
+    if default in (None, [], ""):
+        return
+    out["default"] = default
+
+
+def _describe(out: Schema, raw: Mapping[str, Any]) -> None:
+    sentences = [raw.get("description", "")]
+    if "default" in out:
+        sentences.append(f"Default: {_spelled(out['default'])}.")
+    if raw.get("examples"):
+        sentences.append(f"Example: {_spelled(raw['examples'][0])}")
+    out["description"] = " ".join(filter(None, sentences))
+    if not out["description"]:
+        del out["description"]
+
+
+def _spelled(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def _node(root: Schema, path: str) -> Schema:
+    """The schema at a path such as spec.selfInit.requests[].name; raises KeyError."""
+    node = root
+    for step in path.split(".") if path else ():
+        name = step.removesuffix("[]")
+        node = node["properties"][name]
+        if name != step:
+            node = node["items"]
+    return node
+
+
+def _validation(rule: Rule) -> Schema:
+    validation: Schema = {"rule": rule.cel, "message": rule.message, "reason": rule.reason}
+    if rule.got:
+        # A JSON string is a CEL string.
+        text = json.dumps(f"{rule.message} (got ")
+        validation["messageExpression"] = f'{text} + {rule.got} + ")"'
+    if rule.field_path():
+        validation["fieldPath"] = rule.field_path()
+    return validation
+
+
+def walk(schema: Schema, visit: Callable[[str, Schema], None], path: str = "") -> None:
+    """Call `visit` with the path and the schema of every node, parents first."""
+    visit(path, schema)
+    for name, part in schema.get("properties", {}).items():
+        walk(part, visit, f"{path}.{name}".lstrip("."))
+    if "items" in schema:
+        walk(schema["items"], visit, f"{path}[]")
+    if isinstance(schema.get("additionalProperties"), dict):
+        walk(schema["additionalProperties"], visit, f"{path}{{}}")

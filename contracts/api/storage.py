@@ -1,0 +1,25 @@
+"""spec.storage: the data volume of each server.
+
+Uses contracts.api.meta. Part of ClusterSpec.
+"""
+
+from pydantic import Field
+
+from contracts.api.meta import ApiModel, StorageSize, SubdomainName
+
+
+class Storage(ApiModel):
+    """The data volume of each server."""
+
+    size: StorageSize = Field(
+        description="Size of each volume in bytes, as a quantity. It can grow and never shrink.",
+        examples=["10Gi"],
+    )
+    storage_class_name: SubdomainName | None = Field(
+        default=None,
+        description=(
+            "StorageClass of the volumes; left out, the default class of the Kubernetes cluster. "
+            "Cannot be set, changed or removed later."
+        ),
+        examples=["fast-ssd"],
+    )

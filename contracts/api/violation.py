@@ -1,0 +1,43 @@
+"""Why a spec cannot be honoured, as a value.
+
+Uses nothing. Made by contracts.api.rules and contracts.api.cluster.parse.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+_VALUE_MAX = 80
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """One broken rule: where, what stands there, which rule, and what to do."""
+
+    field: str
+    value: str
+    rule: str
+    message: str
+
+    def __str__(self) -> str:
+        got = f" (got {self.value})" if self.value else ""
+        return f"{self.field}: {self.message}{got}"
+
+
+class InvalidClusterError(ValueError):
+    """An object that is not an OpenBaoCluster that this version can read."""
+
+    def __init__(self, violations: Sequence[Violation]) -> None:
+        super().__init__("; ".join(map(str, violations)))
+        self.violations = tuple(violations)
+
+
+def shown(value: Any) -> str:
+    """The value as a message shows it: short, on one line, empty for an absent one."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    text = value if isinstance(value, str) else repr(value)
+    text = "".join(char if char.isprintable() else "?" for char in text)
+    return text if len(text) <= _VALUE_MAX else text[: _VALUE_MAX - 3] + "..."

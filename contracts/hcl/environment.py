@@ -1,0 +1,48 @@
+"""The jinja2 environment of the HCL templates: no value gets into a document unquoted.
+
+Uses jinja2 and contracts.hcl.quote. Called by contracts.hcl.render. What jinja2 calls autoescape
+knows HTML only, so quoting is done by `finalize`, which jinja2 applies to every expression of a
+template; a template cannot forget it. The template files are part of the package and are read once.
+"""
+
+from functools import lru_cache
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined, Undefined
+from jinja2.exceptions import UndefinedError
+
+from contracts.hcl.quote import literal
+
+
+class Literal(str):
+    """Text that is HCL already; made by `at` alone."""
+
+    __slots__ = ()
+
+
+def _finalize(value: Any) -> str:
+    if isinstance(value, Undefined):
+        raise UndefinedError(str(value))
+    return value if isinstance(value, Literal) else literal(value)
+
+
+def _at(value: Any, indent: int) -> Literal:
+    """Template filter: a nested value on a line with that many spaces in front."""
+    return Literal(literal(value, indent))
+
+
+@lru_cache(maxsize=1)
+def environment() -> Environment:
+    """The environment; made once."""
+    made = Environment(
+        loader=PackageLoader("contracts", "hcl"),
+        autoescape=False,  # noqa: S701 - HCL and not HTML; finalize quotes every value
+        finalize=_finalize,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        auto_reload=False,
+    )
+    made.filters["at"] = _at
+    return made

@@ -1,0 +1,96 @@
+"""Label and annotation keys, the selectors made of them, and the labels that a server writes.
+
+Uses the standard library. Called by the planners and by observe.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+NAME = "app.kubernetes.io/name"
+INSTANCE = "app.kubernetes.io/instance"
+MANAGED_BY = "app.kubernetes.io/managed-by"
+CLUSTER = "openbao.org/cluster"
+COMPONENT = "openbao.org/component"
+WORKLOAD_POOL = "openbao.org/workload-pool"
+
+APP = "openbao"
+OPERATOR = "openbao-operator"
+SERVER = "openbaocluster"
+VOTER = "voter"
+
+CONFIG_HASH = "openbao.org/config-hash"
+TEMPLATE_HASH = "openbao.org/template-hash"
+TLS_CERT_HASH = "openbao.org/tls-cert-hash"
+RESTART_AT = "openbao.org/restart-at"
+OWNER_UID = "openbao.org/owner-uid"
+INTENT_HASH = "openbao.org/intent-hash"
+ADOPT = "openbao.org/adopt"
+
+# Written by the server's own service registration on its own pod.
+SERVER_ACTIVE = "openbao-active"
+SERVER_INITIALIZED = "openbao-initialized"
+SERVER_SEALED = "openbao-sealed"
+SERVER_VERSION = "openbao-version"
+
+Labels = dict[str, str]
+
+
+def base(cluster: str) -> Labels:
+    """What every object of a cluster carries."""
+    return {NAME: APP, INSTANCE: cluster, MANAGED_BY: OPERATOR, CLUSTER: cluster}
+
+
+def component(cluster: str, kind: str) -> Labels:
+    """The base labels, and what the object is a part of: `SERVER`, or the kind of a Job."""
+    return {**base(cluster), COMPONENT: kind}
+
+
+def voters(cluster: str) -> Labels:
+    """The selector of the voting server pods.
+
+    The pool is in it from the first day: a Job's pod carries the base labels as well and must not
+    become an endpoint, and a StatefulSet's selector can never be changed.
+    """
+    return {**base(cluster), WORKLOAD_POOL: VOTER}
+
+
+def server_pod(cluster: str) -> Labels:
+    """The labels of a voting server pod; a superset of `voters`."""
+    return {**voters(cluster), COMPONENT: SERVER}
+
+
+def active_voter(cluster: str) -> Labels:
+    """The selector of the pod that says of itself that it leads."""
+    return {**voters(cluster), SERVER_ACTIVE: "true"}
+
+
+def selector_text(labels: Mapping[str, str]) -> str:
+    """The labels as a list or watch takes them: sorted, `key=value`, joined by commas."""
+    return ",".join(f"{key}={value}" for key, value in sorted(labels.items()))
+
+
+@dataclass(frozen=True, slots=True)
+class Registration:
+    """What a server says of itself in the labels of its pod; None is "not known".
+
+    A hint and no proof: a killed server leaves its last labels behind.
+    """
+
+    active: bool | None = None
+    initialized: bool | None = None
+    sealed: bool | None = None
+    version: str | None = None
+
+
+def registration(labels: Mapping[str, str]) -> Registration:
+    """Read the labels that a server wrote. Text other than true or false counts as not known."""
+    return Registration(
+        active=_truth(labels.get(SERVER_ACTIVE)),
+        initialized=_truth(labels.get(SERVER_INITIALIZED)),
+        sealed=_truth(labels.get(SERVER_SEALED)),
+        version=(labels.get(SERVER_VERSION) or "").strip().lower() or None,
+    )
+
+
+def _truth(text: str | None) -> bool | None:
+    return {"true": True, "false": False}.get((text or "").strip().lower())

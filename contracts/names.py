@@ -1,0 +1,196 @@
+"""One function per name that the operator gives to a thing, so that no other line builds a name.
+
+Uses nothing. Called by the planners (managers/*/plan.py), by config.hcl rendering and by the CRD
+generator, which takes the rule for a cluster's own name from here.
+
+Every function takes the name of the OpenBaoCluster and raises ValueError when that name breaks
+CLUSTER_NAME: a name that got past admission must not turn into half a set of objects.
+"""
+
+import re
+
+FINALIZER = "openbao.org/openbaocluster-finalizer"
+
+# Services are DNS-1035 labels, so a cluster must start with a letter. 40 leaves room for the
+# longest suffix inside the 63 characters of a Service or a label value (a StatefulSet also appends
+# an 11-character revision hash in a label of its pods).
+CLUSTER_NAME_MAX = 40
+CLUSTER_NAME_PATTERN = r"^[a-z]([-a-z0-9]*[a-z0-9])?$"
+# A cluster called "a-public" would want the Service that cluster "a" already owns.
+RESERVED_SUFFIXES = ("-acme", "-public", "-read")
+# Objects of these names hold keys of the operator; no reference in a spec may point at one.
+SYSTEM_SECRET_SUFFIXES = ("-root-token", "-tls-ca", "-tls-server", "-unseal-key")
+
+SERVICE_ACCOUNT_NAME_MAX = 200
+DATA_VOLUME = "data"
+CLUSTER_DOMAIN = "cluster.local"
+
+_CLUSTER_NAME = re.compile(CLUSTER_NAME_PATTERN)
+_OBJECT_NAME_MAX = 253
+
+
+def is_cluster_name(name: str) -> bool:
+    """Whether an OpenBaoCluster may carry this name."""
+    return (
+        len(name) <= CLUSTER_NAME_MAX
+        and _CLUSTER_NAME.fullmatch(name) is not None
+        and not name.endswith(RESERVED_SUFFIXES)
+    )
+
+
+def _of(cluster: str, suffix: str = "") -> str:
+    if not is_cluster_name(cluster):
+        raise ValueError(f"not a name for a cluster: {cluster[:80]!r}")
+    return cluster + suffix
+
+
+def stateful_set(cluster: str) -> str:
+    """The StatefulSet of the voters."""
+    return _of(cluster)
+
+
+def headless_service(cluster: str) -> str:
+    """The Service that gives each pod a name of its own, ready or not."""
+    return _of(cluster)
+
+
+def public_service(cluster: str) -> str:
+    """The Service that clients use."""
+    return _of(cluster, "-public")
+
+
+def config_map(cluster: str) -> str:
+    """The ConfigMap with config.hcl."""
+    return _of(cluster, "-config")
+
+
+def self_init_config_map(cluster: str) -> str:
+    """The ConfigMap with the self-init document, which pod 0 alone may ever mount."""
+    return _of(cluster, "-config-init")
+
+
+def unseal_key_secret(cluster: str) -> str:
+    """The Secret with the static unseal key."""
+    return _of(cluster, "-unseal-key")
+
+
+def root_token_secret(cluster: str) -> str:
+    """The Secret with the root token, kept only when self-init is off."""
+    return _of(cluster, "-root-token")
+
+
+def tls_ca_secret(cluster: str) -> str:
+    """The Secret with the certificate authority of the cluster."""
+    return _of(cluster, "-tls-ca")
+
+
+def tls_server_secret(cluster: str) -> str:
+    """The Secret with the server certificate of the cluster."""
+    return _of(cluster, "-tls-server")
+
+
+def service_account(cluster: str, chosen: str | None = None) -> str:
+    """The ServiceAccount of the pods: the one named in the spec, or our own.
+
+    Raises ValueError when the chosen name is longer than SERVICE_ACCOUNT_NAME_MAX.
+    """
+    if not chosen:
+        return _of(cluster, "-serviceaccount")
+    if len(chosen) > SERVICE_ACCOUNT_NAME_MAX:
+        raise ValueError(f"service account name of {len(chosen)} characters")
+    return chosen
+
+
+def role(service_account_name: str) -> str:
+    """The Role of that ServiceAccount."""
+    return _of_account(service_account_name, "-role")
+
+
+def role_binding(service_account_name: str) -> str:
+    """The RoleBinding of that ServiceAccount."""
+    return _of_account(service_account_name, "-rolebinding")
+
+
+def _of_account(service_account_name: str, suffix: str) -> str:
+    name = service_account_name + suffix
+    if not service_account_name or len(name) > _OBJECT_NAME_MAX:
+        raise ValueError(f"not a name for an object: {name[:80]!r}")
+    return name
+
+
+def network_policy(cluster: str) -> str:
+    """The NetworkPolicy of the server pods."""
+    return _of(cluster, "-network-policy")
+
+
+def pod_disruption_budget(cluster: str) -> str:
+    """The PodDisruptionBudget of the server pods."""
+    return _of(cluster, "-pdb")
+
+
+def pod(cluster: str, ordinal: int) -> str:
+    """Pod number `ordinal` (from 0), which is also the raft node id."""
+    if ordinal < 0:
+        raise ValueError(f"ordinal {ordinal}")
+    return _of(cluster, f"-{ordinal}")
+
+
+def data_claim(cluster: str, ordinal: int) -> str:
+    """The PersistentVolumeClaim of pod number `ordinal`."""
+    return f"{DATA_VOLUME}-{pod(cluster, ordinal)}"
+
+
+def ordinal_of(cluster: str, pod_name: str) -> int | None:
+    """The ordinal in a pod's name; None when the pod is not one of this cluster's StatefulSet."""
+    prefix, _, number = pod_name.rpartition("-")
+    if prefix != _of(cluster) or not number.isascii() or not number.isdigit():
+        return None
+    ordinal = int(number)
+    return ordinal if str(ordinal) == number else None
+
+
+def claim_ordinal_of(cluster: str, claim_name: str) -> int | None:
+    """The ordinal in a data claim's name; None when the claim is not one of this cluster."""
+    prefix = f"{DATA_VOLUME}-"
+    if not claim_name.startswith(prefix):
+        return None
+    return ordinal_of(cluster, claim_name.removeprefix(prefix))
+
+
+def raft_server_name(cluster: str) -> str:
+    """The name in every server certificate that peers check, whatever address they dial."""
+    return f"openbao-cluster-{_of(cluster)}.local"
+
+
+def pod_dns(cluster: str, namespace: str, ordinal: int) -> str:
+    """The DNS name of a pod, through the headless Service."""
+    return f"{pod(cluster, ordinal)}.{service_dns(headless_service(cluster), namespace)}"
+
+
+def service_dns(service: str, namespace: str) -> str:
+    """The DNS name of a Service that is short and still tells the namespace."""
+    return f"{service}.{namespace}.svc"
+
+
+def service_dns_names(service: str, namespace: str) -> tuple[str, ...]:
+    """Every spelling by which a pod of this Kubernetes cluster may dial the Service."""
+    short = service_dns(service, namespace)
+    return (service, f"{service}.{namespace}", short, f"{short}.{CLUSTER_DOMAIN}")
+
+
+def server_dns_names(cluster: str, namespace: str) -> tuple[str, ...]:
+    """The DNS names that belong into the server certificate, sorted.
+
+    A wildcard stands for the pods, so that a change of `replicas` needs no new certificate.
+    """
+    headless = headless_service(cluster)
+    pods = service_dns(headless, namespace)
+    names = {
+        "localhost",
+        raft_server_name(cluster),
+        f"*.{pods}",
+        f"*.{pods}.{CLUSTER_DOMAIN}",
+        *service_dns_names(headless, namespace),
+        *service_dns_names(public_service(cluster), namespace),
+    }
+    return tuple(sorted(names))

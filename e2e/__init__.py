@@ -1,0 +1,1 @@
+"""Real servers and the scenarios that run on them; nothing here is shipped."""

@@ -1,0 +1,1 @@
+"""The API server is away for a while: the operator stays, and catches up."""

@@ -1,0 +1,75 @@
+"""The API server stops under a running operator and comes back with something to repair."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from contracts import names
+from contracts.api.group import CLUSTERS
+from e2e.harness.clusters import Cluster
+from e2e.harness.installation import Identity
+from e2e.harness.kubernetes import Api, ApiError
+from e2e.harness.manifests import cluster as manifest
+from e2e.harness.operator import NO_ELECTION, Launcher
+from e2e.harness.waiting import Stopwatch, throughout, until
+from e2e.rig import Rig
+from runtime.resources import CONFIG_MAP, NAMESPACE, STATEFUL_SET
+from runtime.types import uid_of
+
+AWAY_SECONDS = 40.0
+CATCHES_UP_WITHIN = 10.0
+
+
+@contextmanager
+def without_api_server(rig: Rig, api: Api) -> Iterator[None]:
+    """Stop the API server for the block, and wait until it answers again."""
+    rig.stop("kube-apiserver")
+    try:
+        yield
+    finally:
+        rig.start("kube-apiserver")
+        until(
+            "the API server answers",
+            lambda: api.get(NAMESPACE, None, "default"),
+            60.0,
+            tolerate=(OSError, ApiError),
+        )
+
+
+@pytest.mark.timeout(180)
+def test_the_operator_stays_and_catches_up(
+    rig: Rig, api: Api, launcher: Launcher, controller: Identity, namespace: str
+) -> None:
+    # With leader election it would end, as it must when it cannot renew, and be started anew.
+    operator = launcher.start(controller, NO_ELECTION)
+    api.create(CLUSTERS, manifest(namespace, "stays"))
+    cluster = Cluster(api, namespace, "stays")
+    cluster.await_available()
+    (pod,) = cluster.pods()
+    server = cluster.server()
+    with without_api_server(rig, api):
+        throughout(
+            "the operator runs, and so does the server",
+            lambda: operator.alive and not server.health()["sealed"],
+            AWAY_SECONDS,
+            every=1.0,
+        )
+    watch = Stopwatch()
+    config = api.get(CONFIG_MAP, namespace, names.config_map("stays"))
+    api.delete(CONFIG_MAP, namespace, names.config_map("stays"))
+    api.create(CLUSTERS, manifest(namespace, "later"))
+
+    def repaired() -> bool:
+        live = api.find(CONFIG_MAP, namespace, names.config_map("stays"))
+        return live is not None and uid_of(live) != uid_of(config)
+
+    # Not until the new cluster serves: kubelet and scheduler need a minute to find back.
+    until("what was deleted is back", repaired, CATCHES_UP_WITHIN)
+    made = "the new cluster has its StatefulSet"
+    until(made, lambda: api.find(STATEFUL_SET, namespace, "later"), CATCHES_UP_WITHIN)
+    print(f"\ncaught up {watch.seconds:.1f} s after the API server was back")
+    assert operator.alive
+    (same,) = cluster.pods()
+    assert uid_of(same) == uid_of(pod)
+    assert same["status"]["containerStatuses"][0]["restartCount"] == 0

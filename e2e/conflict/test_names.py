@@ -1,0 +1,70 @@
+"""An object of a name that a cluster needs and that is not ours is told and never touched."""
+
+from collections.abc import Callable
+
+import pytest
+
+from contracts import names
+from contracts.api.group import CLUSTERS
+from e2e.harness.clusters import Cluster
+from e2e.harness.installation import as_data
+from e2e.harness.kubernetes import Api, Object
+from e2e.harness.manifests import cluster as manifest
+from e2e.harness.operator import Operator
+from e2e.harness.waiting import Stopwatch, throughout
+from runtime.resources import CONFIG_MAP, NETWORK_POLICY, SECRET, SERVICE, STATEFUL_SET
+from runtime.types import Resource
+
+# What is there first, each for a cluster of its own: resource, the name it takes, content.
+TAKEN: dict[str, tuple[Resource, Callable[[str], str], Object]] = {
+    "unseal": (SECRET, names.unseal_key_secret, {"data": {"key": as_data(b"0" * 32)}}),
+    "authority": (SECRET, names.tls_ca_secret, {"data": {"ca.crt": as_data("theirs")}}),
+    "config": (CONFIG_MAP, names.config_map, {"data": {"config.hcl": "theirs"}}),
+    "service": (
+        SERVICE,
+        names.headless_service,
+        {"spec": {"ports": [{"port": 1}], "selector": {"app": "theirs"}}},
+    ),
+    "policy": (NETWORK_POLICY, names.network_policy, {"spec": {"podSelector": {}}}),
+}
+
+
+@pytest.mark.timeout(240)
+def test_somebody_elses_objects_are_told_and_left_alone(
+    api: Api, operator: Operator, namespace: str
+) -> None:
+    theirs = {}
+    for name, (resource, name_of, body) in TAKEN.items():
+        metadata = {"name": name_of(name), "namespace": namespace}
+        theirs[name] = api.create(resource, {"metadata": metadata, **body})
+        api.create(CLUSTERS, manifest(namespace, name))
+    clusters = [Cluster(api, namespace, name) for name in TAKEN]
+    for cluster in clusters:
+        resource, name_of, _ = TAKEN[cluster.name]
+        told = cluster.await_condition("Conflict", reason="ForeignObject", seconds=15.0)
+        assert f"{resource.kind} " in told["message"]
+        assert name_of(cluster.name) in told["message"]
+        cluster.await_condition("Stalled", reason="ForeignObject", seconds=5.0)
+
+    def touched() -> list[str]:
+        return [
+            name
+            for name, (resource, name_of, _) in TAKEN.items()
+            if api.get(resource, namespace, name_of(name)) != theirs[name]
+        ]
+
+    def started() -> list[Object]:
+        return api.list(STATEFUL_SET, namespace)
+
+    throughout(
+        "their objects are as they were, and no server was started",
+        lambda: not touched() and not started(),
+        3.0,
+    )
+    watch = Stopwatch()
+    for name, (resource, name_of, _) in TAKEN.items():
+        api.delete(resource, namespace, name_of(name))
+    for cluster in clusters:
+        cluster.await_available(60.0)
+        cluster.await_condition("Conflict", "False", seconds=5.0)
+    print(f"\n{len(clusters)} clusters Available {watch.seconds:.1f} s after the names were free")

@@ -1,0 +1,157 @@
+"""A batch of clusters whose first operator is killed at one write each, and the one that follows.
+
+The first operators are restricted to one namespace each; the operator that follows serves all of
+them at once.
+"""
+
+import hashlib
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import orjson
+
+from contracts import names
+from contracts.api.group import CLUSTERS
+from e2e.harness.audit import AuditLog, Entry, writes
+from e2e.harness.clusters import Cluster
+from e2e.harness.crashing_operator import Plan, Result, read_results, write_plans
+from e2e.harness.installation import Identity
+from e2e.harness.kubernetes import Api, Object
+from e2e.harness.operator import NO_ELECTION, Launcher
+from e2e.harness.waiting import Stopwatch
+from e2e.harness.write_key import WriteKey, of_entry
+from runtime.resources import POD, SECRET
+from runtime.types import uid_of
+
+# Far more than it takes: a hang must end, and the test say so.
+SECONDS_EACH = 15.0
+CRASHING = ("e2e.harness.crashing_operator",)
+# The Secrets that are made once and never again, whatever happens.
+ONCE = (names.unseal_key_secret, names.tls_ca_secret, names.root_token_secret)
+
+
+@dataclass(slots=True)
+class Case:
+    """One plan and what became of its cluster."""
+
+    plan: Plan
+    cluster: Cluster
+    belongings: set[tuple[str, str]]
+    """What a first boot leaves behind, and nothing else."""
+    result: Result | None = None
+    secrets: dict[str, str] = field(default_factory=dict)
+    """Secrets there were after the crash: name to a digest of identity and content."""
+    pod: str = ""
+    """UID of the first server after the crash."""
+    faults: list[str] = field(default_factory=list)
+
+    def __str__(self) -> str:
+        plan = self.plan
+        number = f" #{plan.occurrence}" if plan.occurrence > 1 else ""
+        what = f"{plan.position:<6} {plan.write}{number}"
+        if self.result is None:
+            return f"{what:<78} not run"
+        ended = f"at {self.result.seconds:4.1f} s" if self.result.crashed else "did not come"
+        return f"{what:<78} {ended:<13} {'; '.join(self.faults) or 'ok'}"
+
+
+@dataclass(frozen=True, slots=True)
+class Campaign:
+    """Runs batches of cases."""
+
+    api: Api
+    audit: AuditLog
+    launcher: Launcher
+    identity: Identity
+    folder: Path
+
+    def writes_of(self, namespace: str, body: Object) -> list[WriteKey]:
+        """Bring a cluster up without a crash and return what was written, in order."""
+        mark = self.audit.mark()
+        operator = self.launcher.start(self.identity, NO_ELECTION, "--watch-namespace", namespace)
+        self.api.create(CLUSTERS, body)
+        cluster = Cluster(self.api, namespace, body["metadata"]["name"])
+        cluster.await_available()
+        cluster.await_condition("RaftMembershipReady")
+        operator.stop()
+        entries = writes(self.audit.since(mark, self.identity.user))
+        return [of_entry(entry) for entry in entries]
+
+    def run(self, cases: list[Case], body_of: Callable[[str], Object], seconds: float) -> None:
+        """Crash every operator of the batch, let one other finish, and judge each cluster."""
+        mark, watch = self.audit.mark(), Stopwatch()
+        for case in cases:
+            self.api.create(CLUSTERS, body_of(case.plan.namespace))
+        results = self._crash([case.plan for case in cases])
+        for case in cases:
+            case.result = results.get(case.plan.namespace)
+            case.secrets = _secrets(case.cluster)
+            found = self.api.find(POD, case.plan.namespace, names.pod(case.cluster.name, 0))
+            case.pod = uid_of(found) if found else ""
+        crashed_at = watch.seconds
+        successor = self.launcher.start(self.identity, NO_ELECTION)
+        for case in cases:
+            _await(case, max(5.0, seconds - (watch.seconds - crashed_at)))
+        print(f"\n{len(cases)} crashes in {crashed_at:.0f} s, all done in {watch.seconds:.0f} s")
+        entries = self.audit.since(mark)
+        for case in cases:
+            case.faults += [] if case.faults else faults(case, entries)
+        assert successor.alive, successor.tail()
+        successor.stop()
+
+    def _crash(self, plans: list[Plan]) -> dict[str, Result]:
+        number = len(list(self.folder.glob("plans-*")))
+        asked, answered = (self.folder / f"{word}-{number}" for word in ("plans", "results"))
+        write_plans(asked, plans)
+        process = self.launcher.start(self.identity, str(asked), str(answered), module=CRASHING)
+        process.wait(20.0 + SECONDS_EACH * len(plans))
+        return read_results(answered)
+
+
+def _await(case: Case, seconds: float) -> None:
+    try:
+        case.cluster.await_available(seconds)
+        case.cluster.await_condition("RaftMembershipReady", reason="AllVoters", seconds=20.0)
+    except AssertionError as error:
+        case.faults.append(str(error))
+
+
+def faults(case: Case, entries: Iterable[Entry]) -> list[str]:
+    """Find everything that is wrong with a cluster that was finished by another operator."""
+    if case.result is None:
+        return ["no result"]
+    found, cluster = [], case.cluster
+    told = cluster.live()["status"]["adminOps"]["raft"]["clusterID"]
+    if (ids := cluster.cluster_ids()) != {told}:
+        found.append(f"cluster ids {ids}, status says {told}")
+    after = _secrets(cluster)
+    if changed := [name for name, was in case.secrets.items() if after.get(name) != was]:
+        found.append(f"changed: {changed}")
+    if case.pod and uid_of(cluster.pods()[0]) != case.pod:
+        found.append("the first server was replaced")
+    if left := cluster.belongings() ^ case.belongings:
+        found.append(f"missing or left over: {sorted(left)}")
+    return found + _made_twice(case, entries)
+
+
+def _made_twice(case: Case, entries: Iterable[Entry]) -> list[str]:
+    made = Counter(
+        entry.name
+        for entry in entries
+        if (entry.namespace, entry.resource) == (case.plan.namespace, SECRET.plural)
+        and entry.code == 201
+    )
+    once = {name(case.cluster.name) for name in ONCE}
+    return [f"{name} made {n} times" for name, n in made.items() if name in once and n != 1]
+
+
+def _secrets(cluster: Cluster) -> dict[str, str]:
+    found = cluster.api.list(SECRET, cluster.namespace)
+    return {secret["metadata"]["name"]: _digest(secret) for secret in found}
+
+
+def _digest(secret: Object) -> str:
+    content = orjson.dumps([uid_of(secret), secret.get("data")], option=orjson.OPT_SORT_KEYS)
+    return hashlib.sha256(content).hexdigest()[:16]

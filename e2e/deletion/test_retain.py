@@ -1,0 +1,76 @@
+"""Retain: data and key outlive their cluster, and the next one of its name takes them up."""
+
+import pytest
+
+from contracts import labels, names
+from contracts.api.group import CLUSTERS
+from e2e.harness.bao import AUDIENCE
+from e2e.harness.clusters import Cluster
+from e2e.harness.kubernetes import Api
+from e2e.harness.manifests import CLIENT, SECRETS, client_login, key_value_engine, self_init
+from e2e.harness.manifests import cluster as manifest
+from e2e.harness.operator import Operator
+from e2e.harness.waiting import Stopwatch, until
+from runtime.resources import PVC, SECRET, SERVICE_ACCOUNT, STATEFUL_SET
+from runtime.types import annotations_of, resource_version_of, uid_of
+
+NAME = "kept"
+REPLICAS = 3
+PATH = f"{SECRETS}/kept"
+
+
+def client_token(cluster: Cluster) -> str:
+    """Log in as the application."""
+    jwt = cluster.api.token(cluster.namespace, CLIENT, AUDIENCE)
+    return cluster.server().login(CLIENT, jwt)
+
+
+@pytest.mark.timeout(240)
+def test_data_and_key_outlive_a_cluster_and_are_taken_up_by_the_next(
+    api: Api, operator: Operator, namespace: str
+) -> None:
+    requests = (key_value_engine(), *client_login(namespace))
+    body = manifest(
+        namespace,
+        NAME,
+        replicas=REPLICAS,
+        selfInit=self_init(*requests),
+        deletionPolicy="Retain",
+    )
+    api.create(SERVICE_ACCOUNT, {"metadata": {"name": CLIENT, "namespace": namespace}})
+    first = api.create(CLUSTERS, body)
+    cluster = Cluster(api, namespace, NAME)
+    cluster.await_available()
+    cluster.await_condition("RaftMembershipReady", reason="AllVoters")
+    (cluster_id,) = cluster.cluster_ids()
+    cluster.server().post(PATH, client_token(cluster), {"answer": "42"})
+
+    key = names.unseal_key_secret(NAME)
+    before = api.get(SECRET, namespace, key)
+    volumes = {(PVC.kind, names.data_claim(NAME, ordinal)) for ordinal in range(REPLICAS)}
+    api.delete(CLUSTERS, namespace, NAME)
+    until("the cluster is gone", lambda: cluster.find() is None, 30.0)
+    kept = volumes | {(SECRET.kind, key)}
+    until("all else is gone", lambda: cluster.belongings() == kept, 45.0)
+    after = api.get(SECRET, namespace, key)
+    assert (uid_of(after), after["data"]) == (uid_of(before), before["data"])
+    assert not after["metadata"].get("ownerReferences")
+
+    second = api.create(CLUSTERS, body)
+    assert uid_of(second) != uid_of(first)
+    told = cluster.await_condition("Conflict", reason="ForeignObject")
+    assert key in told["message"]
+    assert api.find(STATEFUL_SET, namespace, NAME) is None, "a server was started without its key"
+    untouched = api.get(SECRET, namespace, key)
+    assert resource_version_of(untouched) == resource_version_of(after)
+
+    watch = Stopwatch()
+    api.patch(SECRET, namespace, key, {"metadata": {"annotations": {labels.ADOPT: NAME}}})
+    cluster.await_available(60.0)
+    print(f"\nAvailable {watch.seconds:.1f} s after its key was handed over")
+    assert cluster.cluster_ids() == {cluster_id}
+    assert cluster.server().get(PATH, client_token(cluster))["data"] == {"answer": "42"}
+    cluster.await_condition("RaftMembershipReady", reason="AllVoters")
+    cluster.await_condition("Conflict", "False")
+    taken = api.get(SECRET, namespace, key)
+    assert taken["data"] == before["data"], annotations_of(taken)

@@ -1,0 +1,142 @@
+"""The Kubernetes API as JSON, through a `kubectl proxy` on a unix socket.
+
+One child process serves every read, apply and watch of a demo, whatever way the kubeconfig logs
+in; the socket lies in a folder that nobody else can open.
+"""
+
+import http.client
+import socket
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+import orjson
+
+from e2e.demo.errors import DemoError
+from e2e.demo.kubectl import Kubectl, end
+from e2e.demo.objects import Object
+
+FIELD_MANAGER = "openbao-demo"
+METADATA_ONLY = {"Accept": "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"}
+METADATA_LIST = {"Accept": "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"}
+_JSON = {"Accept": "application/json"}
+
+
+class ApiError(Exception):
+    """An answer other than 2xx: HTTP code and what the server said."""
+
+    def __init__(self, code: int, message: str) -> None:
+        super().__init__(f"{code}: {message}")
+        self.code = code
+
+
+class _UnixConnection(http.client.HTTPConnection):
+    def __init__(self, path: Path, timeout: float | None) -> None:
+        # The proxy refuses every other Host.
+        super().__init__("localhost", timeout=timeout)
+        self._path = path
+
+    def connect(self) -> None:
+        self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.sock.settimeout(self.timeout)
+        self.sock.connect(str(self._path))
+
+
+class Api:
+    """Calls on one API server; every call is a connection of its own. Safe for threads."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def get(self, path: str, headers: Mapping[str, str] = _JSON) -> Object:
+        """GET a JSON document. Raises ApiError, OSError."""
+        found: Object = orjson.loads(self._send("GET", path, headers=headers))
+        return found
+
+    def find(self, path: str) -> Object | None:
+        """GET a JSON document; None when there is none. Raises ApiError, OSError."""
+        try:
+            return self.get(path)
+        except ApiError as error:
+            if error.code == 404:
+                return None
+            raise
+
+    def text(self, path: str) -> str:
+        """GET a plain text. Raises ApiError, OSError."""
+        return self._send("GET", path, headers={"Accept": "*/*"}).decode(errors="replace")
+
+    def items(self, path: str) -> list[Object]:
+        """GET the items of a list. Raises ApiError, OSError."""
+        items: list[Object] | None = self.get(path)["items"]
+        return items or []
+
+    def apply(self, path: str, body: Object) -> Object:
+        """Apply an object server-side, winning every conflict. Raises ApiError, OSError."""
+        query = f"{path}?fieldManager={FIELD_MANAGER}&force=true"
+        headers = {"Content-Type": "application/apply-patch+yaml"}
+        found: Object = orjson.loads(self._send("PATCH", query, orjson.dumps(body), headers))
+        return found
+
+    def watch(self, path: str, version: str, headers: Mapping[str, str] = _JSON) -> Iterator[bytes]:
+        """Yield the lines of a watch until the server ends it. Raises ApiError, OSError."""
+        connection = _UnixConnection(self._path, None)
+        try:
+            query = f"{path}?watch=1&allowWatchBookmarks=true&resourceVersion={version}"
+            connection.request("GET", query, headers=dict(headers))
+            response = connection.getresponse()
+            if response.status != 200:
+                raise ApiError(response.status, response.read(512).decode(errors="replace"))
+            while line := response.readline():
+                yield line
+        finally:
+            connection.close()
+
+    def _send(
+        self,
+        method: str,
+        path: str,
+        body: bytes | None = None,
+        headers: Mapping[str, str] = _JSON,
+    ) -> bytes:
+        connection = _UnixConnection(self._path, 15.0)
+        try:
+            connection.request(method, path, body=body, headers=dict(headers))
+            response = connection.getresponse()
+            content = response.read()
+        finally:
+            connection.close()
+        if response.status >= 300:
+            raise ApiError(response.status, content[:512].decode(errors="replace"))
+        return content
+
+
+@contextmanager
+def connect(kubectl: Kubectl, deadline: float = 20.0) -> Iterator[Api]:
+    """Serve the API for as long as the context lasts. Raises DemoError when it is not there."""
+    with tempfile.TemporaryDirectory(prefix="openbao-demo-") as folder:
+        path = Path(folder) / "api.sock"
+        proxy = kubectl.start("proxy", f"--unix-socket={path}")
+        api = Api(path)
+        try:
+            until = time.monotonic() + deadline
+            while (refusal := _refusal(api)) is not None:
+                if proxy.poll() is not None:
+                    said = proxy.stdout.read().strip() if proxy.stdout else ""
+                    raise DemoError(f"kubectl proxy ended: {said}")
+                if time.monotonic() > until:
+                    raise DemoError(f"the API server does not answer: {refusal}")
+                time.sleep(0.05)
+            yield api
+        finally:
+            end(proxy)
+
+
+def _refusal(api: Api) -> str | None:
+    try:
+        api.get("/api")
+    except (OSError, ApiError, http.client.HTTPException) as error:
+        return str(error)
+    return None

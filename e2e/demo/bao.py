@@ -1,0 +1,107 @@
+"""OpenBao as an application sees it: log in with a ServiceAccount, write a secret, read it."""
+
+import base64
+from dataclasses import dataclass, replace
+from typing import Any
+
+from contracts import names
+from e2e.demo.access import Access, Ask, Target
+from e2e.demo.api import Api
+from e2e.demo.errors import DemoError
+from e2e.demo.https_call import Answer
+
+TOKEN_HEADER = "X-Vault-Token"  # noqa: S105  the name of a header
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """What one server says of itself (sys/health, which needs no login)."""
+
+    initialized: bool
+    sealed: bool
+    standby: bool
+    cluster_id: str
+    version: str
+
+    @property
+    def leads(self) -> bool:
+        """Whether the server is the active one."""
+        return self.initialized and not self.sealed and not self.standby
+
+
+class DeniedError(DemoError):
+    """The server answered, and refused (4xx): asking again will not help."""
+
+
+class UnavailableError(DemoError):
+    """No answer, or one that says "not now" (5xx)."""
+
+
+@dataclass(frozen=True, slots=True)
+class OpenBao:
+    """One cluster, trusted by the authority in its Secret. Calls raise this module's errors."""
+
+    access: Access
+    namespace: str
+    cluster: str
+    authority: str
+    token: str = ""
+
+    @classmethod
+    def trusting(cls, access: Access, api: Api, namespace: str, cluster: str) -> "OpenBao":
+        """Take the authority from the Secret that the operator wrote."""
+        name = names.tls_ca_secret(cluster)
+        secret = api.find(f"/api/v1/namespaces/{namespace}/secrets/{name}")
+        content = ((secret or {}).get("data") or {}).get("ca.crt")
+        if not content:
+            raise DemoError(f"Secret {namespace}/{name} holds no ca.crt")
+        return cls(access, namespace, cluster, base64.b64decode(content).decode())
+
+    def health(self, pod: str) -> Health | None:
+        """Ask one pod how it is; None when it does not answer."""
+        answer = self.access.call(Target("pod", self.namespace, pod), self._ask("sys/health"))
+        if not answer.status or "initialized" not in answer.body:
+            return None
+        body = answer.body
+        return Health(
+            initialized=bool(body["initialized"]),
+            sealed=bool(body["sealed"]),
+            standby=bool(body["standby"]),
+            cluster_id=str(body.get("cluster_id", "")),
+            version=str(body.get("version", "")),
+        )
+
+    def login(self, mount: str, role: str, jwt: str) -> "OpenBao":
+        """Log in at the client Service; return the same cluster with a token."""
+        answer = self._serve(f"auth/{mount}/login", {"role": role, "jwt": jwt})
+        return replace(self, token=str(answer.body["auth"]["client_token"]))
+
+    def write(self, path: str, value: dict[str, str]) -> None:
+        """Write a key-value secret (version 2: ``path`` holds /data/)."""
+        self._serve(path, {"data": value})
+
+    def read(self, path: str) -> dict[str, str]:
+        """Read a key-value secret."""
+        found: dict[str, str] = self._serve(path).body["data"]["data"]
+        return found
+
+    def _ask(self, path: str, body: dict[str, Any] | None = None) -> Ask:
+        return Ask(
+            server_name=names.raft_server_name(self.cluster),
+            authority=self.authority,
+            method="GET" if body is None else "POST",
+            path=f"/v1/{path}",
+            headers={TOKEN_HEADER: self.token} if self.token else {},
+            body=body,
+        )
+
+    def _serve(self, path: str, body: dict[str, Any] | None = None) -> Answer:
+        target = Target("service", self.namespace, names.public_service(self.cluster))
+        answer = self.access.call(target, self._ask(path, body))
+        if 200 <= answer.status < 300:
+            return answer
+        said = answer.error or "; ".join(map(str, answer.body.get("errors") or ()))
+        words = f"{path}: {answer.status or 'no answer'} {said}".rstrip()
+        if 400 <= answer.status < 500:
+            raise DeniedError(words)
+        raise UnavailableError(words)

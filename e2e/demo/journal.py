@@ -1,0 +1,162 @@
+"""Watches that write down what they see and when: the eyes of progress lines and of timelines."""
+
+import http.client
+import threading
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Literal, Self, cast
+
+import orjson
+
+from e2e.demo.api import METADATA_LIST, METADATA_ONLY, Api, ApiError
+from e2e.demo.objects import Object, name_of, uid_of
+
+Change = Literal["ADDED", "MODIFIED", "DELETED"]
+_CHANGES = frozenset({"ADDED", "MODIFIED", "DELETED"})
+_RETRY_SECONDS = 0.2
+
+
+@dataclass(frozen=True, slots=True)
+class Sight:
+    """One change as a watch reported it.
+
+    ``at`` is time.monotonic() at its arrival, ``kind`` the plural name of the resource.
+    """
+
+    at: float
+    kind: str
+    change: Change
+    object: Object
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """One watch: the path of a list, and whether metadata is enough (Secrets)."""
+
+    kind: str
+    path: str
+    metadata_only: bool = False
+
+
+def cluster_views(namespace: str) -> tuple[View, ...]:
+    """Return what there is to see of the clusters of a namespace; it need not exist yet."""
+    core = f"/api/v1/namespaces/{namespace}"
+    return (
+        View(
+            "openbaoclusters", f"/apis/openbao.org/v1alpha1/namespaces/{namespace}/openbaoclusters"
+        ),
+        View("statefulsets", f"/apis/apps/v1/namespaces/{namespace}/statefulsets"),
+        View("pods", f"{core}/pods"),
+        View("services", f"{core}/services"),
+        View("configmaps", f"{core}/configmaps"),
+        View("serviceaccounts", f"{core}/serviceaccounts"),
+        View("secrets", f"{core}/secrets", metadata_only=True),
+    )
+
+
+@dataclass(slots=True)
+class Journal:
+    """Everything the views report, in order of arrival. Use as a context manager.
+
+    On entering, each view is listed once, so what was there before is known (and not journalled).
+    """
+
+    api: Api
+    views: Iterable[View]
+    _sights: list[Sight] = field(default_factory=list)
+    _alive: dict[str, dict[str, Object]] = field(default_factory=dict)
+    _news: threading.Condition = field(default_factory=threading.Condition)
+    _stopped: bool = False
+
+    def __enter__(self) -> Self:
+        for view in self.views:
+            version = self._list(view, quietly=True)
+            threading.Thread(target=self._follow, args=(view, version), daemon=True).start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        # The threads end when the proxy closes their connections; nothing more is written down.
+        with self._news:
+            self._stopped = True
+            self._news.notify_all()
+
+    def sights(self) -> list[Sight]:
+        """Return what was seen so far."""
+        with self._news:
+            return list(self._sights)
+
+    def alive(self, kind: str) -> list[Object]:
+        """Return the objects that exist now, as last seen, by name."""
+        with self._news:
+            found = self._alive.get(kind, {}).values()
+            return sorted(found, key=name_of)
+
+    def find(self, kind: str, name: str) -> Object | None:
+        """Return one object as last seen."""
+        return next((one for one in self.alive(kind) if name_of(one) == name), None)
+
+    def wait(self, seconds: float) -> None:
+        """Return when something is seen, at the latest after ``seconds``."""
+        with self._news:
+            self._news.wait(seconds)
+
+    def _list(self, view: View, *, quietly: bool) -> str:
+        listed = self.api.get(view.path, METADATA_LIST if view.metadata_only else {})
+        items = {uid_of(item): item for item in listed["items"] or ()}
+        with self._news:
+            known = self._alive.setdefault(view.kind, {})
+            if quietly:
+                known.update(items)
+            else:
+                for uid in [uid for uid in known if uid not in items]:
+                    self._note(view.kind, "DELETED", known[uid])
+                for item in items.values():
+                    self._note(view.kind, "ADDED", item)
+        version: str = listed["metadata"]["resourceVersion"]
+        return version
+
+    def _follow(self, view: View, version: str) -> None:
+        while not self._stopped:
+            try:
+                # "" after a watch has ended, for whatever reason: what it may have missed is seen
+                # by listing.
+                version = version or self._list(view, quietly=False)
+                self._watch(view, version)
+            except (OSError, ApiError, ValueError, http.client.HTTPException):
+                time.sleep(_RETRY_SECONDS)
+            version = ""
+
+    def _watch(self, view: View, version: str) -> None:
+        headers: Mapping[str, str] = METADATA_ONLY if view.metadata_only else {}
+        for line in self.api.watch(view.path, version, headers):
+            event = orjson.loads(line)
+            if event["type"] == "ERROR":
+                return
+            if event["type"] in _CHANGES:
+                with self._news:
+                    self._note(view.kind, cast(Change, event["type"]), event["object"])
+
+    def _note(self, kind: str, change: Change, seen: Object) -> None:
+        if self._stopped:
+            return
+        known = self._alive.setdefault(kind, {})
+        before = known.get(uid_of(seen))
+        if change == "DELETED":
+            known.pop(uid_of(seen), None)
+        elif before is not None and _version(before) == _version(seen):
+            return
+        else:
+            known[uid_of(seen)] = seen
+        self._sights.append(Sight(time.monotonic(), kind, change, seen))
+        self._news.notify_all()
+
+
+def _version(obj: Object) -> str:
+    return str(obj["metadata"].get("resourceVersion", ""))

@@ -1,0 +1,65 @@
+"""kubectl as a child process, with one environment and one kubeconfig."""
+
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from e2e.demo.errors import DemoError
+
+_SHOWN = 2000
+
+
+@dataclass(frozen=True, slots=True)
+class Kubectl:
+    """A kubectl binary and the variables it runs with."""
+
+    binary: str
+    environment: Mapping[str, str]
+
+    def __call__(self, *args: str, stdin: str | None = None, timeout: float = 60.0) -> str:
+        """Run one command and return its output.
+
+        Raises DemoError with kubectl's own words, or when it takes longer than ``timeout`` seconds.
+        """
+        shown = f"kubectl {' '.join(args)}"
+        try:
+            done = subprocess.run(
+                [self.binary, *args],
+                input=stdin,
+                capture_output=True,
+                text=True,
+                timeout=timeout,
+                env=dict(self.environment),
+                check=False,
+            )
+        except FileNotFoundError as error:
+            raise DemoError(f"{self.binary} is not installed") from error
+        except subprocess.TimeoutExpired as error:
+            raise DemoError(f"`{shown}` did not end within {timeout:.0f} s") from error
+        if done.returncode != 0:
+            said = (done.stderr or done.stdout).strip()
+            raise DemoError(f"`{shown}` failed: {said[-_SHOWN:]}")
+        return done.stdout
+
+    def start(self, *args: str) -> "subprocess.Popen[str]":
+        """Start a command that goes on, with stdout and stderr in one pipe; the caller ends it."""
+        return subprocess.Popen(
+            [self.binary, *args],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            env=dict(self.environment),
+        )
+
+
+def end(process: "subprocess.Popen[str]", grace: float = 2.0) -> None:
+    """End a child that was started here, and reap it."""
+    process.terminate()
+    try:
+        process.wait(grace)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+    if process.stdout is not None:
+        process.stdout.close()

@@ -1,0 +1,30 @@
+"""How much memory a process in a pod holds, read from its own /proc by kubectl exec."""
+
+import re
+from dataclasses import dataclass
+
+from e2e.demo.kubectl import Kubectl
+
+_LINE = re.compile(r"^(VmRSS|VmHWM):\s+(\d+) kB$", re.MULTILINE)
+# The image has Python for sure, and perhaps nothing else to read a file with.
+_READ = "print(open('/proc/1/status').read())"
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """Resident memory of one process in MB (10^6 bytes): now, and at its highest."""
+
+    pod: str
+    now: float
+    peak: float
+
+
+def parse(pod: str, status: str) -> Memory:
+    """Read /proc/PID/status (man 5 proc). Raises KeyError when the lines are missing."""
+    found = {name: int(size) * 1024 / 1e6 for name, size in _LINE.findall(status)}
+    return Memory(pod, found["VmRSS"], found["VmHWM"])
+
+
+def of_pod(kubectl: Kubectl, namespace: str, pod: str) -> Memory:
+    """Ask process 1 of a pod. Raises DemoError."""
+    return parse(pod, kubectl("exec", "-n", namespace, pod, "--", "python3", "-c", _READ))

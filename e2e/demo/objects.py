@@ -1,0 +1,63 @@
+"""Reading Kubernetes objects as plain dicts. Pure; used by everything that looks at the cluster."""
+
+from collections.abc import Iterable
+from typing import Any
+
+Object = dict[str, Any]
+
+
+def name_of(obj: Object) -> str:
+    """Return metadata.name."""
+    name: str = obj["metadata"]["name"]
+    return name
+
+
+def uid_of(obj: Object) -> str:
+    """Return metadata.uid, "" for an object that was never stored."""
+    return str(obj["metadata"].get("uid", ""))
+
+
+def labels_of(obj: Object) -> dict[str, str]:
+    """Return metadata.labels."""
+    return obj["metadata"].get("labels") or {}
+
+
+def is_terminating(obj: Object) -> bool:
+    """Whether deletion was asked for."""
+    return "deletionTimestamp" in obj["metadata"]
+
+
+def status_of(obj: Object) -> Object:
+    """Return status, {} when nobody has written one."""
+    return obj.get("status") or {}
+
+
+def condition(obj: Object, kind: str) -> Object | None:
+    """Return the condition of this type."""
+    for found in status_of(obj).get("conditions") or ():
+        if found.get("type") == kind:
+            return dict(found)
+    return None
+
+
+def holds(obj: Object, kind: str) -> bool:
+    """Whether the condition is True and speaks of the present spec.
+
+    A condition or status without observedGeneration counts as current, as those of pods have none.
+    """
+    found = condition(obj, kind)
+    if found is None or found.get("status") != "True":
+        return False
+    generation = obj["metadata"].get("generation", 0)
+    seen = (found.get("observedGeneration"), status_of(obj).get("observedGeneration"))
+    return all(one is None or one >= generation for one in seen)
+
+
+def is_ready(pod: Object) -> bool:
+    """Whether a pod is Ready and stays."""
+    return holds(pod, "Ready") and not is_terminating(pod)
+
+
+def by_name(objects: Iterable[Object]) -> list[Object]:
+    """Return the objects sorted by name."""
+    return sorted(objects, key=name_of)

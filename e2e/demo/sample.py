@@ -1,0 +1,159 @@
+"""The cluster of config/samples/quickstart.yaml: what it is called, applied, and removed again."""
+
+import copy
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from contracts import labels
+from e2e.demo.api import Api
+from e2e.demo.errors import DemoError
+from e2e.demo.install import REPOSITORY, apply
+from e2e.demo.kubectl import Kubectl
+from e2e.demo.manifests import documents, one_of_kind
+from e2e.demo.objects import Object, by_name, name_of
+from e2e.demo.screen import Screen
+from e2e.demo.words import pod_words
+
+SAMPLE = REPOSITORY / "config" / "samples" / "quickstart.yaml"
+# What carries it was made by a demo and may be removed by the next one.
+MADE = "demo.openbao.org/made"
+REMOVE_SECONDS = 150.0
+_POLL_SECONDS = 0.3
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """The documents of the sample, by kind."""
+
+    namespace: Object
+    account: Object
+    cluster: Object
+
+    @classmethod
+    def load(cls) -> "Sample":
+        """Read the file. Raises DemoError when it holds other documents than these three."""
+        found = documents(SAMPLE.read_text())
+        kinds = ("Namespace", "ServiceAccount", "OpenBaoCluster")
+        namespace, account, cluster = (one_of_kind(found, kind) for kind in kinds)
+        if len(found) != len(kinds):
+            raise DemoError(f"{SAMPLE.name} holds {len(found)} documents instead of {len(kinds)}")
+        return cls(namespace, account, cluster)
+
+    @property
+    def home(self) -> str:
+        """The name of the namespace."""
+        return name_of(self.namespace)
+
+    @property
+    def name(self) -> str:
+        """The name of the cluster."""
+        return name_of(self.cluster)
+
+    @property
+    def application(self) -> str:
+        """The ServiceAccount of the application, which is its role in OpenBao too."""
+        return name_of(self.account)
+
+    @property
+    def replicas(self) -> int:
+        """How many servers it has."""
+        return int(self.cluster["spec"]["replicas"])
+
+    @property
+    def path(self) -> str:
+        """The path of the cluster in the API."""
+        return cluster_path(self.home, self.name)
+
+
+def cluster_path(namespace: str, name: str = "") -> str:
+    """Return the API path of one cluster, or of all of a namespace."""
+    path = f"/apis/openbao.org/v1alpha1/namespaces/{namespace}/openbaoclusters"
+    return f"{path}/{name}" if name else path
+
+
+def marked(obj: Object) -> Object:
+    """Return a copy that says a demo made it."""
+    made = copy.deepcopy(obj)
+    made["metadata"].setdefault("annotations", {})[MADE] = "true"
+    return made
+
+
+def is_marked(obj: Object) -> bool:
+    """Whether a demo made it."""
+    annotations: dict[str, Any] = obj["metadata"].get("annotations") or {}
+    return annotations.get(MADE) == "true"
+
+
+def prepare_namespace(kubectl: Kubectl, api: Api, namespace: Object) -> None:
+    """Apply a namespace, marked as the demo's unless somebody else made it."""
+    found = api.find(f"/api/v1/namespaces/{name_of(namespace)}")
+    ours = found is None or is_marked(found)
+    apply(kubectl, [marked(namespace) if ours else namespace])
+
+
+def remove(kubectl: Kubectl, api: Api, home: str, name: str, screen: Screen) -> bool:
+    """Remove a cluster that an earlier demo made, with volumes and keys; True when there was one.
+
+    Raises DemoError when there is one that no demo made, or when it does not go away.
+    """
+    found = api.find(cluster_path(home, name))
+    if found is not None:
+        if not is_marked(found):
+            raise DemoError(
+                f"OpenBaoCluster {home}/{name} is there and was not made by a demo: it is left "
+                f"alone. If nobody needs it: kubectl -n {home} delete openbaocluster {name}"
+            )
+        _delete(kubectl, api, found, screen)
+    left = _leftovers(api, home, name)
+    if not left:
+        return found is not None
+    space = api.find(f"/api/v1/namespaces/{home}")
+    if found is None and (space is None or not is_marked(space)):
+        raise DemoError(
+            f"namespace {home} still holds {', '.join(left)} of a cluster {name} that no demo "
+            "made: they are left alone. Without them the demo can start"
+        )
+    selector = f"{labels.CLUSTER}={name}"
+    screen.waiting(f"{', '.join(left)} are still there")
+    kubectl("delete", "pvc,secret", "-n", home, "-l", selector, "--timeout=60s", timeout=70.0)
+    screen.waiting("")
+    return True
+
+
+def _delete(kubectl: Kubectl, api: Api, cluster: Object, screen: Screen) -> None:
+    home, name = cluster["metadata"]["namespace"], name_of(cluster)
+    which = ("openbaocluster", name, "-n", home)
+    if "deletionTimestamp" not in cluster["metadata"]:
+        patch = orjson.dumps({"spec": {"deletionPolicy": "DeleteAll"}}).decode()
+        kubectl("patch", *which, "--type=merge", "-p", patch)
+        kubectl("delete", *which, "--wait=false")
+    until = time.monotonic() + REMOVE_SECONDS
+    while (words := _still_there(api, home, name)) is not None:
+        if time.monotonic() > until:
+            raise DemoError(f"cluster {name} was not gone after {REMOVE_SECONDS:.0f} s: {words}")
+        screen.waiting(words)
+        time.sleep(_POLL_SECONDS)
+    screen.waiting("")
+    screen.say(f"removed cluster {name} of an earlier demo, with its volumes and keys")
+
+
+def _still_there(api: Api, home: str, name: str) -> str | None:
+    found = api.find(cluster_path(home, name))
+    selector = f"labelSelector={labels.CLUSTER}%3D{name}"
+    pods = by_name(api.items(f"/api/v1/namespaces/{home}/pods?{selector}"))
+    if found is None and not pods:
+        return None
+    words = [f"{name_of(pod)} {pod_words(pod)}" for pod in pods]
+    return "; ".join([f"cluster {name} is being deleted", *words])
+
+
+def _leftovers(api: Api, home: str, name: str) -> list[str]:
+    selector = f"labelSelector={labels.CLUSTER}%3D{name}"
+    found = []
+    for plural, word in (("persistentvolumeclaims", "volume claim"), ("secrets", "Secret")):
+        items = api.items(f"/api/v1/namespaces/{home}/{plural}?{selector}")
+        found += [f"{word} {name_of(item)}" for item in items]
+    return found

@@ -1,0 +1,68 @@
+"""The numbers at the end of the demo: time line, requests, memory."""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from e2e.demo import audit, table
+from e2e.demo.errors import DemoError
+from e2e.demo.memory import Memory
+from e2e.demo.timeline import Milestone
+
+
+@dataclass(slots=True)
+class AuditReader:
+    """Counts the operator's requests from the audit log, from where the log ended at the start."""
+
+    log: Path | None
+    _offset: int = 0
+
+    def __post_init__(self) -> None:
+        if self.log is not None:
+            self._offset = self.log.stat().st_size
+
+    def tally(self, since: datetime, until: datetime) -> audit.Tally | None:
+        """Count from ``since`` up to ``until``; None when there is no log to read."""
+        return None if self.log is None else self.count(since, until)
+
+    def count(self, since: datetime, until: datetime) -> audit.Tally:
+        """Count likewise. Raises DemoError when there is no log to read."""
+        if self.log is None:
+            raise DemoError("there is no audit log to count requests in")
+        with self.log.open("rb") as file:
+            file.seek(self._offset)
+            return audit.tally(audit.parse(file), since, until)
+
+
+def wall(monotonic: float) -> datetime:
+    """Return the wall-clock time of a time.monotonic() reading of this process."""
+    return datetime.fromtimestamp(time.time() - time.monotonic() + monotonic, UTC)
+
+
+def milestone_rows(milestones: Sequence[Milestone]) -> list[tuple[str, str]]:
+    """One row per milestone, sorted by time."""
+    ordered = sorted(milestones, key=lambda mark: mark.seconds)
+    return [(mark.name, f"{mark.seconds:.1f} s") for mark in ordered]
+
+
+def request_row(name: str, found: audit.Tally) -> table.Row:
+    """One row: all, reads, watches opened, writes."""
+    return (name, *map(str, (found.total, found.reads, found.watches, found.writes)))
+
+
+def requests_table(rows: Sequence[table.Row]) -> str:
+    """Lay out request counts for a terminal."""
+    return table.plain(("operator's API requests", "all", "reads", "watches", "writes"), rows)
+
+
+def by_resource(found: audit.Tally) -> dict[str, int]:
+    """Return the requests per verb and resource, the most frequent first."""
+    ordered = sorted(found.by_resource.items(), key=lambda item: (-item[1], item[0]))
+    return {f"{verb} {resource}": count for (verb, resource), count in ordered}
+
+
+def memory_rows(found: Sequence[Memory]) -> list[tuple[str, str, str]]:
+    """One row per pod: resident memory now and at its highest."""
+    return [(one.pod, f"{one.now:.0f} MB", f"{one.peak:.0f} MB") for one in found]

@@ -1,0 +1,184 @@
+"""The demo from its first step to its last."""
+
+import http.client
+import time
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from e2e.demo import speed, table, trouble
+from e2e.demo.api import Api, ApiError, connect
+from e2e.demo.bao import OpenBao
+from e2e.demo.errors import DemoError
+from e2e.demo.install import apply, install, leader, operator_pods
+from e2e.demo.journal import Journal, cluster_views
+from e2e.demo.manifests import OPERATOR_NAMESPACE
+from e2e.demo.memory import Memory, of_pod
+from e2e.demo.objects import name_of
+from e2e.demo.place import Place
+from e2e.demo.proof import Proof
+from e2e.demo.sample import SAMPLE, Sample, marked, prepare_namespace, remove
+from e2e.demo.screen import Screen, duration
+from e2e.demo.timeline import Milestone, bring_up, created, seconds_to
+from e2e.demo.waiting import until_condition
+
+AVAILABLE_SECONDS = 300.0
+VOTERS_SECONDS = 120.0
+
+
+@dataclass(slots=True)
+class Numbers:
+    """What was measured on the way."""
+
+    milestones: list[Milestone] = field(default_factory=list)
+    requests: list[table.Row] = field(default_factory=list)
+    memory: list[Memory] = field(default_factory=list)
+
+
+def run(place: Place, screen: Screen, quiet: float) -> None:
+    """Tell the whole story. Raises DemoError, RigError, ApiError, OSError."""
+    screen.heading(f"OpenBao operator, a demo {place.title}")
+    with screen.step("Kubernetes"):
+        place.up(screen)
+    with screen.step("The operator image"):
+        wishes = place.image(screen)
+    with connect(place.kubectl) as api:
+        sample = Sample.load()
+        try:
+            with screen.step("The operator: two replicas, one leader"):
+                install(place.kubectl, api, wishes, screen)
+            Story(place, screen, api, sample).tell(quiet)
+        except (DemoError, ApiError, OSError, http.client.HTTPException):
+            screen.waiting("")
+            trouble.show(place.kubectl, api, sample.home, sample.name, screen)
+            raise
+
+
+@dataclass(slots=True)
+class Story:
+    """The part that needs the API: everything after the operator is there."""
+
+    place: Place
+    screen: Screen
+    api: Api
+    sample: Sample
+    numbers: Numbers = field(default_factory=Numbers)
+
+    def tell(self, quiet: float) -> None:
+        """Run the steps and print the results. Raises DemoError, ApiError, OSError."""
+        sample, screen, kubectl = self.sample, self.screen, self.place.kubectl
+        with screen.step("A clean start"):
+            prepare_namespace(kubectl, self.api, sample.namespace)
+            if not remove(kubectl, self.api, sample.home, sample.name, screen):
+                screen.say("nothing is left of an earlier demo")
+        reader = speed.AuditReader(self.place.audit_log)
+        with Journal(self.api, cluster_views(sample.home)) as journal:
+            self._bring_up(journal, reader)
+            self._prove(journal)
+        if quiet > 0:
+            self._be_quiet(reader, quiet)
+        self._memory()
+        self._results()
+
+    def _bring_up(self, journal: Journal, reader: speed.AuditReader) -> None:
+        sample, screen = self.sample, self.screen
+        since = datetime.now(UTC)
+        title = f"{sample.replicas} servers, from apply to Available ({SAMPLE.name})"
+        with screen.step(title):
+            apply(self.place.kubectl, [sample.account, marked(sample.cluster)])
+            until_condition(journal, screen, sample.name, "Available", AVAILABLE_SECONDS)
+        until = datetime.now(UTC)
+        with screen.step("A vote for every server"):
+            until_condition(journal, screen, sample.name, "RaftMembershipReady", VOTERS_SECONDS)
+        settled = datetime.now(UTC)
+        sights = journal.sights()
+        start = created(sights, sample.name)
+        if start is None:
+            raise DemoError(f"cluster {sample.name} was never seen")
+        self.numbers.milestones = bring_up(sights, sample.name, sample.replicas, start)
+        self._count(reader, "from apply to Available", since, until)
+        self._count(reader, "until every server votes", until, settled)
+
+    def _prove(self, journal: Journal) -> None:
+        sample, screen = self.sample, self.screen
+        access = self.place.access(self.api)
+        bao = OpenBao.trusting(access, self.api, sample.home, sample.name)
+        proof = Proof(sample, self.place.kubectl, journal, screen, bao)
+        with screen.step("A secret, written by an application"):
+            value = proof.write_secret()
+        with screen.step("The leader is killed"):
+            proof.kill_leader(value)
+        with screen.step("Whole again"):
+            proof.whole_again()
+
+    def _be_quiet(self, reader: speed.AuditReader, seconds: float) -> None:
+        since = datetime.now(UTC)
+        if reader.log is None:
+            return
+        with self.screen.step(f"{duration(seconds)} of quiet"):
+            end = time.monotonic() + seconds
+            while (left := end - time.monotonic()) > 0:
+                self.screen.waiting("nothing is to be done, and nothing should be")
+                time.sleep(min(left, 1.0))
+            self.screen.waiting("")
+        self._count(reader, f"in {duration(seconds)} of quiet", since, datetime.now(UTC))
+
+    def _count(
+        self, reader: speed.AuditReader, name: str, since: datetime, until: datetime
+    ) -> None:
+        found = reader.tally(since, until)
+        if found is not None:
+            self.numbers.requests.append(speed.request_row(name, found))
+
+    def _memory(self) -> None:
+        try:
+            found = [
+                of_pod(self.place.kubectl, OPERATOR_NAMESPACE, name_of(pod))
+                for pod in operator_pods(self.api)
+            ]
+        except (DemoError, KeyError) as error:
+            self.screen.say(f"the memory of the operator could not be read: {error}")
+            return
+        first = leader(self.api)
+        self.numbers.memory = sorted(found, key=lambda one: one.pod != first)
+
+    def _results(self) -> None:
+        screen, numbers = self.screen, self.numbers
+        screen.heading("What is there now")
+        kinds = "openbaocluster,pods,svc,pvc"
+        screen.plain(self.place.kubectl("get", kinds, "-n", self.sample.home).rstrip())
+        screen.heading("What took how long")
+        rows = [(step.title, duration(step.seconds)) for step in screen.steps]
+        screen.plain(table.plain(("step", "took"), [*rows, ("all", duration(screen.elapsed))]))
+        screen.heading("Speed and memory")
+        screen.plain(
+            table.plain(("since the apply", "reached"), speed.milestone_rows(numbers.milestones))
+        )
+        screen.plain()
+        if numbers.requests:
+            screen.plain(speed.requests_table(numbers.requests))
+            screen.plain("  (Lease renewals left out; make measure takes its time and compares)")
+        else:
+            screen.plain("  API requests: not counted, the audit log of this cluster is not ours")
+        if numbers.memory:
+            screen.plain()
+            rows3 = speed.memory_rows(numbers.memory)
+            screen.plain(table.plain(("operator pod", "resident", "at most"), rows3))
+        self._farewell()
+
+    def _farewell(self) -> None:
+        screen, home, name = self.screen, self.sample.home, self.sample.name
+        screen.heading("How to go on")
+        lines = self.place.environment_lines()
+        lines += [
+            f"kubectl -n {home} get openbaocluster {name} -o yaml      # read the conditions",
+            f"kubectl -n {home} delete service {name}-public           # and it comes back",
+            f"kubectl -n {OPERATOR_NAMESPACE} logs deployment/openbao-operator --all-pods -f",
+        ]
+        for line in lines:
+            screen.plain(f"  {line}")
+        screen.heading("How to stop")
+        for line in self.place.stop_lines(home, name):
+            screen.plain(f"  {line}")
+        available = seconds_to(self.numbers.milestones, "Available")
+        took = f"Available after {duration(available)}, " if available is not None else ""
+        screen.heading(f"All of it worked: {took}everything in {duration(screen.elapsed)}.")

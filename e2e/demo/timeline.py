@@ -1,0 +1,101 @@
+"""When a cluster reached what, from the changes that watches reported. Pure.
+
+The times are those at which a change arrived here: object timestamps have whole seconds only.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from contracts import labels
+from e2e.demo.journal import Sight
+from e2e.demo.objects import Object, condition, holds, is_ready, labels_of, name_of, status_of
+
+Test = Callable[[Object], bool]
+CLUSTERS = "openbaoclusters"
+CHILDREN = frozenset({"statefulsets", "services", "configmaps", "serviceaccounts", "secrets"})
+
+
+@dataclass(frozen=True, slots=True)
+class Milestone:
+    """Something that was reached, ``seconds`` after the start."""
+
+    name: str
+    seconds: float
+
+
+def created(sights: Sequence[Sight], cluster: str) -> float | None:
+    """Return when the API server first showed the cluster, as time.monotonic()."""
+    return _first(sights, CLUSTERS, lambda obj: name_of(obj) == cluster)
+
+
+def bring_up(sights: Sequence[Sight], cluster: str, replicas: int, start: float) -> list[Milestone]:
+    """Return the milestones of a first boot that were reached, in the order of the boot.
+
+    Works without an operator too: then the milestones that only it announces are missing.
+    """
+    first_pod = f"{cluster}-0"
+
+    def of(name: str, test: Test) -> Test:
+        return lambda obj: name_of(obj) == name and test(obj)
+
+    marks: list[tuple[str, float | None]] = [
+        ("first child", _first_child(sights, cluster)),
+        ("StatefulSet", _first(sights, "statefulsets", of(cluster, lambda _: True))),
+        ("first pod scheduled", _first(sights, "pods", of(first_pod, _scheduled))),
+        ("first pod runs", _first(sights, "pods", of(first_pod, _runs))),
+        ("initialised", _first(sights, "pods", of(first_pod, _initialised))),
+        ("first pod Ready", _first(sights, "pods", of(first_pod, is_ready))),
+    ]
+    if replicas > 1:
+        wanted = of(cluster, lambda obj: obj["spec"].get("replicas") == replicas)
+        marks.append(("scaled out", _first(sights, "statefulsets", wanted)))
+        marks += [
+            (f"pod {number} Ready", _first(sights, "pods", of(f"{cluster}-{number}", is_ready)))
+            for number in range(1, replicas)
+        ]
+    marks += [
+        (kind, _first(sights, CLUSTERS, of(cluster, _holds(kind))))
+        for kind in ("Available", "RaftMembershipReady")
+    ]
+    return [Milestone(name, at - start) for name, at in marks if at is not None]
+
+
+def seconds_to(milestones: Sequence[Milestone], name: str) -> float | None:
+    """Return when a milestone was reached."""
+    return next((mark.seconds for mark in milestones if mark.name == name), None)
+
+
+def _first(sights: Sequence[Sight], kind: str, test: Test) -> float | None:
+    for sight in sights:
+        if sight.kind == kind and sight.change != "DELETED" and test(sight.object):
+            return sight.at
+    return None
+
+
+def _first_child(sights: Sequence[Sight], cluster: str) -> float | None:
+    times = [
+        sight.at
+        for sight in sights
+        if sight.kind in CHILDREN
+        and sight.change != "DELETED"
+        and labels_of(sight.object).get(labels.CLUSTER) == cluster
+    ]
+    return min(times, default=None)
+
+
+def _holds(kind: str) -> Test:
+    return lambda obj: holds(obj, kind)
+
+
+def _scheduled(pod: Object) -> bool:
+    found = condition(pod, "PodScheduled")
+    return found is not None and found["status"] == "True"
+
+
+def _runs(pod: Object) -> bool:
+    containers = status_of(pod).get("containerStatuses") or ()
+    return any("running" in (one.get("state") or {}) for one in containers)
+
+
+def _initialised(pod: Object) -> bool:
+    return labels.registration(labels_of(pod)).initialized is True

@@ -1,0 +1,88 @@
+"""Waiting for a cluster with open eyes: every wait has a deadline and says what it waits for."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from contracts import labels
+from contracts.conditions import REASONS
+from e2e.demo.errors import DemoError
+from e2e.demo.journal import Journal
+from e2e.demo.objects import Object, condition, holds, labels_of
+from e2e.demo.screen import Screen
+from e2e.demo.words import progress, told
+
+_LOOK_SECONDS = 0.5
+# A cluster that says for this long that a person must act will not get there by itself.
+STALLED_SECONDS = 30.0
+
+
+def cluster_pods(journal: Journal, name: str) -> list[Object]:
+    """Return the pods of a cluster as last seen."""
+    return [pod for pod in journal.alive("pods") if labels_of(pod).get(labels.CLUSTER) == name]
+
+
+@dataclass(slots=True)
+class Patience:
+    """Ends a wait: after ``seconds``, or when the cluster has been stalled for long."""
+
+    seconds: float
+    began: float
+    stalled_since: float | None = None
+
+    @classmethod
+    def of(cls, seconds: float) -> "Patience":
+        """Start now."""
+        return cls(seconds, time.monotonic())
+
+    def check(self, cluster: Object | None, waits_for: str, words: str) -> None:
+        """Raise DemoError when there is no point in waiting on."""
+        now = time.monotonic()
+        stalled = None if cluster is None else condition(cluster, "Stalled")
+        if stalled is None or stalled["status"] != "True":
+            self.stalled_since = None
+        else:
+            self.stalled_since = self.stalled_since or now
+            if now - self.stalled_since > STALLED_SECONDS:
+                raise DemoError(
+                    f"the cluster waits for a person. {told(stalled)}{_advice(stalled)}"
+                )
+        if now - self.began > self.seconds:
+            raise DemoError(f"not {waits_for} after {self.seconds:.0f} s: {words}")
+
+
+def _advice(found: Object) -> str:
+    reason = REASONS.get(str(found.get("reason", "")))
+    return "" if reason is None else f"\nWhat to do: {reason.next_step}"
+
+
+def until_condition(
+    journal: Journal, screen: Screen, name: str, kind: str, seconds: float
+) -> Object:
+    """Wait until a condition of the cluster is True and current; return the cluster.
+
+    Raises DemoError when that takes longer than ``seconds``.
+    """
+    return until(journal, screen, name, kind, Until(lambda found: holds(found, kind), seconds))
+
+
+@dataclass(frozen=True, slots=True)
+class Until:
+    """What a cluster must be like, and how many seconds it has for that."""
+
+    test: Callable[[Object], bool]
+    seconds: float
+
+
+def until(journal: Journal, screen: Screen, name: str, kind: str, wanted: Until) -> Object:
+    """Wait until the cluster passes a test; ``kind`` is the condition that the words speak of."""
+    patience = Patience.of(wanted.seconds)
+    while True:
+        cluster = journal.find("openbaoclusters", name)
+        if cluster is not None and wanted.test(cluster):
+            screen.waiting("")
+            return cluster
+        words = progress(cluster, cluster_pods(journal, name), kind)
+        patience.check(cluster, kind, words)
+        screen.waiting(words)
+        journal.wait(_LOOK_SECONDS)

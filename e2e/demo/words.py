@@ -1,0 +1,71 @@
+"""What the demo waits for, in the words of the conditions and pods. Pure."""
+
+from collections.abc import Sequence
+
+from e2e.demo.objects import (
+    Object,
+    by_name,
+    condition,
+    holds,
+    is_ready,
+    is_terminating,
+    name_of,
+    status_of,
+)
+
+_LONGEST = 160
+
+
+def progress(cluster: Object | None, pods: Sequence[Object], waits_for: str) -> str:
+    """Say in one line how far the cluster is on its way to the condition ``waits_for``.
+
+    The words are those of the condition Ready while it says why not, else those of ``waits_for``;
+    behind them each pod that is not ready yet.
+    """
+    rest = [f"{name_of(pod)} {pod_words(pod)}" for pod in by_name(pods) if not is_ready(pod)]
+    return "; ".join([_about_cluster(cluster, waits_for), *rest])
+
+
+def _about_cluster(cluster: Object | None, waits_for: str) -> str:
+    if cluster is None:
+        return "the API server has no such cluster yet"
+    seen = status_of(cluster).get("observedGeneration", 0)
+    if seen < cluster["metadata"].get("generation", 0) or not status_of(cluster).get("conditions"):
+        return "the operator has not looked at the cluster yet"
+    for kind in ("Ready", waits_for):
+        found = condition(cluster, kind)
+        if found is not None and found["status"] != "True":
+            return told(found)
+    return f"{waits_for} is {'true' if holds(cluster, waits_for) else 'not known yet'}"
+
+
+def told(found: Object) -> str:
+    """Return reason and message of a condition."""
+    message = _short(str(found.get("message", "")))
+    return f"{found.get('reason', '')}: {message}" if message else str(found.get("reason", ""))
+
+
+def pod_words(pod: Object) -> str:
+    """Say in a few words what a pod does."""
+    if is_terminating(pod):
+        return "is stopping"
+    if is_ready(pod):
+        return "is ready"
+    scheduled = condition(pod, "PodScheduled")
+    if scheduled is not None and scheduled["status"] != "True":
+        return f"waits for a node: {_short(str(scheduled.get('message', '')))}"
+    status = status_of(pod)
+    for container in status.get("containerStatuses") or ():
+        state = container.get("state") or {}
+        if "waiting" in state:
+            return f"waits: {told(state['waiting'])}"
+        if "terminated" in state:
+            return f"has ended with exit code {state['terminated'].get('exitCode')}"
+        if "running" in state:
+            return "runs, not ready yet"
+    return f"is {str(status.get('phase', 'new')).lower()}"
+
+
+def _short(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= _LONGEST else line[: _LONGEST - 3] + "..."

@@ -1,0 +1,129 @@
+"""What is done to the objects of the cluster `drift`: each of these must be undone."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from contracts import labels, names
+from runtime.resources import (
+    CONFIG_MAP,
+    NETWORK_POLICY,
+    POD_DISRUPTION_BUDGET,
+    ROLE,
+    ROLE_BINDING,
+    SERVICE,
+    SERVICE_ACCOUNT,
+)
+from runtime.types import Object, Resource
+
+NAME = "drift"
+ACCOUNT = names.service_account(NAME)
+_OTHER = {"no-such": "label"}
+_SOMEBODY = {"kind": "ServiceAccount", "name": "somebody", "namespace": "default"}
+_READ_SECRETS = {"apiGroups": [""], "resources": ["secrets"], "verbs": ["get"]}
+_SSH = {"port": 22, "protocol": "TCP"}
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """A merge patch of one object, made from the object as it is."""
+
+    resource: Resource
+    name: str
+    change: Callable[[Object], dict[str, Any]]
+
+
+def _always(change: dict[str, Any]) -> Callable[[Object], dict[str, Any]]:
+    return lambda live: change
+
+
+def _one_more_port(live: Object) -> dict[str, Any]:
+    first, *others = live["spec"]["ingress"]
+    return {"spec": {"ingress": [{**first, "ports": [*first["ports"], _SSH]}, *others]}}
+
+
+def _everybody_of_the_peers(live: Object) -> dict[str, Any]:
+    first, *others = live["spec"]["ingress"]
+    peers = [{**peer, "namespaceSelector": {}} for peer in first["from"]]
+    return {"spec": {"ingress": [{**first, "from": peers}, *others]}}
+
+
+_public = names.public_service(NAME)
+_config = names.config_map(NAME)
+_policy = names.network_policy(NAME)
+_role = names.role(ACCOUNT)
+_binding = names.role_binding(ACCOUNT)
+_budget = names.pod_disruption_budget(NAME)
+
+EDITS: dict[str, Edit] = {
+    "a Service selects other pods": Edit(
+        SERVICE, _public, _always({"spec": {"selector": {labels.CLUSTER: "other"}}})
+    ),
+    "a Service selects fewer pods": Edit(SERVICE, _public, _always({"spec": {"selector": _OTHER}})),
+    "a Service publishes only ready pods": Edit(
+        SERVICE,
+        names.headless_service(NAME),
+        _always({"spec": {"publishNotReadyAddresses": False}}),
+    ),
+    "the configuration is changed": Edit(
+        CONFIG_MAP, _config, _always({"data": {"config.hcl": "ui = true"}})
+    ),
+    "a label is removed": Edit(
+        CONFIG_MAP, _config, _always({"metadata": {"labels": {labels.CLUSTER: None}}})
+    ),
+    "the label that we watch by is removed": Edit(
+        CONFIG_MAP, _config, _always({"metadata": {"labels": {labels.MANAGED_BY: None}}})
+    ),
+    "the owner is removed": Edit(
+        CONFIG_MAP, _config, _always({"metadata": {"ownerReferences": None}})
+    ),
+    "the policy lets everything in": Edit(
+        NETWORK_POLICY, _policy, _always({"spec": {"ingress": [{}]}})
+    ),
+    "the policy lets nothing in": Edit(
+        NETWORK_POLICY, _policy, _always({"spec": {"ingress": None}})
+    ),
+    "the policy lets one more port in": Edit(NETWORK_POLICY, _policy, _one_more_port),
+    "the policy lets other namespaces in": Edit(NETWORK_POLICY, _policy, _everybody_of_the_peers),
+    "the policy guards other pods": Edit(
+        NETWORK_POLICY, _policy, _always({"spec": {"podSelector": {"matchLabels": _OTHER}}})
+    ),
+    "the Role allows something else": Edit(ROLE, _role, _always({"rules": [_READ_SECRETS]})),
+    "the Role allows more": Edit(
+        ROLE, _role, lambda live: {"rules": [*live["rules"], _READ_SECRETS]}
+    ),
+    "the Role allows nothing": Edit(ROLE, _role, _always({"rules": []})),
+    "somebody else is bound": Edit(ROLE_BINDING, _binding, _always({"subjects": [_SOMEBODY]})),
+    "somebody is bound too": Edit(
+        ROLE_BINDING, _binding, lambda live: {"subjects": [*live["subjects"], _SOMEBODY]}
+    ),
+    "the budget lets all pods go": Edit(
+        POD_DISRUPTION_BUDGET, _budget, _always({"spec": {"maxUnavailable": 3}})
+    ),
+    "the account mounts its token": Edit(
+        SERVICE_ACCOUNT, ACCOUNT, _always({"automountServiceAccountToken": True})
+    ),
+}
+
+DELETED: dict[str, tuple[Resource, str]] = {
+    "ConfigMap": (CONFIG_MAP, _config),
+    "headless Service": (SERVICE, names.headless_service(NAME)),
+    "public Service": (SERVICE, _public),
+    "NetworkPolicy": (NETWORK_POLICY, _policy),
+    "Role": (ROLE, _role),
+    "RoleBinding": (ROLE_BINDING, _binding),
+    "ServiceAccount": (SERVICE_ACCOUNT, ACCOUNT),
+    "PodDisruptionBudget": (POD_DISRUPTION_BUDGET, _budget),
+}
+
+
+def content(obj: Object) -> Object:
+    """Return what of an object must be as it was: all that is neither status nor bookkeeping."""
+    kept = {key: value for key, value in obj.items() if key not in ("status", "metadata")}
+    metadata = obj["metadata"]
+    kept["metadata"] = {
+        "labels": metadata.get("labels"),
+        "annotations": metadata.get("annotations"),
+        "owners": [owner["uid"] for owner in metadata.get("ownerReferences") or ()],
+    }
+    return kept

@@ -1,0 +1,177 @@
+"""One cluster of three servers, and everything of it edited or deleted by somebody else."""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from contracts import labels, names
+from contracts.api.group import CLUSTERS
+from e2e.conftest import MakeNamespace
+from e2e.drift.edits import DELETED, EDITS, NAME, content
+from e2e.harness.clusters import Cluster, is_ready
+from e2e.harness.kubernetes import Api, Object
+from e2e.harness.manifests import cluster as manifest
+from e2e.harness.manifests import key_value_engine, self_init
+from e2e.harness.operator import Operator
+from e2e.harness.waiting import Stopwatch, throughout, until
+from runtime.resources import SECRET, SERVICE, STATEFUL_SET
+from runtime.types import Resource, is_terminating, uid_of
+
+WITHIN = 5.0
+# Secrets are not watched: they are looked at every 15 seconds.
+SECRET_WITHIN = 30.0
+ROLL_SECONDS = 90.0
+
+
+@pytest.fixture(scope="module")
+def cluster(api: Api, make_namespace: MakeNamespace, operator: Operator) -> Cluster:
+    """Three servers that are Available."""
+    namespace = make_namespace()
+    body = manifest(namespace, NAME, replicas=3, selfInit=self_init(key_value_engine()))
+    api.create(CLUSTERS, body)
+    made = Cluster(api, namespace, NAME)
+    made.await_available()
+    return made
+
+
+@pytest.mark.parametrize("what", EDITS)
+def test_an_edit_is_undone(cluster: Cluster, what: str) -> None:
+    edit = EDITS[what]
+    before = cluster.api.get(edit.resource, cluster.namespace, edit.name)
+    watch = Stopwatch()
+    edited = cluster.api.patch(edit.resource, cluster.namespace, edit.name, edit.change(before))
+    assert content(edited) != content(before), "the edit changed nothing"
+
+    def undone() -> bool:
+        live = cluster.api.find(edit.resource, cluster.namespace, edit.name)
+        return live is not None and content(live) == content(before)
+
+    until(what, undone, WITHIN, every=0.05)
+    print(f"  {watch.seconds:.2f} s: {what}")
+
+
+@pytest.mark.parametrize("what", DELETED)
+def test_a_deleted_object_is_made_anew(cluster: Cluster, what: str) -> None:
+    resource, name = DELETED[what]
+    before = cluster.api.get(resource, cluster.namespace, name)
+    watch = Stopwatch()
+    cluster.api.delete(resource, cluster.namespace, name)
+    until(f"the {what} is back", lambda: successor(cluster, resource, before), WITHIN, every=0.05)
+    after = cluster.api.get(resource, cluster.namespace, name)
+    assert content(after)["metadata"] == content(before)["metadata"]
+    print(f"  {watch.seconds:.2f} s: {what} deleted")
+
+
+def test_a_stateful_set_that_was_scaled_is_scaled_back(cluster: Cluster) -> None:
+    # Until then nobody knows that a fourth server would be one too many.
+    cluster.await_condition("RaftMembershipReady", reason="AllVoters")
+    before = {uid_of(pod) for pod in cluster.pods()}
+    cluster.api.patch(STATEFUL_SET, cluster.namespace, NAME, {"spec": {"replicas": 4}})
+
+    def three() -> bool:
+        live = cluster.api.get(STATEFUL_SET, cluster.namespace, NAME)
+        return bool(live["spec"]["replicas"] == 3)
+
+    until("three replicas are asked for", three, WITHIN, every=0.05)
+    until("the fourth pod is gone", lambda: len(cluster.pods()) == 3, 30.0)
+    assert {uid_of(pod) for pod in cluster.pods()} == before
+    cluster.await_available()
+
+
+def test_what_others_added_to_our_objects_stays(cluster: Cluster) -> None:
+    name = names.public_service(NAME)
+    theirs = {"labels": {"example.org/team": "a"}, "annotations": {"example.org/note": "kept"}}
+    cluster.api.patch(SERVICE, cluster.namespace, name, {"metadata": theirs})
+    spoilt = {"metadata": {"labels": {labels.NAME: "spoilt"}}}
+    cluster.api.patch(SERVICE, cluster.namespace, name, spoilt)
+
+    def metadata() -> Object:
+        found: Object = cluster.api.get(SERVICE, cluster.namespace, name)["metadata"]
+        return found
+
+    def theirs_stay() -> bool:
+        live = metadata()
+        return all(theirs[kind].items() <= dict(live[kind]).items() for kind in theirs)
+
+    until("our label", lambda: metadata()["labels"][labels.NAME] == labels.APP, WITHIN, every=0.05)
+    throughout("the label and the annotation of others are there", theirs_stay, 2.0)
+
+
+def test_nothing_of_this_disturbed_the_servers(cluster: Cluster) -> None:
+    cluster.await_available()
+    assert len(cluster.cluster_ids()) == 1
+    statuses = [status for pod in cluster.pods() for status in pod["status"]["containerStatuses"]]
+    assert [status["restartCount"] for status in statuses] == [0, 0, 0]
+
+
+@pytest.mark.timeout(240)
+def test_a_deleted_certificate_is_issued_anew_and_taken_by_one_server_at_a_time(
+    cluster: Cluster,
+) -> None:
+    (before,) = cluster.cluster_ids()
+    old = {uid_of(pod) for pod in cluster.pods()}
+    lost = cluster.secret(names.tls_server_secret(NAME))
+    assert lost is not None
+    watch = Stopwatch()
+    cluster.api.delete(SECRET, cluster.namespace, lost["metadata"]["name"])
+    until("a new certificate", lambda: successor(cluster, SECRET, lost), SECRET_WITHIN)
+    print(f"  {watch.seconds:.1f} s: a new certificate")
+
+    def all_new() -> bool:
+        pods = cluster.pods()
+        serving = [pod for pod in pods if is_ready(pod)]
+        assert len(serving) >= 2, [pod["metadata"]["name"] for pod in serving]
+        assert sum(is_terminating(pod) for pod in pods) <= 1
+        return len(serving) == 3 and not old & {uid_of(pod) for pod in pods}
+
+    until("all servers are new", all_new, ROLL_SECONDS, every=0.05)
+    print(f"  {watch.seconds:.1f} s: all servers are new")
+    cluster.await_available()
+    assert cluster.cluster_ids() == {before}
+    cluster.await_condition("RaftMembershipReady", reason="AllVoters")
+
+
+@pytest.mark.timeout(180)
+def test_keys_that_are_gone_are_missed_and_never_made_anew(cluster: Cluster) -> None:
+    unseal, authority = names.unseal_key_secret(NAME), names.tls_ca_secret(NAME)
+    pods = {uid_of(pod) for pod in cluster.pods()}
+    copies = {name: copy_of(cluster, name) for name in (unseal, authority)}
+    for name in copies:
+        cluster.api.delete(SECRET, cluster.namespace, name)
+    with absent(cluster, *copies):
+        told = cluster.await_condition("Stalled", reason="UnsealKeyMissing", seconds=SECRET_WITHIN)
+    assert unseal in told["message"]
+    cluster.api.create(SECRET, copies[unseal])
+    with absent(cluster, authority):
+        told = cluster.await_condition("Stalled", reason="CASecretMissing", seconds=SECRET_WITHIN)
+    assert authority in told["message"]
+    cluster.api.create(SECRET, copies[authority])
+    cluster.await_condition("Stalled", "False", seconds=SECRET_WITHIN)
+    cluster.await_available()
+    assert {uid_of(pod) for pod in cluster.pods()} == pods
+
+
+def successor(cluster: Cluster, resource: Resource, before: Object) -> Object | None:
+    """Return the object that took the name of one that was deleted."""
+    live = cluster.api.find(resource, cluster.namespace, before["metadata"]["name"])
+    return live if live is not None and uid_of(live) != uid_of(before) else None
+
+
+def copy_of(cluster: Cluster, name: str) -> Object:
+    """Copy a Secret as a backup would keep it: without what the server gave it."""
+    live = cluster.api.get(SECRET, cluster.namespace, name)
+    given = ("uid", "resourceVersion", "creationTimestamp", "managedFields", "generation")
+    metadata = {key: value for key, value in live["metadata"].items() if key not in given}
+    return {**live, "metadata": metadata}
+
+
+@contextmanager
+def absent(cluster: Cluster, *secrets: str) -> Iterator[None]:
+    """Insist that nobody made these Secrets while the block ran, nor for two seconds after."""
+    yield
+    end = time.monotonic() + 2.0
+    while time.monotonic() < end:
+        for name in secrets:
+            assert cluster.secret(name) is None, f"{name} was made anew"

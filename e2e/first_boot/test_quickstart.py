@@ -1,0 +1,169 @@
+"""The quickstart sample: three servers, one cluster, a quiet operator, a lost server comes back."""
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import orjson
+import pytest
+
+from contracts import names
+from e2e.conftest import sweep
+from e2e.harness.audit import AuditLog, Entry, refused, tally, work, writes
+from e2e.harness.clusters import Cluster, is_ready
+from e2e.harness.installation import Identity
+from e2e.harness.kubernetes import Api
+from e2e.harness.operator import Launcher, Operator
+from e2e.harness.waiting import Stopwatch, throughout, until
+from e2e.rig import Rig
+from e2e.rig.paths import REPOSITORY
+from runtime.resources import CONFIG_MAP, NAMESPACE, POD, PVC, STATEFUL_SET
+from runtime.types import uid_of
+
+SAMPLE = REPOSITORY / "config" / "samples" / "quickstart.yaml"
+SAMPLE_NAMESPACE = "openbao-quickstart"
+REQUESTS = 70
+WRITES = 35
+QUIET_SECONDS = 60.0
+# kubelet looks at a mounted ConfigMap again within its sync period of a minute and some.
+EMPTIED_SECONDS = 120.0
+
+
+@dataclass(frozen=True, slots=True)
+class Boot:
+    """A cluster that just became Available, and what the operator asked for until then."""
+
+    cluster: Cluster
+    operator: Operator
+    entries: list[Entry]
+    start: int
+    """Mark of the audit log at the apply."""
+
+
+@pytest.fixture(scope="module")
+def boot(
+    rig: Rig, api: Api, audit: AuditLog, controller: Identity, launcher: Launcher
+) -> Iterator[Boot]:
+    def gone() -> bool:
+        return api.find(NAMESPACE, None, SAMPLE_NAMESPACE) is None
+
+    until("the sample of an earlier session is gone", gone, 60.0)
+    operator = launcher.start(controller)
+    operator.await_leading()
+    start, watch = audit.mark(), Stopwatch()
+    rig.kubectl("apply", "-f", str(SAMPLE))
+    cluster = Cluster(api, SAMPLE_NAMESPACE, "quickstart")
+    cluster.await_available()
+    print(f"\nthree servers Available after {watch.seconds:.1f} s")
+    yield Boot(cluster, operator, audit.since(start, controller.user), start)
+    sweep(api, SAMPLE_NAMESPACE)
+
+
+def test_costs_few_requests(boot: Boot) -> None:
+    asked, changed = work(boot.entries), writes(boot.entries)
+    print(f"\n{len(asked)} requests, {len(changed)} writes: {tally(asked)}")
+    assert len(asked) <= REQUESTS, tally(asked)
+    assert len(changed) <= WRITES, tally(changed)
+
+
+def test_servers_are_one_cluster_of_three_voters(boot: Boot) -> None:
+    cluster = boot.cluster
+    assert len(cluster.pods()) == 3
+    assert len(cluster.cluster_ids()) == 1
+    token = cluster.operator_token()
+    until_voters(cluster, token)
+    raft = cluster.await_condition("RaftMembershipReady", reason="AllVoters", seconds=30.0)
+    assert raft["message"] == "3 of 3 servers are voters"
+    told = cluster.live()["status"]["adminOps"]["raft"]
+    assert {told["clusterID"]} == cluster.cluster_ids()
+
+
+def test_every_condition_says_what_why_and_of_which_spec(boot: Boot) -> None:
+    live = boot.cluster.live()
+    conditions = {one["type"]: one for one in live["status"]["conditions"]}
+    for one in conditions.values():
+        assert one["reason"], one
+        assert one["message"], one
+        assert one["observedGeneration"] == live["metadata"]["generation"], one
+    good = {"Ready": "True", "Available": "True", "Stalled": "False", "Reconciling": "False"}
+    good |= {"Degraded": "False", "Conflict": "False", "OpenBaoSealed": "False"}
+    assert {kind: conditions[kind]["status"] for kind in good} == good
+    assert live["status"]["phase"] == "Running"
+    assert live["status"]["activeLeader"] in {p["metadata"]["name"] for p in boot.cluster.pods()}
+
+
+def test_only_the_first_server_ever_saw_how_to_make_a_cluster(boot: Boot) -> None:
+    cluster, name = boot.cluster, names.self_init_config_map(boot.cluster.name)
+    assert cluster.api.find(CONFIG_MAP, cluster.namespace, name) is None
+    stateful_set = cluster.api.get(STATEFUL_SET, cluster.namespace, cluster.name)
+    assert name not in orjson.dumps(stateful_set["spec"]["template"]).decode()
+    first, *others = cluster.pods()
+    assert name in orjson.dumps(first["spec"]).decode()
+    for pod in others:
+        assert name not in orjson.dumps(pod["spec"]).decode(), pod["metadata"]["name"]
+
+
+@pytest.mark.timeout(240)
+def test_is_silent_afterwards_and_the_first_server_forgets(
+    boot: Boot, rig: Rig, audit: AuditLog, controller: Identity
+) -> None:
+    boot.cluster.await_condition("RaftMembershipReady", seconds=30.0)
+    mark = audit.mark()
+    throughout(
+        "the operator writes nothing",
+        lambda: not writes(audit.since(mark, controller.user)),
+        QUIET_SECONDS,
+        every=1.0,
+    )
+    print(
+        f"\nin {QUIET_SECONDS:.0f} quiet seconds: {tally(work(audit.since(mark, controller.user)))}"
+    )
+    print(f"memory of the operator: {boot.operator.resident_megabytes():.0f} MB")
+    uid = boot.cluster.pods()[0]["metadata"]["uid"]
+    folder = rig.paths.kubelet / "pods" / uid / "volumes" / "kubernetes.io~configmap" / "init"
+    assert folder.is_dir()
+    until("the folder of the first boot is empty", lambda: not visible(folder), EMPTIED_SECONDS)
+
+
+@pytest.mark.timeout(240)
+def test_a_lost_server_comes_back_into_the_same_cluster(boot: Boot) -> None:
+    cluster = boot.cluster
+    (before,) = cluster.cluster_ids()
+    first, claim = cluster.pods()[0], names.data_claim(cluster.name, 0)
+    lost = cluster.api.get(PVC, cluster.namespace, claim)
+    watch = Stopwatch()
+    # The claim first: its protection holds it until the pod is gone, and then it must be new.
+    cluster.api.delete(PVC, cluster.namespace, claim)
+    cluster.api.delete(POD, cluster.namespace, first["metadata"]["name"])
+
+    def is_back() -> bool:
+        pod = cluster.api.find(POD, cluster.namespace, first["metadata"]["name"])
+        return bool(pod and uid_of(pod) != uid_of(first) and is_ready(pod))
+
+    until("the first server is back", is_back, 90.0)
+    cluster.await_available()
+    assert uid_of(cluster.api.get(PVC, cluster.namespace, claim)) != uid_of(lost)
+    print(f"\nback with an empty volume after {watch.seconds:.1f} s")
+    assert cluster.cluster_ids() == {before}
+    until_voters(cluster, cluster.operator_token(ordinal=1))
+
+
+def test_nothing_was_refused(boot: Boot, audit: AuditLog, controller: Identity) -> None:
+    no = refused(audit.since(boot.start, controller.user))
+    assert not no, "\n".join(map(str, no))
+
+
+def until_voters(cluster: Cluster, token: str) -> None:
+    """Wait until each of the three servers has a vote, as the leader tells."""
+    wanted = {names.pod(cluster.name, ordinal) for ordinal in range(3)}
+
+    def voters() -> bool:
+        members = cluster.server(1).members(token)
+        return {member["node_id"] for member in members if member["voter"]} == wanted
+
+    until("three voters", voters, 45.0, every=0.5)
+
+
+def visible(folder: "os.PathLike[str]") -> list[str]:
+    """List what a server sees in a mounted ConfigMap; names with two dots are kubelet's own."""
+    return [name for name in os.listdir(folder) if not name.startswith("..")]

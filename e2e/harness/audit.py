@@ -1,0 +1,117 @@
+"""The audit log of the API server: who asked for what, counted by those who promise to be quiet."""
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+import orjson
+
+READS = frozenset({"get", "list", "watch"})
+LEASES = "leases"
+# What informers do by themselves: once per process, and again every few minutes.
+INFORMER_VERBS = frozenset({"list", "watch"})
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One request that was answered.
+
+    `at` is when it arrived (RFC 3339, microseconds, UTC: sorts as text); `user` is "" for somebody
+    whose credentials are not valid; the object fields are "" for requests outside of the resource
+    tree, which `uri` names.
+    """
+
+    at: str
+    user: str
+    agent: str
+    verb: str
+    resource: str
+    subresource: str
+    namespace: str
+    name: str
+    code: int
+    message: str
+    uri: str
+
+    @property
+    def writes(self) -> bool:
+        """Whether it asked for a change."""
+        return self.verb not in READS
+
+    @property
+    def key(self) -> tuple[str, str, str, str]:
+        """What was done to which object: verb, resource, subresource, name."""
+        return self.verb, self.resource, self.subresource, self.name
+
+    def __str__(self) -> str:
+        what = "/".join(filter(None, (self.resource, self.namespace, self.name, self.subresource)))
+        return f"{self.verb} {what or self.uri}: {self.code} {self.message}".rstrip()
+
+
+class AuditLog:
+    """The log of one rig, read from a mark on."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def mark(self) -> int:
+        """Remember the present end of the log."""
+        return self._path.stat().st_size if self._path.exists() else 0
+
+    def since(self, mark: int, user: str | None = None) -> list[Entry]:
+        """Return what was logged after the mark, of everybody or of one user name.
+
+        A line is written when its answer has been sent, so the last one may still be missing.
+        """
+        with self._path.open("rb") as log:
+            log.seek(mark)
+            lines = log.read().split(b"\n")
+        # What follows the last newline is a line in the making, or nothing.
+        entries = [_entry(line) for line in lines[:-1] if line]
+        return [entry for entry in entries if user is None or entry.user == user]
+
+
+def _entry(line: bytes) -> Entry:
+    event = orjson.loads(line)
+    ref, status = event.get("objectRef") or {}, event.get("responseStatus") or {}
+    return Entry(
+        at=event["requestReceivedTimestamp"],
+        user=event["user"].get("username", ""),
+        agent=event.get("userAgent", ""),
+        verb=event["verb"],
+        resource=ref.get("resource", ""),
+        subresource=ref.get("subresource", ""),
+        namespace=ref.get("namespace", ""),
+        name=ref.get("name", ""),
+        code=status.get("code", 0),
+        message=status.get("message", ""),
+        uri=event["requestURI"],
+    )
+
+
+def work(entries: Iterable[Entry]) -> list[Entry]:
+    """Leave out leases, and what informers ask by themselves."""
+    return [e for e in entries if e.resource != LEASES and e.verb not in INFORMER_VERBS]
+
+
+def writes(entries: Iterable[Entry]) -> list[Entry]:
+    """Leave only writes, leases left out."""
+    return [e for e in entries if e.writes and e.resource != LEASES]
+
+
+def refused(entries: Iterable[Entry]) -> list[Entry]:
+    """Leave only what RBAC or an admission rule refused.
+
+    What comes too late for a namespace that is being deleted is no lack of rights.
+    """
+    return [e for e in entries if e.code == 403 and "being terminated" not in e.message]
+
+
+def tally(entries: Iterable[Entry]) -> str:
+    """Count by verb and resource, for a person."""
+    counted = Counter(
+        f"{e.verb} {e.resource or e.uri}{'/' if e.subresource else ''}{e.subresource}"
+        for e in entries
+    )
+    return ", ".join(f"{count} x {what}" for what, count in counted.most_common())

@@ -1,0 +1,90 @@
+"""OpenBao as a client sees it: HTTPS to the address of one pod, checked by the cluster's authority.
+
+Pods are reached through the route that the rig makes on the host. API: OpenBao 2.4.0.
+"""
+
+import base64
+import http.client
+import socket
+import ssl
+from typing import Any
+
+import orjson
+
+from contracts import names
+from e2e.harness.kubernetes import Api
+from runtime.resources import POD, SECRET
+
+PORT = 8200
+AUDIENCE = "openbao-internal"
+MOUNT = "jwt-operator"
+# Active, standby, uninitialised, sealed: each of them is an answer.
+HEALTH_CODES = frozenset({200, 429, 472, 473, 501, 503})
+
+Answer = dict[str, Any]
+
+
+class BaoError(Exception):
+    """A server answered something else than was asked for: code and its words."""
+
+    def __init__(self, code: int, words: str) -> None:
+        super().__init__(f"{code}: {words}")
+        self.code = code
+
+
+class Server:
+    """One server of a cluster."""
+
+    def __init__(self, api: Api, namespace: str, cluster: str, ordinal: int) -> None:
+        authority = api.get(SECRET, namespace, names.tls_ca_secret(cluster))["data"]["ca.crt"]
+        self._context = ssl.create_default_context(cadata=base64.b64decode(authority).decode())
+        self._name = names.raft_server_name(cluster)
+        pod = api.get(POD, namespace, names.pod(cluster, ordinal))
+        self._address = str(pod["status"]["podIP"])
+
+    def health(self) -> Answer:
+        """Ask sys/health."""
+        code, body = self._call("GET", "sys/health", "", None)
+        if code not in HEALTH_CODES:
+            raise BaoError(code, str(body))
+        return body
+
+    def login(self, role: str, jwt: str) -> str:
+        """Log in with a ServiceAccount token and return the client token."""
+        answer = self.post(f"auth/{MOUNT}/login", "", {"role": role, "jwt": jwt})
+        return str(answer["auth"]["client_token"])
+
+    def get(self, path: str, token: str) -> Answer:
+        """Read."""
+        return self._granted(*self._call("GET", path, token, None))
+
+    def post(self, path: str, token: str, body: Answer) -> Answer:
+        """Write."""
+        return self._granted(*self._call("POST", path, token, body))
+
+    def members(self, token: str) -> list[Answer]:
+        """List the members of the raft cluster."""
+        config = self.get("sys/storage/raft/configuration", token)["data"]["config"]
+        members: list[Answer] = config["servers"]
+        return members
+
+    def _granted(self, code: int, body: Answer) -> Answer:
+        if code not in (200, 204):
+            raise BaoError(code, "; ".join(body.get("errors") or ("no reason given",)))
+        return body
+
+    def _call(self, method: str, path: str, token: str, body: Answer | None) -> tuple[int, Answer]:
+        raw = socket.create_connection((self._address, PORT), timeout=5.0)
+        connection = http.client.HTTPConnection(self._address, PORT)
+        try:
+            # The certificate is good for the cluster's own name, whatever the address.
+            connection.sock = self._context.wrap_socket(raw, server_hostname=self._name)
+            headers = {"X-Vault-Token": token} if token else {}
+            data = None if body is None else orjson.dumps(body)
+            connection.request(method, f"/v1/{path}", body=data, headers=headers)
+            response = connection.getresponse()
+            content = response.read()
+        finally:
+            connection.close()
+            raw.close()
+        return response.status, orjson.loads(content) if content else {}

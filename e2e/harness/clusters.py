@@ -1,0 +1,195 @@
+"""One OpenBaoCluster under test: what it says of itself, and what belongs to it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from contracts import labels, names
+from contracts.api.group import CLUSTERS
+from e2e.harness.bao import AUDIENCE, Server
+from e2e.harness.installation import ACCOUNT
+from e2e.harness.installation import NAMESPACE as OPERATOR_NAMESPACE
+from e2e.harness.kubernetes import Api, Object
+from e2e.harness.waiting import NotSoError, until
+from e2e.rig import RigError
+from runtime.resources import (
+    CONFIG_MAP,
+    NETWORK_POLICY,
+    POD,
+    POD_DISRUPTION_BUDGET,
+    PVC,
+    ROLE,
+    ROLE_BINDING,
+    SECRET,
+    SERVICE,
+    SERVICE_ACCOUNT,
+    STATEFUL_SET,
+)
+from runtime.types import Resource, is_terminating, labels_of
+
+CHILDREN: tuple[Resource, ...] = (
+    CONFIG_MAP,
+    NETWORK_POLICY,
+    POD,
+    POD_DISRUPTION_BUDGET,
+    PVC,
+    ROLE,
+    ROLE_BINDING,
+    SECRET,
+    SERVICE,
+    SERVICE_ACCOUNT,
+    STATEFUL_SET,
+)
+OPERATOR_ROLE = "openbao-operator"
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """A cluster by name; it need not exist."""
+
+    api: Api
+    namespace: str
+    name: str
+
+    def live(self) -> Object:
+        """Read the object."""
+        return self.api.get(CLUSTERS, self.namespace, self.name)
+
+    def find(self) -> Object | None:
+        """Read the object; None when it is gone."""
+        return self.api.find(CLUSTERS, self.namespace, self.name)
+
+    def conditions(self) -> list[Object]:
+        """Return its conditions, none when nobody has looked yet."""
+        found = self.find() or {}
+        conditions: list[Object] = (found.get("status") or {}).get("conditions") or []
+        return conditions
+
+    def condition(self, kind: str, status: str, reason: str | None = None) -> Object | None:
+        """Return a condition if it has this status, and this reason, for the present spec."""
+        found = self.find() or {}
+        generation = (found.get("metadata") or {}).get("generation")
+        for one in (found.get("status") or {}).get("conditions") or ():
+            fits = one["type"] == kind and one["status"] == status
+            if fits and reason in (None, one["reason"]) and one["observedGeneration"] == generation:
+                return dict(one)
+        return None
+
+    def await_condition(
+        self, kind: str, status: str = "True", reason: str | None = None, *, seconds: float = 45.0
+    ) -> Object:
+        """Wait for a condition and return it; the failure tells all conditions there are."""
+        what = " ".join(filter(None, (f"{self.namespace}/{self.name}", kind, status, reason)))
+        try:
+            return until(what, lambda: self.condition(kind, status, reason), seconds, every=0.05)
+        except NotSoError as error:
+            raise NotSoError(f"{error}\n{self.told()}") from None
+
+    def await_available(self, seconds: float = 45.0) -> Object:
+        """Wait until every server is ready and nothing is left to do."""
+        self.await_condition("Ready", seconds=seconds)
+        return self.await_condition("Available", seconds=1.0)
+
+    def told(self) -> str:
+        """Return all conditions as lines, and of each pod that is not ready its state and log."""
+        lines = [
+            f"  {one['type']}={one['status']} {one['reason']}: {one['message']}"
+            for one in self.conditions()
+        ]
+        for pod in self.pods():
+            if not is_ready(pod):
+                lines += self._pod_told(pod)
+        return "\n".join(lines)
+
+    def _pod_told(self, pod: Object) -> list[str]:
+        name, status = str(pod["metadata"]["name"]), pod.get("status") or {}
+        lines = [f"  pod {name}: {status.get('phase')} {status.get('containerStatuses')}"]
+        for command in (
+            ("logs", name, "--tail=30"),
+            ("get", "events", f"--field-selector=involvedObject.name={name}"),
+        ):
+            try:
+                told = self.api.rig.kubectl("-n", self.namespace, *command)
+            except RigError as error:
+                told = str(error)
+            lines += [f"    {line}" for line in told.splitlines()]
+        return lines
+
+    def pods(self) -> list[Object]:
+        """Return the server pods by name."""
+        found = self.api.list(POD, self.namespace, labels.selector_text(labels.voters(self.name)))
+        return sorted(found, key=lambda pod: str(pod["metadata"]["name"]))
+
+    def ready_pods(self) -> list[Object]:
+        """Return the pods that serve and stay."""
+        return [pod for pod in self.pods() if is_ready(pod)]
+
+    def leader(self) -> Object | None:
+        """Return the pod that says it leads."""
+        leading = [pod for pod in self.pods() if labels_of(pod).get(labels.SERVER_ACTIVE) == "true"]
+        return leading[0] if len(leading) == 1 else None
+
+    def server(self, ordinal: int = 0) -> Server:
+        """Return a server to talk to."""
+        return Server(self.api, self.namespace, self.name, ordinal)
+
+    def secret(self, name: str) -> Object | None:
+        """Read one of its Secrets."""
+        return self.api.find(SECRET, self.namespace, name)
+
+    def belongings(self, resources: Sequence[Resource] = CHILDREN) -> set[tuple[str, str]]:
+        """Return kind and name of everything that carries the label of this cluster."""
+        selector = f"{labels.CLUSTER}={self.name}"
+        return {
+            (resource.kind, str(found["metadata"]["name"]))
+            for resource in resources
+            for found in self.api.list(resource, self.namespace, selector)
+        }
+
+    def operator_token(self, ordinal: int = 0) -> str:
+        """Log in as the operator and return the client token."""
+        jwt = self.api.token(OPERATOR_NAMESPACE, ACCOUNT, AUDIENCE)
+        return self.server(ordinal).login(OPERATOR_ROLE, jwt)
+
+    def cluster_ids(self) -> set[str]:
+        """Return the cluster ids that its servers report."""
+        ordinals = [names.ordinal_of(self.name, pod["metadata"]["name"]) for pod in self.pods()]
+        return {
+            str(self.server(ordinal).health().get("cluster_id"))
+            for ordinal in ordinals
+            if ordinal is not None
+        }
+
+
+def is_ready(pod: Object) -> bool:
+    """Whether a pod is Ready and not on its way out."""
+    conditions = (pod.get("status") or {}).get("conditions") or ()
+    ready = any(one["type"] == "Ready" and one["status"] == "True" for one in conditions)
+    return ready and not is_terminating(pod)
+
+
+def expected_belongings(
+    name: str, *, replicas: int = 1, root_token: bool = False
+) -> set[tuple[str, str]]:
+    """Return kind and name of everything that a cluster which was made, and no more, leaves."""
+    account = names.service_account(name)
+    found = {
+        (CONFIG_MAP.kind, names.config_map(name)),
+        (NETWORK_POLICY.kind, names.network_policy(name)),
+        (ROLE.kind, names.role(account)),
+        (ROLE_BINDING.kind, names.role_binding(account)),
+        (SECRET.kind, names.tls_ca_secret(name)),
+        (SECRET.kind, names.tls_server_secret(name)),
+        (SECRET.kind, names.unseal_key_secret(name)),
+        (SERVICE.kind, names.headless_service(name)),
+        (SERVICE.kind, names.public_service(name)),
+        (SERVICE_ACCOUNT.kind, account),
+        (STATEFUL_SET.kind, names.stateful_set(name)),
+    }
+    for ordinal in range(replicas):
+        found.add((POD.kind, names.pod(name, ordinal)))
+        found.add((PVC.kind, names.data_claim(name, ordinal)))
+    if replicas >= 3:
+        found.add((POD_DISRUPTION_BUDGET.kind, names.pod_disruption_budget(name)))
+    if root_token:
+        found.add((SECRET.kind, names.root_token_secret(name)))
+    return found

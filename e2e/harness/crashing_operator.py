@@ -1,0 +1,160 @@
+"""Operators that end at one exact write, as `kill -9` would end them there.
+
+    python -m e2e.harness.crashing_operator --kubeconfig FILE --port 0 PLANS RESULTS
+
+PLANS is a JSON list of plans, RESULTS gets one JSON line per plan. The code of the operator is
+loaded once; each plan then runs in a process of its own (a fork), so that it starts at once. The
+end is `os._exit`: no handler, no flush, no answer to anybody, and the kernel closes the sockets.
+"""
+
+import argparse
+import dataclasses
+import importlib
+import os
+import signal
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import orjson
+
+from baoctl.run import run_operator
+from baoctl.settings import from_environment
+from e2e.harness.write_key import WriteKey, of_request
+from runtime.transport import Answer, Call, Transport
+
+CRASHED = 137
+SIDE_BY_SIDE = 3
+# Seconds without a write after which an operator will not come to its write any more: while a
+# server starts, and once the status says that all of them are ready.
+NEXT_WRITE = 40
+LAST_WRITES = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Where one operator ends.
+
+    `occurrence` counts writes of the same key from 1. "before" means that the request is never
+    sent, "after" that its answer has arrived and nothing was made of it.
+    """
+
+    namespace: str
+    write: WriteKey
+    occurrence: int
+    position: Literal["before", "after"]
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """How one operator ended: its exit status (a negative one is a signal), and when."""
+
+    namespace: str
+    status: int
+    seconds: float
+
+    @property
+    def crashed(self) -> bool:
+        """Whether it came to its write."""
+        return self.status == CRASHED
+
+
+def read_plans(path: Path) -> list[Plan]:
+    """Read what `write_plans` wrote."""
+    return [
+        Plan(**{**plan, "write": WriteKey(**plan["write"])})
+        for plan in orjson.loads(path.read_bytes())
+    ]
+
+
+def write_plans(path: Path, plans: list[Plan]) -> None:
+    """Write plans for a process to read."""
+    path.write_bytes(orjson.dumps([dataclasses.asdict(plan) for plan in plans]))
+
+
+def read_results(path: Path) -> dict[str, Result]:
+    """Read the results so far, by namespace."""
+    lines = path.read_bytes().splitlines() if path.exists() else []
+    results = (Result(**orjson.loads(line)) for line in lines)
+    return {result.namespace: result for result in results}
+
+
+def set_trap(plan: Plan) -> None:
+    """Make this process end at the write of the plan, or when no further write comes."""
+    original = Transport.request
+    seen, left = 0, NEXT_WRITE
+
+    async def trapped(self: Transport, call: Call, *, seconds: float | None = None) -> Answer:
+        nonlocal seen, left
+        if not call.writes:
+            return await original(self, call, seconds=seconds)
+        if b'"AllReplicasReady"' in (call.body or b""):
+            left = LAST_WRITES
+        # The kernel kills us when the alarm goes off: nobody handles it.
+        signal.alarm(left)
+        here = of_request(call.method, call.target, call.body) == plan.write
+        seen += here
+        if not here or seen != plan.occurrence:
+            return await original(self, call, seconds=seconds)
+        if plan.position == "after":
+            try:
+                await original(self, call, seconds=seconds)
+            finally:
+                os._exit(CRASHED)
+        os._exit(CRASHED)
+
+    Transport.request = trapped  # type: ignore[method-assign]  # the trap is the point
+    signal.alarm(left)
+
+
+def _run(plan: Plan, kubeconfig: str, port: int, log: Path) -> None:
+    with log.open("wb") as output:
+        os.dup2(output.fileno(), sys.stdout.fileno())
+        os.dup2(output.fileno(), sys.stderr.fileno())
+    set_trap(plan)
+    run_operator(
+        dataclasses.replace(
+            from_environment(),
+            kubeconfig=kubeconfig,
+            port=port,
+            watch_namespace=plan.namespace,
+            leader_election=False,
+        )
+    )
+
+
+def main() -> None:
+    """Run every plan, a few at a time."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--kubeconfig", required=True)
+    parser.add_argument("--port", type=int, required=True)
+    parser.add_argument("plans", type=Path)
+    parser.add_argument("results", type=Path)
+    arguments = parser.parse_args()
+    # Half a second, once instead of in each child.
+    importlib.import_module("kubernetes_asyncio.config")
+    waiting = read_plans(arguments.plans)
+    running: dict[int, tuple[Plan, float]] = {}
+    with arguments.results.open("ab", buffering=0) as results:
+        while waiting or running:
+            while waiting and len(running) < SIDE_BY_SIDE:
+                plan = waiting.pop(0)
+                log = arguments.results.with_name(f"{plan.namespace}.log")
+                pid = os.fork()
+                if pid == 0:
+                    try:
+                        _run(plan, arguments.kubeconfig, arguments.port, log)
+                    finally:
+                        os._exit(1)
+                running[pid] = plan, time.monotonic()
+            pid, status = os.wait()
+            plan, started = running.pop(pid)
+            age = time.monotonic() - started
+            result = Result(plan.namespace, os.waitstatus_to_exitcode(status), age)
+            results.write(orjson.dumps(result) + b"\n")
+
+
+if __name__ == "__main__":
+    main()

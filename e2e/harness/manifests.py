@@ -1,0 +1,70 @@
+"""Manifests of small clusters, as values."""
+
+from typing import Any
+
+from contracts.api.group import API_VERSION, CLUSTER_KIND
+from e2e.harness.bao import AUDIENCE, MOUNT
+from runtime.types import Object
+
+VERSION = "2.4.0"
+CLIENT = "client"
+SECRETS = "secret"
+# Nobody but the tests looks after their clusters: nothing is kept, unless a scenario says so.
+_SPEC: dict[str, Any] = {
+    "version": VERSION,
+    "profile": "Development",
+    "replicas": 1,
+    "storage": {"size": "64Mi"},
+    "deletionPolicy": "DeleteAll",
+}
+
+
+def cluster(namespace: str, name: str, **spec: Any) -> Object:
+    """Return a cluster that keeps a root token; `spec` adds fields or replaces them."""
+    return {
+        "apiVersion": API_VERSION,
+        "kind": CLUSTER_KIND,
+        "metadata": {"name": name, "namespace": namespace},
+        "spec": {**_SPEC, **spec},
+    }
+
+
+def self_init(*requests: Object) -> Object:
+    """Return spec.selfInit with a login for the operator and these requests."""
+    return {"enabled": True, "oidc": {"enabled": True}, "requests": list(requests)}
+
+
+def key_value_engine() -> Object:
+    """Return the request that mounts key-value secrets."""
+    return {
+        "name": "enable_kv",
+        "operation": "update",
+        "path": f"sys/mounts/{SECRETS}",
+        "secretEngine": {"type": "kv", "options": {"version": "1"}},
+    }
+
+
+def client_login(namespace: str) -> tuple[Object, Object]:
+    """Return the requests that let the ServiceAccount CLIENT of the namespace use the secrets."""
+    policy = f'path "{SECRETS}/*" {{ capabilities = ["create", "read", "update"] }}'
+    return (
+        {
+            "name": "client_policy",
+            "operation": "update",
+            "path": f"sys/policies/acl/{CLIENT}",
+            "policy": {"policy": policy},
+        },
+        {
+            "name": "client_role",
+            "operation": "update",
+            "path": f"auth/{MOUNT}/role/{CLIENT}",
+            "data": {
+                "role_type": "jwt",
+                "user_claim": "sub",
+                "bound_audiences": [AUDIENCE],
+                "bound_subject": f"system:serviceaccount:{namespace}:{CLIENT}",
+                "token_policies": [CLIENT],
+                "token_ttl": "1h",
+            },
+        },
+    )

@@ -1,0 +1,178 @@
+"""The operator as a process of its own, started from the checkout inside of the rig's network.
+
+It dies with the test session: the kernel kills it when its parent goes (prctl, PR_SET_PDEATHSIG).
+"""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import orjson
+
+from e2e.harness.installation import Identity
+from e2e.harness.kubernetes import Object
+from e2e.harness.waiting import until
+from e2e.rig import Rig
+from e2e.rig.paths import REPOSITORY
+
+IMAGE_REPOSITORY = "localhost/openbao"
+NO_ELECTION = "--no-leader-elect"
+_GRACE = 15.0
+# What no run may leave in its log, whatever the level (rule I21 of the safety list).
+_NEVER = ("Task exception was never retrieved", "was never awaited", "Unclosed client session")
+
+
+@dataclass(slots=True)
+class Operator:
+    """One process, running or ended."""
+
+    name: str
+    identity: Identity
+    log: Path
+    process: "subprocess.Popen[bytes]"
+    faults_expected: bool = field(default=False)
+    """The scenario breaks things on purpose: errors in the log are no news."""
+
+    @property
+    def alive(self) -> bool:
+        """Whether it still runs (a frozen process does)."""
+        return self.process.poll() is None
+
+    def lines(self) -> list[Object]:
+        """Read the log; what is no JSON comes as {"msg": text, "level": "raw"}."""
+        return [_parsed(line) for line in self.log.read_bytes().splitlines() if line.strip()]
+
+    def said(self, event: str) -> bool:
+        """Whether a line with this message is in the log."""
+        return any(line.get("msg") == event for line in self.lines())
+
+    def await_leading(self, seconds: float = 30.0) -> None:
+        """Wait until it holds the lease."""
+        until(f"{self.name} leads", lambda: self._said_or_ended("became leader"), seconds)
+
+    def signal(self, number: signal.Signals) -> None:
+        """Send a signal to exactly this process."""
+        self.process.send_signal(number)
+
+    def stop(self) -> int:
+        """Ask it to end, insist after a while, and return its exit status."""
+        if self.alive:
+            self.process.send_signal(signal.SIGCONT)
+            self.process.terminate()
+        return self.wait(_GRACE, kill=True)
+
+    def kill(self) -> int:
+        """End it without any grace, as a lost node would."""
+        self.process.kill()
+        return self.process.wait()
+
+    def wait(self, seconds: float, *, kill: bool = False) -> int:
+        """Wait for its end and return the exit status; TimeoutExpired when it lives on."""
+        try:
+            return self.process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            if not kill:
+                raise
+            return self.kill()
+
+    def complaints(self) -> list[str]:
+        """Return the lines of the log that a sound run does not have."""
+        return list(_complaints(self.lines()))
+
+    def resident_megabytes(self) -> float:
+        """Return the memory it holds (VmRSS)."""
+        status = Path(f"/proc/{self.process.pid}/status").read_text()
+        line = next(line for line in status.splitlines() if line.startswith("VmRSS:"))
+        return int(line.split()[1]) / 1024
+
+    def _said_or_ended(self, event: str) -> bool:
+        if not self.alive:
+            raise AssertionError(f"{self.name} has ended:\n{self.tail()}")
+        return self.said(event)
+
+    def tail(self, lines: int = 20) -> str:
+        """Return the end of the log."""
+        return "\n".join(self.log.read_text(errors="replace").splitlines()[-lines:])
+
+
+def _parsed(line: bytes) -> Object:
+    try:
+        found = orjson.loads(line)
+    except ValueError:
+        found = None
+    if isinstance(found, dict):
+        return found
+    return {"msg": line.decode(errors="replace"), "level": "raw"}
+
+
+def _complaints(lines: Sequence[Object]) -> Iterator[str]:
+    for line in lines:
+        text = str(line.get("msg", ""))
+        severe = line.get("level") in ("error", "critical", "raw")
+        if severe or any(never in text for never in _NEVER):
+            yield orjson.dumps(line).decode()[:600]
+
+
+@dataclass(slots=True)
+class Launcher:
+    """Starts operators of one rig and remembers them."""
+
+    rig: Rig
+    folder: Path
+    started: "list[Operator]" = field(default_factory=list)
+
+    def start(
+        self,
+        identity: Identity,
+        *arguments: str,
+        module: Sequence[str] = ("baoctl", "run"),
+        environment: Mapping[str, str] | None = None,
+    ) -> Operator:
+        """Start `python -m baoctl run` (or another module) with a log file of its own."""
+        name = f"operator-{len(self.started)}"
+        log = self.folder / f"{name}-{time.monotonic_ns()}.log"
+        argv = self.rig.inside(
+            "setpriv", "--pdeathsig", "KILL", "--", sys.executable, "-m", *module,
+            "--kubeconfig", str(identity.kubeconfig), "--port", "0", *arguments,
+        )  # fmt: skip
+        with log.open("wb") as output:
+            process = subprocess.Popen(
+                argv,
+                cwd=REPOSITORY,
+                env={**os.environ, **operator_environment(identity), **(environment or {})},
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+            )
+        operator = Operator(name, identity, log, process)
+        self.started.append(operator)
+        return operator
+
+    def stop_all(self) -> None:
+        """End every operator that still runs, and insist that none of them went wrong."""
+        complaints = []
+        for operator in self.started:
+            was_alive = operator.alive
+            status = operator.stop()
+            if operator.faults_expected:
+                continue
+            if was_alive and status != 0:
+                complaints.append(f"{operator.name} ended with {status}:\n{operator.tail()}")
+            complaints += operator.complaints()
+        self.started.clear()
+        assert not complaints, "\n".join(complaints)
+
+
+def operator_environment(identity: Identity) -> dict[str, str]:
+    """Return the variables that a Deployment would set."""
+    return {
+        "RELATED_IMAGE_OPENBAO": IMAGE_REPOSITORY,
+        "OPENBAO_TOKEN_FILE": str(identity.bao_token),
+        "LISTEN_ADDRESS": "127.0.0.1",
+        "PYTHONUNBUFFERED": "1",
+    }

@@ -1,0 +1,64 @@
+"""Waiting for the world to become, or to stay, as a scenario expects it: always with a deadline."""
+
+import time
+from collections.abc import Callable
+from typing import TypeVar
+
+Found = TypeVar("Found")
+EVERY = 0.1
+_SHOWN = 1500
+
+
+class NotSoError(AssertionError):
+    """What was expected did not come true in time, or did not stay true."""
+
+
+def until(
+    what: str,
+    look: Callable[[], Found | None],
+    seconds: float,
+    *,
+    every: float = EVERY,
+    tolerate: tuple[type[Exception], ...] = (),
+) -> Found:
+    """Look again and again; return the first thing seen that counts as true.
+
+    Errors of the classes in `tolerate` count as nothing seen. Raises NotSoError after `seconds`.
+    """
+    end = time.monotonic() + seconds
+    while True:
+        seen: object = None
+        try:
+            found = look()
+        except tolerate as error:
+            seen = error
+        else:
+            if found:
+                return found
+            seen = found
+        if time.monotonic() > end:
+            raise NotSoError(f"not within {seconds:g} s: {what}; last seen: {seen!r}"[:_SHOWN])
+        time.sleep(every)
+
+
+def throughout(
+    what: str, holds: Callable[[], bool], seconds: float, *, every: float = EVERY
+) -> None:
+    """Look again and again for `seconds`; raises NotSoError as soon as it does not hold."""
+    started = time.monotonic()
+    while (age := time.monotonic() - started) < seconds:
+        if not holds():
+            raise NotSoError(f"not any more after {age:.1f} s: {what}")
+        time.sleep(every)
+
+
+class Stopwatch:
+    """Seconds since it was made."""
+
+    def __init__(self) -> None:
+        self._started = time.monotonic()
+
+    @property
+    def seconds(self) -> float:
+        """Seconds so far."""
+        return time.monotonic() - self._started

@@ -1,0 +1,54 @@
+"""A name for a write that is the same in the audit log, in the operator, and in every run."""
+
+from dataclasses import dataclass
+from urllib.parse import parse_qs, urlsplit
+
+import orjson
+
+from e2e.harness.audit import Entry
+from runtime.resources import EVENT
+
+_VERBS = {"POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class WriteKey:
+    """What is done to which object, and by which field manager.
+
+    The namespace is left out: the same write happens in every namespace. Events have no name,
+    because theirs is new each time.
+    """
+
+    verb: str
+    resource: str
+    subresource: str
+    name: str
+    manager: str
+
+    def __str__(self) -> str:
+        what = "/".join(filter(None, (self.resource, self.name, self.subresource)))
+        by = self.manager.removeprefix("openbao-operator-")
+        return f"{self.verb} {what}" + (f" ({by})" if self.subresource else "")
+
+
+def of_entry(entry: Entry) -> WriteKey:
+    """Name a write of the audit log."""
+    name = "" if entry.resource == EVENT.plural else entry.name
+    return WriteKey(entry.verb, entry.resource, entry.subresource, name, _manager(entry.uri))
+
+
+def of_request(method: str, target: str, body: bytes | None) -> WriteKey:
+    """Name a write that is about to be sent; `target` is path and query."""
+    parts = urlsplit(target).path.strip("/").split("/")
+    # api/v1/... or apis/group/version/..., then namespaces/NAME, then plural/name/subresource.
+    rest = parts[2:] if parts[0] == "api" else parts[3:]
+    if rest[0] == "namespaces" and len(rest) > 2:
+        rest = rest[2:]
+    resource, name, subresource = (*rest, "", "")[:3]
+    if not name and body and resource != EVENT.plural:
+        name = orjson.loads(body)["metadata"]["name"]
+    return WriteKey(_VERBS[method], resource, subresource, name, _manager(target))
+
+
+def _manager(target: str) -> str:
+    return parse_qs(urlsplit(target).query).get("fieldManager", [""])[0]

@@ -1,0 +1,51 @@
+"""The command line of the measurements."""
+
+import sys
+from pathlib import Path
+
+import click
+
+from e2e.demo.cli import guarded
+from e2e.demo.install import REPOSITORY
+from e2e.demo.place import OnRig
+from e2e.demo.screen import Screen
+from e2e.measure.session import Order, measure
+from e2e.rig import Rig
+
+
+@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.option("--name", default="measure", show_default=True, help="Which rig.")
+@click.option(
+    "--runs",
+    type=click.IntRange(min=1),
+    default=3,
+    show_default=True,
+    help="How often three servers are brought up, with and without the operator.",
+)
+@click.option(
+    "--quiet",
+    type=click.FloatRange(min=1),
+    default=300.0,
+    show_default=True,
+    help="Seconds to count requests while nothing happens.",
+)
+@click.option(
+    "--output",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=REPOSITORY / "build" / "measure",
+    help="Folder for results.json and results.md.  [default: build/measure]",
+)
+@click.option("--keep", is_flag=True, help="Leave the rig up.")
+def main(name: str, runs: int, quiet: float, output: Path, *, keep: bool) -> None:
+    """Measure the operator against the same pods without one, on a rig of its own."""
+
+    def work(screen: Screen) -> None:
+        rig = Rig(name, screen.say)
+        was_up = rig.exists
+        try:
+            measure(OnRig(rig), screen, Order(runs, quiet, output))
+        finally:
+            if not was_up and not keep:
+                rig.down()
+
+    sys.exit(guarded(work))

@@ -1,0 +1,89 @@
+"""Five one-server clusters at once, and the quiet after them."""
+
+import copy
+import time
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from e2e.demo.audit import Tally
+from e2e.demo.errors import DemoError
+from e2e.demo.install import apply
+from e2e.demo.journal import Journal, cluster_views
+from e2e.demo.objects import Object, name_of
+from e2e.demo.sample import Sample, marked, prepare_namespace, remove
+from e2e.demo.screen import duration
+from e2e.demo.timeline import bring_up, created, seconds_to
+from e2e.demo.waiting import until_condition
+from e2e.measure.bring_up import READY_SECONDS, Bench
+
+CROWD = 5
+CROWD_NAMESPACE = "openbao-measure"
+SETTLE_SECONDS = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class CrowdRun:
+    """Seconds from the first apply to Available, by cluster, and the requests until the last."""
+
+    seconds: dict[str, float]
+    requests: Tally
+
+
+def single(sample: Sample, number: int) -> Object:
+    """Return the sample as a cluster of one server, in the namespace of the crowd."""
+    cluster = copy.deepcopy(sample.cluster)
+    cluster["metadata"]["name"] = f"one-{number}"
+    cluster["metadata"]["namespace"] = CROWD_NAMESPACE
+    cluster["spec"]["replicas"] = 1
+    return cluster
+
+
+def at_once(bench: Bench) -> CrowdRun:
+    """Apply all of them in one go and wait for the last. Raises DemoError, ApiError, OSError."""
+    namespace = copy.deepcopy(bench.sample.namespace)
+    namespace["metadata"]["name"] = CROWD_NAMESPACE
+    clusters = [marked(single(bench.sample, number + 1)) for number in range(CROWD)]
+    prepare_namespace(bench.kubectl, bench.api, namespace)
+    with Journal(bench.api, cluster_views(CROWD_NAMESPACE)) as journal:
+        since = datetime.now(UTC)
+        apply(bench.kubectl, clusters)
+        for cluster in clusters:
+            name = name_of(cluster)
+            until_condition(journal, bench.screen, name, "Available", READY_SECONDS)
+        until = datetime.now(UTC)
+        for cluster in clusters:
+            name = name_of(cluster)
+            until_condition(journal, bench.screen, name, "RaftMembershipReady", READY_SECONDS)
+        sights = journal.sights()
+    starts = [created(sights, name_of(cluster)) for cluster in clusters]
+    start = min(one for one in starts if one is not None)
+    seconds = {}
+    for cluster in clusters:
+        reached = seconds_to(bring_up(sights, name_of(cluster), 1, start), "Available")
+        if reached is None:
+            raise DemoError(f"cluster {name_of(cluster)} was not seen to become Available")
+        seconds[name_of(cluster)] = reached
+    return CrowdRun(seconds, bench.reader.count(since, until))
+
+
+def quiet(bench: Bench, seconds: float) -> Tally:
+    """Count the requests while nothing happens, from some seconds after the last change on."""
+    _sleep(bench, SETTLE_SECONDS, "a moment to settle")
+    since = datetime.now(UTC)
+    _sleep(bench, seconds, f"nothing happens for {duration(seconds)}, and nothing should")
+    return bench.reader.count(since, datetime.now(UTC))
+
+
+def _sleep(bench: Bench, seconds: float, words: str) -> None:
+    end = time.monotonic() + seconds
+    bench.screen.waiting(words)
+    while (left := end - time.monotonic()) > 0:
+        time.sleep(min(left, 1.0))
+    bench.screen.waiting("")
+
+
+def dissolve(bench: Bench) -> None:
+    """Remove the clusters, with their data. Raises DemoError, ApiError, OSError."""
+    for number in range(CROWD):
+        name = name_of(single(bench.sample, number + 1))
+        remove(bench.kubectl, bench.api, CROWD_NAMESPACE, name, bench.screen)

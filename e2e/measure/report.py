@@ -1,0 +1,193 @@
+"""Results as JSON and as Markdown. Pure."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from statistics import median
+from typing import Any
+
+from e2e.demo import speed, table
+from e2e.demo.audit import Tally
+from e2e.demo.memory import Memory
+from e2e.demo.screen import duration
+from e2e.demo.timeline import Milestone, seconds_to
+from e2e.measure.bring_up import OperatorRun
+from e2e.measure.crowd import CrowdRun
+
+# Times are held against the limit of the same run, never against another machine.
+RATIO_BUDGET = 1.3
+REQUEST_BUDGET = 70
+WRITE_BUDGET = 35
+CROWD_BUDGET = 12.0
+MEMORY_BUDGET = 120.0
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """Where it was measured, and what ran."""
+
+    when: str
+    cores: int
+    memory_gib: float
+    kubernetes: str
+    openbao: str
+
+
+@dataclass(slots=True)
+class Results:
+    """Everything of one `make measure`; times in seconds, memory in MB (10^6 bytes)."""
+
+    machine: Machine
+    quiet_seconds: float
+    runs: list[OperatorRun] = field(default_factory=list)
+    bare: list[list[Milestone]] = field(default_factory=list)
+    crowd: CrowdRun | None = None
+    quiet: Tally | None = None
+    memory: list[Memory] = field(default_factory=list)
+
+
+def all_ready(milestones: Sequence[Milestone]) -> float:
+    """Return when the last pod was Ready. Raises ValueError when none was."""
+    return max(one.seconds for one in milestones if one.name.endswith("pod Ready") or _joined(one))
+
+
+def _joined(one: Milestone) -> bool:
+    return one.name.startswith("pod ") and one.name.endswith(" Ready")
+
+
+def available(run: OperatorRun) -> float:
+    """Return when the cluster was Available. Raises ValueError when it never was."""
+    found = seconds_to(run.milestones, "Available")
+    if found is None:
+        raise ValueError("a run that never became Available")
+    return found
+
+
+def spread(seconds: Sequence[float]) -> str:
+    """Write the median of times, and lowest and highest when there are several."""
+    middle = f"{median(seconds):.1f} s"
+    if len(seconds) == 1:
+        return middle
+    return f"{middle} ({min(seconds):.1f} to {max(seconds):.1f})"
+
+
+def counts(values: Sequence[int]) -> str:
+    """Write the median of counts, and lowest and highest when they differ."""
+    middle = f"{median(values):g}"
+    if min(values) == max(values):
+        return middle
+    return f"{middle} ({min(values)} to {max(values)})"
+
+
+def ratio(results: Results) -> float:
+    """Return the median time with the operator over the median time without."""
+    with_operator = median(available(run) for run in results.runs)
+    return with_operator / median(all_ready(marks) for marks in results.bare)
+
+
+def summary_rows(results: Results) -> list[tuple[str, str, str]]:
+    """What was measured against its budget."""
+    requests = counts([run.requests.total for run in results.runs])
+    writes = counts([run.requests.writes for run in results.runs])
+    times = [available(run) for run in results.runs]
+    rows = [
+        ("three servers Ready, no operator", spread([all_ready(one) for one in results.bare]), "-"),
+        ("three servers, apply to Available", spread(times), "-"),
+        ("the second over the first", f"{ratio(results):.2f}", f"<= {RATIO_BUDGET}"),
+        ("API requests until Available", requests, f"<= {REQUEST_BUDGET}"),
+        ("of which writes", writes, f"<= {WRITE_BUDGET}"),
+    ]
+    if results.crowd is not None:
+        slowest = f"{max(results.crowd.seconds.values()):.1f} s"
+        rows.append(("five one-server clusters Available", slowest, f"<= {CROWD_BUDGET:.0f} s"))
+        rows.append(("API requests for these five", str(results.crowd.requests.total), "-"))
+    if results.quiet is not None:
+        long = duration(results.quiet_seconds)
+        rows.append((f"API requests in {long} of quiet", str(results.quiet.total), "-"))
+        rows.append(("of which writes", str(results.quiet.writes), "0"))
+    if results.memory:
+        highest = max(one.peak for one in results.memory)
+        rows.append(("resident memory, highest", f"{highest:.0f} MB", f"< {MEMORY_BUDGET:.0f} MB"))
+    return rows
+
+
+def milestone_rows(results: Results) -> list[tuple[str, str, str]]:
+    """The way of a bring-up, step by step, without and with the operator."""
+    by_operator = [run.milestones for run in results.runs]
+    names = dict.fromkeys(one.name for marks in by_operator for one in marks)
+    rows = []
+    for name in names:
+        cells = [_cell(marks, name) for marks in (results.bare, by_operator)]
+        rows.append((name, cells[0], cells[1]))
+    return rows
+
+
+def _cell(runs: Sequence[Sequence[Milestone]], name: str) -> str:
+    values = [found for marks in runs if (found := seconds_to(marks, name)) is not None]
+    return spread(values) if values else "-"
+
+
+def _resource_rows(found: Tally) -> list[tuple[str, str]]:
+    return [(what, str(count)) for what, count in speed.by_resource(found).items()]
+
+
+def markdown(results: Results) -> str:
+    """Return the section for a page of documentation."""
+    where = results.machine
+    runs = len(results.runs)
+    last = results.runs[-1]
+    parts = [
+        f"Measured {where.when}: {where.cores} cores, {where.memory_gib:.0f} GiB, "
+        f"Kubernetes {where.kubernetes}, OpenBao {where.openbao}, "
+        f"{runs} {'run' if runs == 1 else 'runs'}; median (lowest to highest).",
+        table.markdown(("what", "measured", "budget"), summary_rows(results)),
+        table.markdown(("since the apply", "no operator", "operator"), milestone_rows(results)),
+        table.markdown(
+            ("API requests until Available, last run", "count"),
+            _resource_rows(last.requests),
+        ),
+    ]
+    if results.quiet is not None and results.quiet.total:
+        quiet = table.markdown(("API requests in quiet", "count"), _resource_rows(results.quiet))
+        parts.append(quiet)
+    if results.memory:
+        rows = speed.memory_rows(results.memory)
+        parts.append(table.markdown(("operator pod", "resident", "at most"), rows))
+    return "\n\n".join(parts) + "\n"
+
+
+def as_json(results: Results) -> dict[str, Any]:
+    """Return the results as plain values."""
+    return {
+        "machine": asdict(results.machine),
+        "ratio": round(ratio(results), 3),
+        "operator": [
+            {
+                "milestones": _milestones(run.milestones),
+                "requests": _tally(run.requests),
+                "requestsToVoters": _tally(run.requests_to_voters),
+            }
+            for run in results.runs
+        ],
+        "bare": [_milestones(marks) for marks in results.bare],
+        "crowd": results.crowd
+        and {"seconds": results.crowd.seconds, "requests": _tally(results.crowd.requests)},
+        "quiet": results.quiet
+        and {"seconds": results.quiet_seconds, "requests": _tally(results.quiet)},
+        "memory": [asdict(one) for one in results.memory],
+    }
+
+
+def _milestones(marks: Sequence[Milestone]) -> dict[str, float]:
+    return {one.name: round(one.seconds, 3) for one in marks}
+
+
+def _tally(found: Tally) -> dict[str, Any]:
+    return {
+        "total": found.total,
+        "reads": found.reads,
+        "watches": found.watches,
+        "writes": found.writes,
+        "notFound": found.not_found,
+        "refused": found.refused,
+        "byResource": speed.by_resource(found),
+    }

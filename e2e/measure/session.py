@@ -1,0 +1,128 @@
+"""All measurements in their order, on one rig, and the files they end in."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+import orjson
+
+from e2e.demo import table, trouble
+from e2e.demo.api import Api, connect
+from e2e.demo.errors import DemoError
+from e2e.demo.install import apply, install, operator_pods
+from e2e.demo.journal import Journal, cluster_views
+from e2e.demo.manifests import OPERATOR_NAMESPACE
+from e2e.demo.memory import of_pod
+from e2e.demo.objects import name_of
+from e2e.demo.place import OnRig
+from e2e.demo.sample import Sample, marked, remove
+from e2e.demo.screen import Screen
+from e2e.demo.speed import AuditReader
+from e2e.demo.waiting import until_condition
+from e2e.measure import bring_up, crowd, report
+from e2e.measure.bring_up import READY_SECONDS, Bench
+from e2e.measure.report import Machine, Results
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What is asked for: bring-ups, seconds of quiet, and where the results go."""
+
+    runs: int
+    quiet: float
+    output: Path
+
+
+def measure(place: OnRig, screen: Screen, order: Order) -> None:
+    """Measure and write the results down. Raises DemoError, RigError, ApiError, OSError."""
+    with screen.step("A node and the operator"):
+        place.up(screen)
+        wishes = place.image(screen)
+    with connect(place.kubectl) as api:
+        with screen.step("The operator: two replicas, one leader"):
+            install(place.kubectl, api, wishes, screen)
+        sample = Sample.load()
+        bench = Bench(place.kubectl, api, screen, AuditReader(place.audit_log), sample)
+        results = Results(_machine(api, sample), order.quiet)
+        with _explained(bench):
+            _bring_ups(bench, results, order.runs)
+            _crowd(bench, results, order.quiet)
+        with screen.step("Tidying up"):
+            crowd.dissolve(bench)
+            remove(place.kubectl, api, sample.home, sample.name, screen)
+    _write(results, screen, order.output)
+
+
+@contextmanager
+def _explained(bench: Bench) -> Iterator[None]:
+    try:
+        yield
+    except DemoError:
+        bench.screen.waiting("")
+        home, name = bench.sample.home, bench.sample.name
+        trouble.show(bench.kubectl, bench.api, home, name, bench.screen)
+        raise
+
+
+def _bring_ups(bench: Bench, results: Results, runs: int) -> None:
+    sample, screen = bench.sample, bench.screen
+    for number in range(1, runs + 1):
+        with screen.step(f"Three servers by the operator, {number} of {runs}"):
+            run, script = bring_up.with_operator(bench)
+            screen.say(f"Available after {report.available(run):.1f} s")
+            results.runs.append(run)
+        with screen.step("Room for the next"):
+            remove(bench.kubectl, bench.api, sample.home, sample.name, screen)
+        with screen.step(f"The same without an operator, {number} of {runs}"):
+            marks = bring_up.without_operator(bench, script)
+            screen.say(f"all Ready after {report.all_ready(marks):.1f} s")
+            results.bare.append(marks)
+
+
+def _crowd(bench: Bench, results: Results, quiet: float) -> None:
+    sample, screen = bench.sample, bench.screen
+    with screen.step(f"{crowd.CROWD} one-server clusters at once"):
+        results.crowd = crowd.at_once(bench)
+    with screen.step("Three servers beside them"), _sample(bench) as journal:
+        until_condition(journal, screen, sample.name, "RaftMembershipReady", READY_SECONDS)
+    with screen.step("Quiet"):
+        results.quiet = crowd.quiet(bench, quiet)
+    results.memory = [
+        of_pod(bench.kubectl, OPERATOR_NAMESPACE, name_of(pod)) for pod in operator_pods(bench.api)
+    ]
+
+
+@contextmanager
+def _sample(bench: Bench) -> Iterator[Journal]:
+    with Journal(bench.api, cluster_views(bench.sample.home)) as journal:
+        apply(bench.kubectl, [bench.sample.account, marked(bench.sample.cluster)])
+        yield journal
+
+
+def _machine(api: Api, sample: Sample) -> Machine:
+    pages = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    return Machine(
+        when=datetime.now(UTC).date().isoformat(),
+        cores=os.cpu_count() or 0,
+        memory_gib=pages / 2**30,
+        kubernetes=str(api.get("/version")["gitVersion"]),
+        openbao=str(sample.cluster["spec"]["version"]),
+    )
+
+
+def _write(results: Results, screen: Screen, folder: Path) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    options = orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
+    (folder / "results.json").write_bytes(orjson.dumps(report.as_json(results), option=options))
+    (folder / "results.md").write_text(report.markdown(results))
+    screen.heading("Results")
+    rows = report.summary_rows(results)
+    screen.plain(table.plain(("what", "measured", "budget"), rows))
+    screen.plain()
+    ways = report.milestone_rows(results)
+    screen.plain(table.plain(("since the apply", "no operator", "operator"), ways))
+    screen.plain()
+    screen.plain(f"  {folder}/results.json and results.md")

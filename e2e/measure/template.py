@@ -1,0 +1,137 @@
+"""The objects that the operator made, made over so that a script can apply them without it. Pure.
+
+The objects keep their names and content. They get another namespace and another manager label, so
+that no operator feels responsible, and lose what the API server or an owner gave them.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from contracts import labels
+from e2e.demo.errors import DemoError
+from e2e.demo.journal import Sight
+from e2e.demo.objects import Object, name_of
+
+MANAGER = "openbao-measure"
+_GIVEN = frozenset(
+    {
+        "uid",
+        "resourceVersion",
+        "generation",
+        "creationTimestamp",
+        "managedFields",
+        "ownerReferences",
+        "finalizers",
+        "deletionTimestamp",
+        "deletionGracePeriodSeconds",
+    }
+)
+# Chosen by the API server; a headless Service keeps its "None".
+_OF_SERVICE = ("clusterIPs", "ipFamilies", "ipFamilyPolicy")
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A resource: what its objects say of themselves, and its plural name."""
+
+    api_version: str
+    kind: str
+    plural: str
+
+    def path(self, namespace: str, name: str = "") -> str:
+        """Return the path of an object, or of the list."""
+        root = "/apis" if "/" in self.api_version else "/api"
+        path = f"{root}/{self.api_version}/namespaces/{namespace}/{self.plural}"
+        return f"{path}/{name}" if name else path
+
+
+STATEFUL_SETS = Kind("apps/v1", "StatefulSet", "statefulsets")
+SECRETS = Kind("v1", "Secret", "secrets")
+# In the order in which they are applied; the StatefulSet comes last.
+SEEN = (
+    Kind("v1", "ServiceAccount", "serviceaccounts"),
+    Kind("v1", "ConfigMap", "configmaps"),
+    Kind("v1", "Service", "services"),
+)
+READ = (
+    SECRETS,
+    Kind("rbac.authorization.k8s.io/v1", "Role", "roles"),
+    Kind("rbac.authorization.k8s.io/v1", "RoleBinding", "rolebindings"),
+    Kind("networking.k8s.io/v1", "NetworkPolicy", "networkpolicies"),
+    Kind("policy/v1", "PodDisruptionBudget", "poddisruptionbudgets"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """From the namespace that the objects were made for into another one."""
+
+    source: str
+    target: str
+
+
+@dataclass(frozen=True, slots=True)
+class Script:
+    """What is applied at first, with one server, and what once that one is ready."""
+
+    first: tuple[tuple[Kind, Object], ...]
+    then: tuple[Kind, Object]
+
+
+def script(
+    sights: Sequence[Sight], read: Iterable[tuple[Kind, Object]], cluster: str, move: Move
+) -> Script:
+    """Make a script of a first boot that was watched.
+
+    ``sights`` hold every state of StatefulSet, ConfigMaps, Services and accounts; an object that
+    was there for a while only (the document of the first boot) is applied too. ``read`` are the
+    objects of the other kinds, as they are now. Raises DemoError when there was no scale-out.
+    """
+    sets = [one.object for one in sights if one.kind == STATEFUL_SETS.plural]
+    sets = [one for one in sets if name_of(one) == cluster]
+    if not sets or sets[-1]["spec"]["replicas"] <= sets[0]["spec"]["replicas"]:
+        raise DemoError(f"StatefulSet {cluster} was not seen to scale out")
+    first = [(kind, bare(obj, kind, move)) for kind, obj in read]
+    for kind in SEEN:
+        found = _first_states(sights, kind.plural, cluster)
+        first += [(kind, bare(obj, kind, move)) for obj in found]
+    first.append((STATEFUL_SETS, bare(sets[0], STATEFUL_SETS, move)))
+    return Script(tuple(first), (STATEFUL_SETS, bare(sets[-1], STATEFUL_SETS, move)))
+
+
+def _first_states(sights: Sequence[Sight], plural: str, cluster: str) -> list[Object]:
+    found: dict[str, Object] = {}
+    for sight in sights:
+        mine = (sight.object["metadata"].get("labels") or {}).get(labels.CLUSTER) == cluster
+        if sight.kind == plural and sight.change == "ADDED" and mine:
+            found.setdefault(name_of(sight.object), sight.object)
+    return list(found.values())
+
+
+def bare(obj: Object, kind: Kind, move: Move) -> Object:
+    """Return the object as a script would write it."""
+    made: Object = _rewrite(obj, move)
+    made.pop("status", None)
+    made["apiVersion"], made["kind"] = kind.api_version, kind.kind
+    made["metadata"] = {key: one for key, one in made["metadata"].items() if key not in _GIVEN}
+    if kind.kind == "Service":
+        spec = made["spec"]
+        for field in _OF_SERVICE:
+            spec.pop(field, None)
+        if spec.get("clusterIP") != "None":
+            spec.pop("clusterIP", None)
+    return made
+
+
+def _rewrite(value: Any, move: Move) -> Any:
+    if isinstance(value, dict):
+        # A null says "not set"; applied, it would claim the field.
+        return {
+            key: MANAGER if key == labels.MANAGED_BY else _rewrite(one, move)
+            for key, one in value.items()
+            if one is not None
+        }
+    if isinstance(value, list):
+        return [_rewrite(one, move) for one in value]
+    return value.replace(move.source, move.target) if isinstance(value, str) else value

@@ -1,0 +1,183 @@
+"""The way from nothing to Ready. Every step keeps what an earlier, killed run left behind."""
+
+import http.client
+import os
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from e2e.rig import builds, cgroups, components, configs, images, network, packages, pki, sysctls
+from e2e.rig.errors import RigError
+from e2e.rig.kube import ApiError, Kube
+from e2e.rig.layout import NODE_NAME, Layout
+from e2e.rig.paths import Cache
+from e2e.rig.processes import ProcessTable
+from e2e.rig.progress import Progress
+from e2e.rig.rights import BINDINGS, node_rights
+from e2e.rig.storage import CLASSES, storage_class
+from e2e.rig.versions import CONTROL_PLANE, NODE, Server
+
+_SAYS_SO_EVERY = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Boot:
+    """One `up`: which rig, where the shared things are, whom to tell."""
+
+    cache: Cache
+    layout: Layout
+    table: ProcessTable
+    progress: Progress
+    started: set[str] = field(default_factory=set)
+
+    def control_plane(self) -> None:
+        """Bring up etcd and kube-apiserver on the loopback address. Raises RigError."""
+        self._binaries(CONTROL_PLANE, os.environ.get("KUBEBUILDER_ASSETS"))
+        self._certificates()
+        self._start("etcd")
+        self._start("kube-apiserver")
+        self._api_ready()
+
+    def node(self, stamps: tuple[str, ...]) -> None:
+        """Bring up a whole node, with one OpenBao image per version stamp. Raises RigError."""
+        packages.ensure(packages.NODE, self.progress)
+        self._binaries((*CONTROL_PLANE, *NODE), None)
+        archives = images.server_images(self.cache, stamps, self.progress)
+        network.create(self.layout)
+        cgroups.create(self.layout.network_name)
+        sysctls.remember(self.cache, self.layout.name, self.progress)
+        self._certificates()
+        for name in ("etcd", "kube-apiserver", "containerd"):
+            self._start(name)
+        self._images(archives)
+        self._api_ready()
+        self._objects()
+        for name in components.NODE:
+            self._start(name)
+        self._node_ready()
+
+    def _binaries(self, servers: Sequence[Server], assets: str | None) -> None:
+        names = [server.name for server in servers]
+        if assets:
+            found = [Path(assets) / name for name in names]
+            if absent := [str(path) for path in found if not path.exists()]:
+                raise RigError(f"KUBEBUILDER_ASSETS lacks {', '.join(absent)}")
+        else:
+            found = builds.build(self.cache, servers, self.progress)
+        for name, path in zip(names, found, strict=True):
+            link = self.layout.bin(name)
+            fresh = link.with_name(f".{name}")
+            fresh.unlink(missing_ok=True)
+            fresh.symlink_to(path)
+            fresh.replace(link)
+
+    def _certificates(self) -> None:
+        layout = self.layout
+        service = "kubernetes.default.svc.cluster.local"
+        parts = service.split(".")
+        names = [".".join(parts[:length]) for length in (1, 2, 3, 5)]
+        hosts = (layout.api_host, "127.0.0.1", str(layout.slot.api_service), "localhost", *names)
+        subjects = {"kube-apiserver": pki.Subject("kube-apiserver", (), hosts), **configs.USERS}
+        subjects["kubelet"] = pki.Subject(
+            f"system:node:{NODE_NAME}", ("system:nodes",), (str(layout.slot.node), NODE_NAME)
+        )
+        pki.make(layout.paths.pki, subjects)
+        configs.write(layout)
+
+    def _start(self, name: str) -> None:
+        if self.table.start(name, components.command(self.layout, name)):
+            self.started.add(name)
+            self.progress(f"started {name}")
+
+    def _images(self, archives: dict[str, Path]) -> None:
+        self._until("containerd answers", lambda: _containerd_answers(self.layout), "containerd")
+        known = images.present(self.layout)
+        for reference, archive in archives.items():
+            if reference not in known:
+                images.load(self.layout, archive)
+                self.progress(f"loaded {reference}")
+
+    def _api_ready(self) -> None:
+        kube = Kube.from_kubeconfig(self.layout.paths.kubeconfig)
+        self._until("kube-apiserver is ready", lambda: api_ready(kube), "kube-apiserver", "etcd")
+
+    def _objects(self) -> None:
+        kube = Kube.from_kubeconfig(self.layout.paths.kubeconfig)
+        for path, body in ((CLASSES, storage_class()), (BINDINGS, node_rights())):
+            try:
+                kube.create(path, body)
+            except ApiError as error:
+                if error.code != 409:
+                    raise
+
+    def _node_ready(self) -> None:
+        kube = Kube.from_kubeconfig(self.layout.paths.kubeconfig)
+        node = "the node is Ready"
+        self._until(node, lambda: node_ready(kube), "kubelet", "kube-controller-manager")
+        self._until("DNS answers", lambda: dns_ready(str(self.layout.slot.node)), "coredns")
+
+    def _until(self, what: str, holds: Callable[[], bool], *needs: str) -> None:
+        """Poll until ``what`` holds; fail at once when a component it needs has died.
+
+        One that was found running may have been told to end by a `down` that was killed: it is
+        started again, once.
+        """
+        started = said = time.monotonic()
+        while not holds():
+            now = time.monotonic()
+            for name in needs:
+                if self.table.running(name) is None and name not in self.started:
+                    self._start(name)
+                elif self.table.running(name) is None:
+                    raise RigError(f"{name} has ended:\n{tail(self.table.log(name))}")
+            if now - started > 60.0:
+                logs = ", ".join(str(self.table.log(name)) for name in needs)
+                raise RigError(f"waited 60 s until {what}; see {logs}")
+            if now - said > _SAYS_SO_EVERY:
+                self.progress(f"waiting until {what}, {now - started:.0f} s so far")
+                said = now
+            time.sleep(0.05)
+        self.progress(what)
+
+
+def tail(log: Path, lines: int = 12) -> str:
+    """Return the last lines of a log file, or a word on why there are none."""
+    if not log.exists():
+        return f"(no {log})"
+    return "\n".join(log.read_text(errors="replace").splitlines()[-lines:])
+
+
+def api_ready(kube: Kube) -> bool:
+    """Whether /readyz says ok and the namespace `default` is there."""
+    try:
+        return kube.text("/readyz") == "ok" and bool(kube.get("/api/v1/namespaces/default"))
+    except (ApiError, OSError, http.client.HTTPException):
+        return False
+
+
+def node_ready(kube: Kube) -> bool:
+    """Whether the node is Ready, takes pods, and namespaces get their service accounts."""
+    try:
+        found = kube.get(f"/api/v1/nodes/{NODE_NAME}")
+        kube.get("/api/v1/namespaces/default/serviceaccounts/default")
+    except (ApiError, OSError, http.client.HTTPException):
+        return False
+    conditions = {one["type"]: one["status"] for one in found["status"].get("conditions", [])}
+    return conditions.get("Ready") == "True" and not found["spec"].get("taints")
+
+
+def dns_ready(host: str) -> bool:
+    """Whether CoreDNS has seen the cluster (its own readiness page)."""
+    connection = http.client.HTTPConnection(host, 8181, timeout=1.0)
+    try:
+        connection.request("GET", "/ready")
+        return connection.getresponse().status == 200
+    except (OSError, http.client.HTTPException):
+        return False
+    finally:
+        connection.close()
+
+
+def _containerd_answers(layout: Layout) -> bool:
+    return layout.paths.containerd_socket.exists() and images.answers(layout)

@@ -1,0 +1,65 @@
+"""The cgroup of a rig: parent of all its pods, so that two kubelets never tidy each other's.
+
+Works on the separate hierarchies of cgroup v1, on v2, and on both at once.
+"""
+
+import contextlib
+import os
+import time
+from pathlib import Path
+
+from e2e.rig.processes import Identity, stat_of
+
+_BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
+
+
+def hierarchies() -> list[Path]:
+    """Return the root folder of every mounted cgroup hierarchy."""
+    lines = [line.split(" ") for line in Path("/proc/self/mounts").read_text().splitlines()]
+    return [Path(fields[1]) for fields in lines if fields[2] in {"cgroup", "cgroup2"}]
+
+
+def create(name: str) -> None:
+    """Make the cgroup ``name`` in every hierarchy; kubelet refuses to start without it."""
+    for root in hierarchies():
+        folder = root / name
+        folder.mkdir(exist_ok=True)
+        # v1: a new cpuset is empty and takes no process until it is told what it may use.
+        for setting in ("cpuset.cpus", "cpuset.mems"):
+            if (root / setting).exists() and (root / "tasks").exists():
+                (folder / setting).write_text((root / setting).read_text())
+        # v2: children have only the controllers that their parent hands on.
+        controllers = root / "cgroup.controllers"
+        if controllers.exists():
+            wanted = " ".join(f"+{one}" for one in controllers.read_text().split())
+            for control in (root, folder):
+                with contextlib.suppress(OSError):
+                    (control / "cgroup.subtree_control").write_text(wanted)
+
+
+def processes(name: str) -> list[Identity]:
+    """Return every living process inside the cgroup or below it."""
+    pids: set[int] = set()
+    for root in hierarchies():
+        for file in (root / name).rglob("cgroup.procs"):
+            with contextlib.suppress(OSError):
+                pids.update(int(line) for line in file.read_text().split())
+    boot = _BOOT_ID.read_text().strip()
+    stats = [stat for pid in pids if (stat := stat_of(pid))]
+    return [Identity(stat.pid, stat.start_ticks, boot) for stat in stats]
+
+
+def remove(name: str, seconds: float = 5.0) -> bool:
+    """Remove the cgroup and all below; False when something still lives in it after ``seconds``."""
+    until = time.monotonic() + seconds
+    while True:
+        left = [root / name for root in hierarchies() if (root / name).exists()]
+        for top in left:
+            for folder, _, _ in os.walk(top, topdown=False):
+                with contextlib.suppress(OSError):
+                    Path(folder).rmdir()
+        if not any(top.exists() for top in left):
+            return True
+        if time.monotonic() > until:
+            return False
+        time.sleep(0.05)

@@ -1,0 +1,140 @@
+"""The command line: python -m e2e.rig up|down|status|env|image|exec|logs|build."""
+
+import os
+import shlex
+
+import click
+
+from e2e.rig import builds, images, operator_image, slots
+from e2e.rig.errors import RigError
+from e2e.rig.processes import uptime_seconds
+from e2e.rig.rig import Rig
+from e2e.rig.versions import CONTROL_PLANE, NODE, OPENBAO_STAMP
+
+_name = click.option("--name", default="demo", show_default=True, help="Which rig.")
+_stamps = click.option(
+    "--openbao",
+    "stamps",
+    multiple=True,
+    default=(OPENBAO_STAMP,),
+    show_default=True,
+    help="Version stamp of an OpenBao image; repeatable.",
+)
+
+
+class _Group(click.Group):
+    def invoke(self, ctx: click.Context) -> object:
+        try:
+            return super().invoke(ctx)
+        except RigError as error:
+            raise click.ClickException(str(error)) from error
+
+
+@click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"]})
+def main() -> None:
+    """Bring up a real one-node Kubernetes, made of servers built from source."""
+
+
+@main.command()
+@_name
+@_stamps
+@click.option("--control-plane", is_flag=True, help="Only etcd and kube-apiserver; no root needed.")
+def up(name: str, stamps: tuple[str, ...], control_plane: bool) -> None:
+    """Bring a rig up; repeat it after a failure or a kill and it goes on."""
+    rig = Rig(name)
+    rig.up(control_plane=control_plane, images=stamps)
+    rig.progress(f"rig {name} is up: eval $(python -m e2e.rig env --name {name})")
+
+
+@main.command()
+@_name
+@click.option("--all", "everything", is_flag=True, help="Every rig of this cache.")
+def down(name: str, everything: bool) -> None:
+    """Remove a rig: processes, pods, mounts, network and files."""
+    names = sorted(slots.assigned(Rig(name).cache)) if everything else [name]
+    for one in names:
+        Rig(one).down()
+
+
+@main.command()
+@_name
+def env(name: str) -> None:
+    """Print shell lines that point kubectl at the rig."""
+    rig = Rig(name)
+    if not rig.exists:
+        raise RigError(f"there is no rig {name}: bring it up first")
+    click.echo(f"export KUBECONFIG={shlex.quote(str(rig.kubeconfig))}")
+    click.echo(f'export PATH={shlex.quote(str(rig.paths.bin))}:"$PATH"')
+
+
+@main.command()
+@_name
+@click.option("--all", "everything", is_flag=True, help="One line per rig of this cache.")
+def status(name: str, everything: bool) -> None:
+    """Show components, node and pods of a rig, or all rigs."""
+    if everything:
+        for one in sorted(slots.assigned(Rig(name).cache)):
+            _summary(Rig(one))
+        return
+    rig = Rig(name)
+    for component in rig.components():
+        found = rig.table.running(component)
+        state = f"{found.pid:>8}  {uptime_seconds(found):8.0f} s" if found else "    gone"
+        click.echo(f"{component:<26}{state}")
+    if not rig.layout.control_plane_only:
+        click.echo(rig.kubectl("get", "nodes,pods", "-A", "-o", "wide").rstrip())
+
+
+def _summary(rig: Rig) -> None:
+    if not rig.exists:
+        click.echo(f"{rig.name:<32}half made or half removed")
+        return
+    names = rig.components()
+    alive = sum(rig.running(name) for name in names)
+    kind = "control plane" if rig.layout.control_plane_only else "node"
+    click.echo(f"{rig.name:<32}{kind:<14}{alive}/{len(names)} running  {rig.server}")
+
+
+@main.command(name="exec", context_settings={"ignore_unknown_options": True})
+@_name
+@click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
+def exec_(name: str, command: tuple[str, ...]) -> None:
+    """Run a command in the network namespace of the rig, KUBECONFIG set."""
+    rig = Rig(name)
+    argv = rig.inside(*command)
+    os.execvpe(argv[0], argv, rig.environment())  # noqa: S606 -- the caller's own command
+
+
+@main.command()
+@_name
+@click.option("-f", "--follow", is_flag=True, help="Go on printing.")
+@click.argument("component")
+def logs(name: str, follow: bool, component: str) -> None:
+    """Print the log of a component."""
+    rig = Rig(name)
+    log = rig.table.log(component)
+    if not log.exists():
+        raise RigError(f"no log of {component!r}: {', '.join(rig.components())}")
+    argv = ["tail", "-n", "+1", *(["-F"] if follow else []), str(log)]
+    os.execvp(argv[0], argv)  # noqa: S606 -- tail of our own file
+
+
+@main.command()
+@_name
+def image(name: str) -> None:
+    """Build the operator image from the checkout; load it when the rig is up."""
+    rig = Rig(name)
+    if rig.exists:
+        click.echo(rig.load_operator_image())
+    else:
+        operator_image.build(rig.cache, rig.progress)
+        click.echo(f"built; there is no rig {name} to load it into", err=True)
+
+
+@main.command()
+@_stamps
+def build(stamps: tuple[str, ...]) -> None:
+    """Build every server and image archive that is not in the cache yet."""
+    rig = Rig()
+    builds.build(rig.cache, (*CONTROL_PLANE, *NODE), rig.progress)
+    images.server_images(rig.cache, stamps, rig.progress)

@@ -1,0 +1,115 @@
+"""A minimal client of the Kubernetes API: JSON over HTTPS with a client certificate.
+
+Used by the rig itself (readiness, volumes); tests use kubectl or the operator's own client.
+"""
+
+import http.client
+import ssl
+import tempfile
+from base64 import b64decode
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode, urlsplit
+
+import orjson
+
+Object = dict[str, Any]
+MERGE_PATCH = "application/merge-patch+json"
+
+
+class ApiError(Exception):
+    """An answer other than 2xx: HTTP code and the message of the server."""
+
+    def __init__(self, code: int, message: str) -> None:
+        super().__init__(f"{code}: {message}")
+        self.code = code
+
+
+@dataclass(frozen=True, slots=True)
+class Kube:
+    """One API server and one identity; every call opens its own connection."""
+
+    host: str
+    port: int
+    context: ssl.SSLContext
+    user_agent: str = "openbao-rig"
+
+    @classmethod
+    def from_kubeconfig(cls, path: Path, user_agent: str = "openbao-rig") -> "Kube":
+        """Read a kubeconfig as the rig writes it: JSON, one cluster, embedded certificates."""
+        config = orjson.loads(path.read_bytes())
+        cluster = config["clusters"][0]["cluster"]
+        user = config["users"][0]["user"]
+        authority = b64decode(cluster["certificate-authority-data"]).decode()
+        context = ssl.create_default_context(cadata=authority)
+        with tempfile.NamedTemporaryFile() as pair:
+            pair.write(b64decode(user["client-certificate-data"]))
+            pair.write(b64decode(user["client-key-data"]))
+            pair.flush()
+            context.load_cert_chain(pair.name)
+        address = urlsplit(cluster["server"])
+        return cls(address.hostname or "", address.port or 443, context, user_agent)
+
+    def get(self, path: str, timeout: float = 5.0) -> Object:
+        """GET a JSON document. Raises ApiError, OSError."""
+        return self._call("GET", path, None, timeout)
+
+    def text(self, path: str, timeout: float = 5.0) -> str:
+        """GET a plain text, for instance /readyz. Raises ApiError, OSError."""
+        return self._send("GET", path, None, timeout).decode()
+
+    def create(self, path: str, body: Object) -> Object:
+        """POST an object. Raises ApiError, OSError."""
+        return self._call("POST", path, body)
+
+    def patch(self, path: str, body: Object) -> Object:
+        """Send a JSON merge patch. Raises ApiError, OSError."""
+        return self._call("PATCH", path, body)
+
+    def delete(self, path: str, body: Object | None = None) -> Object:
+        """DELETE an object. Raises ApiError, OSError."""
+        return self._call("DELETE", path, body)
+
+    def watch(self, path: str, resource_version: str) -> Iterator[Object]:
+        """Yield watch events until the server ends the watch. Raises ApiError, OSError."""
+        query = urlencode({"watch": "1", "resourceVersion": resource_version})
+        # Longer than the server's own limit: a watch may be silent for as long as it lasts.
+        connection = self._connect(None)
+        try:
+            connection.request("GET", f"{path}?{query}", headers={"User-Agent": self.user_agent})
+            response = connection.getresponse()
+            if response.status != 200:
+                raise ApiError(response.status, response.read(512).decode(errors="replace"))
+            while line := response.readline():
+                yield orjson.loads(line)
+        finally:
+            connection.close()
+
+    def _connect(self, timeout: float | None) -> http.client.HTTPSConnection:
+        return http.client.HTTPSConnection(
+            self.host, self.port, context=self.context, timeout=timeout
+        )
+
+    def _call(self, method: str, path: str, body: Object | None, timeout: float = 5.0) -> Object:
+        found: Object = orjson.loads(self._send(method, path, body, timeout))
+        return found
+
+    def _send(self, method: str, path: str, body: Object | None, timeout: float) -> bytes:
+        kind = MERGE_PATCH if method == "PATCH" else "application/json"
+        headers = {"User-Agent": self.user_agent, "Accept": "application/json, text/plain"}
+        data = None
+        if body is not None:
+            data = orjson.dumps(body)
+            headers["Content-Type"] = kind
+        connection = self._connect(timeout)
+        try:
+            connection.request(method, path, body=data, headers=headers)
+            response = connection.getresponse()
+            content = response.read()
+        finally:
+            connection.close()
+        if response.status >= 300:
+            raise ApiError(response.status, content[:512].decode(errors="replace"))
+        return content

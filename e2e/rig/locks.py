@@ -1,0 +1,31 @@
+"""Advisory file locks: held by an open file, so a killed process never leaves one behind."""
+
+import fcntl
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from e2e.rig.progress import Progress
+
+HEARTBEAT_SECONDS = 20.0
+
+
+@contextmanager
+def locked(path: Path, progress: Progress, what: str) -> Iterator[None]:
+    """Hold the lock of ``path``; say every 20 s that somebody else holds it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("a") as file:
+        started = time.monotonic()
+        said = started - HEARTBEAT_SECONDS + 1.0
+        while True:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                now = time.monotonic()
+                if now - said >= HEARTBEAT_SECONDS:
+                    progress(f"waiting for another process: {what}, {now - started:.0f} s")
+                    said = now
+                time.sleep(0.05)
+        yield

@@ -1,0 +1,71 @@
+"""The network namespace of a rig and the cable between it and the host.
+
+The namespace is bound to a file in the rig's own folder. Nothing of the host changes but one
+interface and its routes, and they vanish with the interface.
+"""
+
+import ctypes
+import os
+from pathlib import Path
+
+from e2e.rig.commands import run
+from e2e.rig.errors import RigError
+from e2e.rig.layout import Layout
+
+_FORWARD = "/proc/sys/net/ipv4/ip_forward"
+_BRIDGE_CALLS = "/proc/sys/net/bridge/bridge-nf-call-iptables"
+_MNT_DETACH = 2
+
+
+def mounts_below(folder: Path) -> list[str]:
+    """Return the mount points at or below ``folder``, deepest first."""
+    wanted = str(folder)
+    found = []
+    for line in Path("/proc/self/mounts").read_text().splitlines():
+        # The kernel writes blanks and the like as octal escapes.
+        point = line.split(" ")[1].encode().decode("unicode_escape")
+        if point == wanted or point.startswith(wanted + "/"):
+            found.append(point)
+    return sorted(found, reverse=True)
+
+
+def unmount(point: str) -> None:
+    """Detach a mount at once, whoever still uses it (umount2(2), MNT_DETACH). Raises RigError."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.umount2(point.encode(), _MNT_DETACH) != 0:
+        raise RigError(f"cannot unmount {point}: {os.strerror(ctypes.get_errno())}")
+
+
+def create(layout: Layout) -> None:
+    """Make the namespace, the cable and the routes; what is already there is kept."""
+    netns = layout.paths.netns
+    if not mounts_below(netns):
+        netns.touch()
+        run("unshare", f"--net={netns}", "true")
+    slot, interface = layout.slot, layout.slot.interface
+    if not Path(f"/sys/class/net/{interface}").exists():
+        run("ip", "link", "add", interface, "type", "veth", "peer", "eth0", "netns", str(netns))
+    run("ip", "address", "replace", f"{slot.host}/30", "dev", interface)
+    run("ip", "link", "set", interface, "up")
+    for network in (slot.pods, slot.services):
+        run("ip", "route", "replace", str(network), "via", str(slot.node), "dev", interface)
+    inside = (
+        f"ip link set lo up && ip address replace {slot.node}/30 dev eth0 && ip link set eth0 up"
+        f" && ip route replace default via {slot.host} && echo 1 >{_FORWARD}"
+        # Without it a pod that reaches itself or a neighbour through a Service gets an answer
+        # from an address it never asked.
+        f" && if [ -e {_BRIDGE_CALLS} ]; then echo 1 >{_BRIDGE_CALLS}; fi"
+    )
+    run(*layout.inside("sh", "-c", inside))
+
+
+def bridge_filter_works() -> bool:
+    """Whether bridged packets pass iptables on this kernel (br_netfilter is there)."""
+    return Path(_BRIDGE_CALLS).exists()
+
+
+def remove(layout: Layout) -> None:
+    """Remove the cable. The namespace goes with its mount and its last process."""
+    interface = layout.slot.interface
+    if Path(f"/sys/class/net/{interface}").exists():
+        run("ip", "link", "delete", interface)

@@ -1,0 +1,56 @@
+"""Debian packages the rig needs: found by what they bring, installed only when one is missing."""
+
+import os
+import shutil
+from pathlib import Path
+
+from e2e.rig.commands import run_long
+from e2e.rig.errors import RigError
+from e2e.rig.progress import Progress
+
+# What must be there, and the package that brings it. A name with a slash is a path.
+NODE = {
+    "containerd": "containerd",
+    "runc": "runc",
+    "ctr": "containerd",
+    "/usr/lib/cni/bridge": "containernetworking-plugins",
+    "iptables": "iptables",
+    "ip": "iproute2",
+    "conntrack": "conntrack",
+    "ethtool": "ethtool",
+    "socat": "socat",
+    "ebtables": "ebtables",
+    "nsenter": "util-linux",
+    "mount": "mount",
+}
+IMAGE = {"buildah": "buildah", "mmdebstrap": "mmdebstrap"}
+_SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+
+def missing(needed: dict[str, str]) -> list[str]:
+    """Return the packages of ``needed`` of which something is not there."""
+    path = f"{os.environ.get('PATH', '')}:{_SYSTEM_PATH}"
+    absent = {
+        package
+        for wanted, package in needed.items()
+        if not (Path(wanted).exists() if "/" in wanted else shutil.which(wanted, path=path))
+    }
+    return sorted(absent)
+
+
+def ensure(needed: dict[str, str], progress: Progress) -> None:
+    """Install what is missing. Raises RigError with the command and the end of its output.
+
+    Nothing is asked of the package archive when nothing is missing.
+    """
+    packages = missing(needed)
+    if not packages:
+        return
+    if shutil.which("apt-get") is None:
+        raise RigError(f"please install: {' '.join(packages)} (no apt-get here to do it)")
+    if os.geteuid() != 0:
+        raise RigError(f"missing packages, run as root or install: {' '.join(packages)}")
+    install = ["apt-get", "install", "-y", "--no-install-recommends", *packages]
+    quiet = {"DEBIAN_FRONTEND": "noninteractive"}
+    run_long("reading the package lists", ["apt-get", "update"], progress, environment=quiet)
+    run_long(f"installing {' '.join(packages)}", install, progress, environment=quiet)

@@ -1,0 +1,217 @@
+"""Processes that outlive the command that started them, and the proof that they are ours.
+
+A pid alone proves nothing: it may have been given to a stranger. A record therefore holds the
+pid, its start time from /proc/<pid>/stat and the boot id of the machine, and a signal is sent
+through a pidfd that was opened before the record was compared.
+"""
+
+import contextlib
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from e2e.rig.errors import RigError
+
+_TICKS = os.sysconf("SC_CLK_TCK")
+_BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
+
+# The new process writes its own record and only then becomes the server, so there is never a
+# server without a record. noclobber (-C) makes the first of two racing starters the only one.
+_STARTER = """
+set -C
+read -r boot </proc/sys/kernel/random/boot_id
+read -r stat </proc/$$/stat
+printf '%s\\n%s\\n' "$boot" "$stat" >"$1" || exit 1
+shift
+exec "$@"
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """One process of one boot: pid, start in clock ticks since boot, boot id."""
+
+    pid: int
+    start_ticks: int
+    boot_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Stat:
+    """The part of /proc/<pid>/stat that identifies: pid, state letter, start in ticks."""
+
+    pid: int
+    state: str
+    start_ticks: int
+
+
+def parse_stat(text: str) -> Stat:
+    """Parse a line of /proc/<pid>/stat (man 5 proc); the name in field 2 may hold anything."""
+    head, _, tail = text.rpartition(")")
+    fields = tail.split()
+    return Stat(int(head.split("(", 1)[0]), fields[0], int(fields[19]))
+
+
+def parse_record(text: str) -> Identity | None:
+    """Parse a record, or return None while it is only half written."""
+    lines = text.split("\n")
+    if len(lines) < 3 or not lines[1]:
+        return None
+    stat = parse_stat(lines[1])
+    return Identity(stat.pid, stat.start_ticks, lines[0])
+
+
+def stat_of(pid: int) -> Stat | None:
+    """Return the stat of a living process; None when it is gone or a zombie."""
+    try:
+        stat = parse_stat(Path(f"/proc/{pid}/stat").read_text())
+    except (FileNotFoundError, ProcessLookupError):
+        return None
+    return None if stat.state in "ZX" else stat
+
+
+def is_alive(identity: Identity) -> bool:
+    """Whether exactly this process still runs."""
+    if _BOOT_ID.read_text().strip() != identity.boot_id:
+        return False
+    stat = stat_of(identity.pid)
+    return stat is not None and stat.start_ticks == identity.start_ticks
+
+
+def send(identity: Identity, number: signal.Signals) -> bool:
+    """Signal exactly this process; False when it is gone."""
+    try:
+        descriptor = os.pidfd_open(identity.pid)
+    except ProcessLookupError:
+        return False
+    try:
+        if not is_alive(identity):
+            return False
+        signal.pidfd_send_signal(descriptor, number)
+    except ProcessLookupError:
+        return False
+    else:
+        return True
+    finally:
+        os.close(descriptor)
+
+
+def uptime_seconds(identity: Identity) -> float:
+    """Return how long ago the process started."""
+    since_boot = float(Path("/proc/uptime").read_text().split()[0])
+    return since_boot - identity.start_ticks / _TICKS
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """What a component runs: argv, and variables on top of the caller's environment."""
+
+    argv: Sequence[str]
+    environment: Mapping[str, str]
+
+
+class ProcessTable:
+    """The recorded processes of one rig: one record and one log file per name."""
+
+    def __init__(self, records: Path, logs: Path) -> None:
+        self._records = records
+        self._logs = logs
+
+    def names(self) -> list[str]:
+        """Return every name that was started and not yet forgotten."""
+        if not self._records.exists():
+            return []
+        return sorted(path.name for path in self._records.iterdir())
+
+    def log(self, name: str) -> Path:
+        """Return the file that takes stdout and stderr of ``name``."""
+        return self._logs / f"{name}.log"
+
+    def running(self, name: str) -> Identity | None:
+        """Return the process recorded for ``name`` while it lives."""
+        record = self._records / name
+        try:
+            identity = parse_record(record.read_text())
+        except FileNotFoundError:
+            return None
+        return identity if identity is not None and is_alive(identity) else None
+
+    def start(self, name: str, command: Command, deadline: float = 5.0) -> bool:
+        """Start ``name`` unless it runs; True when it was started now.
+
+        Raises RigError when the record does not appear within ``deadline`` seconds.
+        """
+        if self.running(name):
+            return False
+        record = self._records / name
+        record.unlink(missing_ok=True)
+        with self.log(name).open("ab") as log:
+            subprocess.run(
+                ["setsid", "--fork", "sh", "-c", _STARTER, "sh", str(record), *command.argv],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                env={**os.environ, **command.environment},
+                check=True,
+            )
+        until = time.monotonic() + deadline
+        while not record.exists() or parse_record(record.read_text()) is None:
+            if time.monotonic() > until:
+                raise RigError(f"{name} did not start, see {self.log(name)}")
+            time.sleep(0.005)
+        return True
+
+    def signal(self, name: str, number: signal.Signals) -> bool:
+        """Send a signal to ``name``; False when it does not run."""
+        identity = self.running(name)
+        return identity is not None and send(identity, number)
+
+    def stop(self, names: Sequence[str], grace: float) -> None:
+        """End ``names``: SIGTERM to all at once, SIGKILL to what is left after ``grace`` seconds.
+
+        A paused process is continued, or it could not hear the first signal.
+        """
+        alive = {name: found for name in names if (found := self.running(name))}
+        for identity in alive.values():
+            send(identity, signal.SIGTERM)
+            send(identity, signal.SIGCONT)
+        wait_gone(list(alive.values()), grace)
+        for name, identity in alive.items():
+            send(identity, signal.SIGKILL)
+            if not wait_gone([identity], 5.0):
+                raise RigError(f"{name} (pid {identity.pid}) survives SIGKILL")
+        for name in names:
+            (self._records / name).unlink(missing_ok=True)
+
+
+def wait_gone(identities: Sequence[Identity], seconds: float) -> bool:
+    """Wait until every process is gone; False when the time is over first."""
+    until = time.monotonic() + seconds
+    while any(is_alive(identity) for identity in identities):
+        if time.monotonic() > until:
+            return False
+        time.sleep(0.01)
+    return True
+
+
+def find_by_argument(program: str, argument: str) -> list[Identity]:
+    """Return every living process of ``program`` that has ``argument`` as a word of its own.
+
+    The program is compared by the name of its file, the argument as a whole word.
+    """
+    wanted = argument.encode()
+    boot = _BOOT_ID.read_text().strip()
+    found = []
+    for entry in Path("/proc").iterdir():
+        if not entry.name.isdigit():
+            continue
+        with contextlib.suppress(OSError):
+            first, *words = (entry / "cmdline").read_bytes().split(b"\0")
+            if wanted in words and Path(os.fsdecode(first)).name == program:
+                stat = stat_of(int(entry.name))
+                found += [Identity(stat.pid, stat.start_ticks, boot)] if stat else []
+    return found

@@ -1,0 +1,205 @@
+"""The one class that scenarios, tests and the demo use."""
+
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from e2e.rig import components, images, operator_image, slots, sysctls, teardown
+from e2e.rig import layout as layouts
+from e2e.rig.boot import Boot, api_ready, node_ready
+from e2e.rig.commands import require_root
+from e2e.rig.errors import RigError
+from e2e.rig.kube import Kube
+from e2e.rig.layout import Layout
+from e2e.rig.locks import locked
+from e2e.rig.paths import Cache, RigPaths, cache_root
+from e2e.rig.processes import ProcessTable
+from e2e.rig.progress import Progress, to_stderr
+from e2e.rig.versions import OPENBAO_STAMP, OPERATOR_IMAGE
+
+
+class Rig:
+    """A named rig: a whole node, or only etcd and kube-apiserver.
+
+    The object holds no state of its own: any number of processes may use the same rig, and one
+    that is killed leaves it as it was. Methods raise RigError.
+    """
+
+    def __init__(self, name: str = "demo", progress: Progress | None = None) -> None:
+        self.name = name
+        self.progress = progress or to_stderr()
+        self.cache = Cache(cache_root())
+        self.paths = RigPaths(self.cache.rigs / name)
+        self.table = ProcessTable(self.paths.records, self.paths.log)
+
+    def up(self, *, control_plane: bool = False, images: Sequence[str] = (OPENBAO_STAMP,)) -> None:
+        """Bring the rig up, or bring up what is missing of it.
+
+        ``images`` are OpenBao version stamps, each an image localhost/openbao:STAMP (node only).
+        """
+        if not control_plane:
+            require_root("a node")
+        with self._lock():
+            layout = self._claim(control_plane)
+            boot = Boot(self.cache, layout, self.table, self.progress)
+            if control_plane:
+                boot.control_plane()
+            else:
+                boot.node(tuple(images))
+
+    def down(self) -> None:
+        """Remove the rig and everything it made; nothing happens when there is none."""
+        with self._lock():
+            layout = layouts.load(self.name, self.paths)
+            if layout is not None:
+                teardown.remove(layout, self.table, self.progress)
+            teardown.discard(self.paths.root)
+            sysctls.restore(self.cache, self.name, self.progress)
+            slots.release(self.cache, self.name, self.progress)
+
+    @property
+    def layout(self) -> Layout:
+        """Names and addresses. Raises RigError when the rig was never brought up."""
+        found = layouts.load(self.name, self.paths)
+        if found is None:
+            raise RigError(f"there is no rig {self.name}: bring it up first")
+        return found
+
+    @property
+    def exists(self) -> bool:
+        """Whether the rig was brought up and not yet taken down."""
+        return self.paths.state.exists()
+
+    @property
+    def kubeconfig(self) -> Path:
+        """The kubeconfig of a cluster administrator."""
+        return self.paths.kubeconfig
+
+    @property
+    def audit_log(self) -> Path:
+        """One JSON line (audit.k8s.io/v1 Event, level Metadata) per request answered."""
+        return self.paths.audit_log
+
+    @property
+    def netns(self) -> Path:
+        """The file the network namespace is bound to, for ``nsenter --net=FILE``."""
+        return self.paths.netns
+
+    @property
+    def server(self) -> str:
+        """The URL of the API server, reachable from the host."""
+        return self.layout.server
+
+    def bin(self, name: str) -> Path:
+        """Return the path of a server binary of this rig, for instance kubectl."""
+        return self.paths.bin / name
+
+    def environment(self) -> dict[str, str]:
+        """Return variables for a child process: KUBECONFIG, and PATH with the rig's binaries."""
+        path = f"{self.paths.bin}:{os.environ.get('PATH', '')}"
+        return {**os.environ, "KUBECONFIG": str(self.kubeconfig), "PATH": path}
+
+    def inside(self, *argv: str) -> list[str]:
+        """Return ``argv`` as a command inside the network namespace of the rig."""
+        return self.layout.inside(*argv)
+
+    def kubectl(self, *args: str, input: str | None = None, timeout: float = 60.0) -> str:
+        """Run kubectl as administrator and return its output. Raises RigError with its words."""
+        done = subprocess.run(
+            [str(self.bin("kubectl")), *args],
+            input=input,
+            capture_output=True,
+            text=True,
+            timeout=timeout,
+            env=self.environment(),
+            check=False,
+        )
+        if done.returncode != 0:
+            raise RigError(f"kubectl {' '.join(args)}: {done.stderr.strip()[-2000:]}")
+        return done.stdout
+
+    def components(self) -> tuple[str, ...]:
+        """Return the names that stop, start, pause and resume take."""
+        return components.names(self.layout)
+
+    def running(self, component: str) -> bool:
+        """Whether the component runs (a paused one does)."""
+        return self.table.running(component) is not None
+
+    def stop(self, component: str, grace: float = 2.0) -> None:
+        """End a component: SIGTERM, and SIGKILL after ``grace`` seconds. Pods keep running."""
+        self._known(component)
+        self.table.stop([component], grace)
+
+    def start(self, component: str) -> None:
+        """Start a component that was stopped; returns before it is ready (see wait_ready)."""
+        self._known(component)
+        self.table.start(component, components.command(self.layout, component))
+
+    def wait_ready(self, seconds: float = 60.0) -> None:
+        """Wait until the API server is ready, and on a node until it takes pods again."""
+        kube = Kube.from_kubeconfig(self.kubeconfig)
+        holds = api_ready if self.layout.control_plane_only else node_ready
+        until = time.monotonic() + seconds
+        while not holds(kube):
+            if time.monotonic() > until:
+                raise RigError(f"rig {self.name} is not ready after {seconds:.0f} s")
+            time.sleep(0.05)
+
+    def pause(self, component: str) -> None:
+        """Freeze a component: its connections stay open and nothing answers (SIGSTOP)."""
+        self._signal(component, signal.SIGSTOP)
+
+    def resume(self, component: str) -> None:
+        """Let a paused component go on (SIGCONT)."""
+        self._signal(component, signal.SIGCONT)
+
+    def load_image(self, archive: Path) -> None:
+        """Import an OCI archive into the rig's containerd."""
+        images.load(self.layout, archive)
+
+    def load_operator_image(self) -> str:
+        """Build the operator image from the checkout, load it, and return its name.
+
+        Costs nothing when neither code nor dependencies changed.
+        """
+        built = operator_image.build(self.cache, self.progress)
+        if operator_image.load(self.layout, built):
+            self.progress(f"loaded {OPERATOR_IMAGE}")
+        return OPERATOR_IMAGE
+
+    def _signal(self, component: str, number: signal.Signals) -> None:
+        self._known(component)
+        if not self.table.signal(component, number):
+            raise RigError(f"{component} does not run")
+
+    def _known(self, component: str) -> None:
+        if component not in self.components():
+            raise RigError(f"no component {component!r}: {', '.join(self.components())}")
+
+    def _claim(self, control_plane: bool) -> Layout:
+        found = layouts.load(self.name, self.paths)
+        if found is not None:
+            if found.control_plane_only != control_plane:
+                kind = "a control plane only" if found.control_plane_only else "a whole node"
+                raise RigError(f"rig {self.name} is {kind}: take it down first")
+            self.paths.make()
+            return found
+        slot = slots.claim(self.cache, self.name, self.progress)
+        self.paths.check()
+        teardown.discard(self.paths.root)
+        ports = layouts.free_ports(slot.ports, 3) if control_plane else ()
+        self.paths.make()
+        layout = Layout(self.name, slot, self.paths, ports)
+        layout.save()
+        return layout
+
+    @contextmanager
+    def _lock(self) -> Iterator[None]:
+        path = self.cache.locks / f"rig-{self.name}.lock"
+        with locked(path, self.progress, f"rig {self.name}"):
+            yield

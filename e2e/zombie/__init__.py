@@ -1,0 +1,1 @@
+"""A leader that was frozen and wakes up after somebody else took over."""

@@ -1,0 +1,96 @@
+"""Two operators: the leader is frozen in the middle of its work and resumed when it is too late."""
+
+import signal
+from pathlib import Path
+
+import pytest
+
+from contracts import names
+from contracts.api.group import CLUSTERS
+from e2e.harness.audit import AuditLog, tally, writes
+from e2e.harness.clusters import Cluster
+from e2e.harness.installation import NAMESPACE, Identity, add_account, identity
+from e2e.harness.kubernetes import Api
+from e2e.harness.manifests import cluster as manifest
+from e2e.harness.operator import Launcher
+from e2e.harness.waiting import Stopwatch, until
+from e2e.rig import Rig
+from runtime.resources import CONFIG_MAP, LEASE
+from runtime.types import uid_of
+
+RIVAL = "openbao-operator-rival"
+LEASE_NAME = "openbao-operator"
+LEASE_SECONDS = 15.0
+# A candidate looks every 2 to 4.4 seconds.
+TAKEOVER_WITHIN = LEASE_SECONDS + 6.0
+ENDS_WITHIN = 15.0
+
+
+@pytest.fixture(scope="module")
+def rival(rig: Rig, api: Api, tmp_path_factory: pytest.TempPathFactory) -> Identity:
+    """The same rights under another name, so that the audit log tells the two apart."""
+    folder: Path = tmp_path_factory.mktemp("rival")
+    add_account(api, RIVAL)
+    return identity(rig, api, folder, RIVAL)
+
+
+def holder(api: Api) -> str:
+    """Return who holds the lease."""
+    return str(api.get(LEASE, NAMESPACE, LEASE_NAME)["spec"]["holderIdentity"])
+
+
+@pytest.mark.timeout(180)
+def test_a_frozen_leader_never_writes_again(
+    api: Api,
+    audit: AuditLog,
+    launcher: Launcher,
+    controller: Identity,
+    rival: Identity,
+    namespace: str,
+) -> None:
+    leader = launcher.start(controller)
+    leader.await_leading()
+    standby = launcher.start(rival)
+    first = Cluster(api, namespace, "first")
+    others = [Cluster(api, namespace, name) for name in ("second", "third", "fourth")]
+    api.create(CLUSTERS, manifest(namespace, first.name))
+    first.await_available()
+    before = holder(api)
+    assert not standby.said("became leader")
+
+    # It is frozen in the midst of several first boots: with requests under way and more to come.
+    mark = audit.mark()
+    for cluster in others:
+        api.create(CLUSTERS, manifest(namespace, cluster.name))
+    until("its first write", lambda: writes(audit.since(mark, controller.user)), 5.0, every=0.002)
+    leader.signal(signal.SIGSTOP)
+    watch = Stopwatch()
+    lost = api.get(CONFIG_MAP, namespace, names.config_map(first.name))
+    api.delete(CONFIG_MAP, namespace, names.config_map(first.name))
+
+    until("somebody else leads", lambda: standby.said("became leader"), TAKEOVER_WITHIN)
+    print(f"\ntaken over {watch.seconds:.1f} s after the freeze")
+    assert holder(api) != before
+    for cluster in others:
+        cluster.await_available()
+    repaired = api.get(CONFIG_MAP, namespace, names.config_map(first.name))
+    assert uid_of(repaired) != uid_of(lost)
+
+    mark, watch = audit.mark(), Stopwatch()
+    leader.faults_expected = True
+    leader.signal(signal.SIGCONT)
+    assert leader.wait(ENDS_WITHIN) != 0
+    print(f"the frozen one ended {watch.seconds:.1f} s after it was resumed")
+    assert leader.said("stopped: another process leads, or could"), leader.tail()
+
+    # The successor goes on; what it writes proves that the log has caught up.
+    config = names.config_map(others[0].name)
+    api.delete(CONFIG_MAP, namespace, config)
+    until("it is repaired", lambda: api.find(CONFIG_MAP, namespace, config), 5.0)
+    until("the log tells", lambda: writes(audit.since(mark, rival.user)), 5.0)
+    late = audit.since(mark, controller.user)
+    assert not writes(late), tally(late)
+    # It may have asked for its lease, and must have been told that it is not its own any more.
+    assert not [e for e in late if e.writes and e.code < 400], tally(late)
+    assert standby.alive
+    assert holder(api) != before

@@ -1,0 +1,30 @@
+"""The one record that carries the outside world into effects and observation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from contracts import labels
+from managers.access.secrets import SecretSink
+from runtime.client import Client
+from runtime.clock import Clock
+from runtime.events import EventRecorder
+from runtime.ownership import Marks
+
+FIELD_MANAGER = "openbao-operator"
+MARKS = Marks(owner_uid=labels.OWNER_UID, intent_hash=labels.INTENT_HASH, adopt=labels.ADOPT)
+
+RandomBytes = Callable[[int], bytes]
+"""A source of key material: n -> n bytes nobody can guess."""
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """Handed to everything that acts."""
+
+    client: Client
+    secrets: SecretSink
+    clock: Clock
+    random_bytes: RandomBytes
+    events: EventRecorder

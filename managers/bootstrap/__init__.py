@@ -1,0 +1,1 @@
+"""What must exist before the first pod: configuration, unseal key, the document of first boot."""

@@ -1,0 +1,46 @@
+"""Effects of the bootstrap step: drawing a secret once.
+
+Both use a plain create, which the API server refuses when the name is taken: two operators, or
+one that was killed and came back, can never end up with two keys.
+"""
+
+from __future__ import annotations
+
+import base64
+
+from contracts.desired import Effect
+from contracts.resolved import Resolved
+from managers.access.context import FIELD_MANAGER, Context
+from managers.access.secret_object import secret_object
+from runtime.errors import AlreadyExists
+from runtime.resources import SECRET
+from runtime.types import ObjectKey
+
+UNSEAL_KEY_BYTES = 32
+ROOT_TOKEN_BYTES = 24
+
+
+async def draw_unseal_key(context: Context, resolved: Resolved, effect: Effect) -> None:
+    """Create the Secret with the key of the static seal: 32 raw bytes (AES-256)."""
+    await _create(context, resolved, effect.target, {"key": context.random_bytes(UNSEAL_KEY_BYTES)})
+
+
+async def draw_root_token(context: Context, resolved: Resolved, effect: Effect) -> None:
+    """Create the Secret with the root token that the first boot will register.
+
+    The token is stored before it exists in the server, so no crash can lose it.
+    """
+    drawn = base64.b32encode(context.random_bytes(ROOT_TOKEN_BYTES)).rstrip(b"=").lower()
+    # A token of the server's own kind starts with "s." and may not be chosen; ours has no dot.
+    await _create(context, resolved, effect.target, {"token": b"root-" + drawn})
+
+
+async def _create(context: Context, resolved: Resolved, name: str, data: dict[str, bytes]) -> None:
+    body = secret_object(resolved.owner, name, data, immutable=True)
+    try:
+        live = await context.client.create(SECRET, body, field_manager=FIELD_MANAGER)
+    except AlreadyExists:
+        # Somebody was faster: the next look decides whose it is.
+        context.secrets.drop(ObjectKey(resolved.namespace, name))
+        return
+    context.secrets.written(live)

@@ -1,0 +1,82 @@
+"""When a server certificate is issued anew: an ordered chain of named checks.
+
+Pure. The order is the order in which a person would look.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from contracts.observed import SecretFacts
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """What the checks look at."""
+
+    secret: SecretFacts
+    authority: str
+    """Fingerprint of the CA at hand."""
+    authority_until: datetime
+    names: frozenset[str]
+    addresses: frozenset[str]
+    now: datetime
+    rotate_before: timedelta
+
+
+Check = Callable[[Input], str | None]
+
+
+def unusable(it: Input) -> str | None:
+    """The content is no certificate with a key."""
+    if it.secret.certificate is None:
+        return it.secret.problem or "it holds no certificate"
+    return None if it.secret.certificate.key_matches else "its key does not fit its certificate"
+
+
+def foreign_authority(it: Input) -> str | None:
+    """It was signed by another authority than the one at hand."""
+    certificate = it.secret.certificate
+    if certificate is None or certificate.issuer_fingerprint == it.authority:
+        return None
+    return "it was not signed by the present authority"
+
+
+def missing_name(it: Input) -> str | None:
+    """A name or address is asked for that it does not carry; more than asked for is fine."""
+    certificate = it.secret.certificate
+    if certificate is None:
+        return None
+    missing = sorted(it.names - certificate.dns_names) + sorted(
+        it.addresses - certificate.ip_addresses
+    )
+    return f"it does not name {', '.join(missing)}" if missing else None
+
+
+def near_expiry(it: Input) -> str | None:
+    """It has less than the rotation period to live, and a new one would live longer."""
+    certificate = it.secret.certificate
+    if certificate is None or certificate.not_after - it.now > it.rotate_before:
+        return None
+    if certificate.not_after >= it.authority_until:
+        # A new one would end at the same moment, and be renewed for the same reason at once.
+        return None
+    return f"it expires at {certificate.not_after.isoformat()}"
+
+
+CHAIN: tuple[tuple[str, Check], ...] = (
+    ("unusable", unusable),
+    ("foreign-authority", foreign_authority),
+    ("missing-name", missing_name),
+    ("near-expiry", near_expiry),
+)
+
+
+def first_objection(it: Input) -> tuple[str, str] | None:
+    """Return the name of the first check that objects, and what it says; None when none does."""
+    for name, check in CHAIN:
+        if (objection := check(it)) is not None:
+            return name, objection
+    return None

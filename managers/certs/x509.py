@@ -1,0 +1,196 @@
+"""Making and reading certificates: ECDSA P-256, as OpenBao and every client of today accept.
+
+No I/O, and no clock: the caller says what time it is. Keys come from the operating system's
+random source inside `cryptography`.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from cryptography import x509
+from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+
+from contracts.observed import CertificateFacts
+
+AUTHORITY_LIFE = timedelta(days=3650)
+SERVER_LIFE = timedelta(days=365)
+# A certificate is valid a little before now, for clocks that are behind.
+BACKDATE = timedelta(hours=1)
+# What the library raises, beside ValueError, for what it can parse and not use: a key behind a
+# password, a curve that it does not know, extensions that contradict each other.
+_UNREADABLE = (
+    TypeError,
+    UnsupportedAlgorithm,
+    x509.DuplicateExtension,
+    x509.UnsupportedGeneralNameType,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class KeyPair:
+    """A certificate and its key, both PEM. `repr` does not show the key."""
+
+    certificate: bytes
+    key: bytes
+
+    def __repr__(self) -> str:
+        return "KeyPair(***)"
+
+
+def make_authority(cluster: str, now: datetime) -> KeyPair:
+    """Make a self-signed certificate authority."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = _name(f"{cluster} OpenBao Root CA")
+    builder = (
+        _builder(name, name, key, now, AUTHORITY_LIFE)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
+        .add_extension(_usage(sign_certificates=True), critical=True)
+    )
+    return _pair(builder.sign(key, hashes.SHA256()), key)
+
+
+def issue_server(
+    authority: KeyPair, dns_names: tuple[str, ...], addresses: tuple[str, ...], now: datetime
+) -> KeyPair:
+    """Issue a certificate for server and client use (peers present it when they join).
+
+    Raises ValueError when the authority cannot be read.
+    """
+    issuer = x509.load_pem_x509_certificate(authority.certificate)
+    signer = serialization.load_pem_private_key(authority.key, password=None)
+    if not isinstance(signer, ec.EllipticCurvePrivateKey):
+        raise ValueError("the authority's key is not an elliptic curve key")
+    key = ec.generate_private_key(ec.SECP256R1())
+    usages = [ExtendedKeyUsageOID.SERVER_AUTH, ExtendedKeyUsageOID.CLIENT_AUTH]
+    alternatives: list[x509.GeneralName] = [x509.DNSName(name) for name in dns_names]
+    alternatives += [x509.IPAddress(ipaddress.ip_address(address)) for address in addresses]
+    # Never longer than the authority: a chain is as valid as its shortest link.
+    life = min(SERVER_LIFE, issuer.not_valid_after_utc - now)
+    builder = (
+        _builder(_name(dns_names[0]), issuer.subject, key, now, life)
+        .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
+        .add_extension(_usage(sign_certificates=False), critical=True)
+        .add_extension(x509.ExtendedKeyUsage(usages), critical=False)
+        .add_extension(x509.SubjectAlternativeName(alternatives), critical=False)
+        .add_extension(
+            x509.AuthorityKeyIdentifier.from_issuer_public_key(signer.public_key()), critical=False
+        )
+    )
+    return _pair(builder.sign(signer, hashes.SHA256()), key)
+
+
+def read(pair: KeyPair, authority: bytes | None = None) -> CertificateFacts:
+    """Read a certificate, its key, and whether `authority` (PEM) signed it.
+
+    Raises ValueError when certificate or key cannot be read.
+    """
+    try:
+        return _read(pair, authority)
+    except _UNREADABLE as error:
+        raise ValueError(str(error)) from error
+
+
+def _read(pair: KeyPair, authority: bytes | None) -> CertificateFacts:
+    certificate = x509.load_pem_x509_certificate(pair.certificate)
+    key = serialization.load_pem_private_key(pair.key, password=None)
+    dns: frozenset[str] = frozenset()
+    addresses: frozenset[str] = frozenset()
+    try:
+        names = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+        dns = frozenset(names.get_values_for_type(x509.DNSName))
+        addresses = frozenset(map(str, names.get_values_for_type(x509.IPAddress)))
+    except x509.ExtensionNotFound:
+        pass
+    return CertificateFacts(
+        fingerprint=_fingerprint(certificate),
+        not_before=certificate.not_valid_before_utc,
+        not_after=certificate.not_valid_after_utc,
+        dns_names=dns,
+        ip_addresses=addresses,
+        key_matches=_public_pem(certificate.public_key()) == _public_pem(key.public_key()),
+        issuer_fingerprint=_issuer(certificate, authority),
+    )
+
+
+def _issuer(certificate: x509.Certificate, authority: bytes | None) -> str:
+    if authority is None:
+        return ""
+    issuer = x509.load_pem_x509_certificate(authority)
+    try:
+        certificate.verify_directly_issued_by(issuer)
+    except (ValueError, TypeError, InvalidSignature):
+        return ""
+    return _fingerprint(issuer)
+
+
+def _public_pem(key: object) -> bytes:
+    if not isinstance(key, ec.EllipticCurvePublicKey):
+        raise ValueError(f"a key of type {type(key).__name__} is not an elliptic curve key")
+    return key.public_bytes(
+        serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
+    )
+
+
+def _fingerprint(certificate: x509.Certificate) -> str:
+    return certificate.fingerprint(hashes.SHA256()).hex()
+
+
+def _name(common_name: str) -> x509.Name:
+    return x509.Name(
+        [
+            x509.NameAttribute(NameOID.ORGANIZATION_NAME, "OpenBao Operator"),
+            # The standard ends a common name at 64 characters; the names that count are elsewhere.
+            x509.NameAttribute(NameOID.COMMON_NAME, common_name[:64]),
+        ]
+    )
+
+
+def _builder(
+    subject: x509.Name,
+    issuer: x509.Name,
+    key: ec.EllipticCurvePrivateKey,
+    now: datetime,
+    life: timedelta,
+) -> x509.CertificateBuilder:
+    public = key.public_key()
+    return (
+        x509.CertificateBuilder()
+        .subject_name(subject)
+        .issuer_name(issuer)
+        .public_key(public)
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - BACKDATE)
+        .not_valid_after(now + life)
+        .add_extension(x509.SubjectKeyIdentifier.from_public_key(public), critical=False)
+    )
+
+
+def _usage(*, sign_certificates: bool) -> x509.KeyUsage:
+    return x509.KeyUsage(
+        digital_signature=True,
+        content_commitment=False,
+        key_encipherment=False,
+        data_encipherment=False,
+        key_agreement=False,
+        key_cert_sign=sign_certificates,
+        crl_sign=sign_certificates,
+        encipher_only=False,
+        decipher_only=False,
+    )
+
+
+def _pair(certificate: x509.Certificate, key: ec.EllipticCurvePrivateKey) -> KeyPair:
+    return KeyPair(
+        certificate.public_bytes(serialization.Encoding.PEM),
+        key.private_bytes(
+            serialization.Encoding.PEM,
+            serialization.PrivateFormat.PKCS8,
+            serialization.NoEncryption(),
+        ),
+    )

@@ -1,0 +1,166 @@
+"""The status step: what the pass found and did, as the status of the cluster. Pure.
+
+One writer of everything under `status` except `status.adminOps`, which the adminops reconciler
+writes and this step only reads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+
+from contracts import labels
+from contracts.api.cluster import OpenBaoCluster
+from contracts.api.cluster_status import ClusterStatus, LastError, Phase, WorkloadStatus
+from contracts.api.meta import parse_quantity
+from contracts.api.not_served import unserved_fields
+from contracts.conditions import TYPES, Condition, Status, clean_message, condition, merge
+from contracts.desired import AppliedSet
+from contracts.observed import Observed
+from contracts.resolved import Resolved
+from managers.cluster.conditions import Facts, findings
+from runtime.outcome import Blocked, Outcome
+
+LEAVING: tuple[tuple[str, Status], ...] = (
+    ("Ready", "False"),
+    ("Reconciling", "True"),
+    ("Available", "False"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Pass:
+    """One pass of the workload reconciler, as far as it came."""
+
+    cluster: OpenBaoCluster
+    observed: Observed
+    outcome: Outcome
+    resolved: Resolved | None = None
+    applied: AppliedSet | None = None
+
+
+def compute(this: Pass) -> ClusterStatus:
+    """Compute the status after a pass; equal input gives an equal status.
+
+    Nothing in it changes merely because time went by.
+    """
+    cluster, observed = this.cluster, this.observed
+    previous = cluster.status
+    initialized = this.resolved.initialized if this.resolved else previous.initialized
+    facts = Facts(
+        name=cluster.metadata.name,
+        spec=cluster.spec,
+        observed=observed,
+        outcome=this.outcome,
+        initialized=initialized,
+        raft=previous.admin_ops.raft if previous.admin_ops else None,
+        trouble=previous.admin_ops.last_error if previous.admin_ops else None,
+        was_running=previous.phase == "Running",
+        unserved=(*unserved_fields(cluster.spec), *_unserved_growth(cluster, observed)),
+        conflicts=_conflicts(this.applied, this.outcome),
+    )
+    ready = sum(pod.ready for pod in observed.pods)
+    leaders = observed.leaders
+    return ClusterStatus(
+        observed_generation=cluster.metadata.generation,
+        phase=_phase(facts, ready),
+        active_leader=leaders[0].name if len(leaders) == 1 else "",
+        ready=f"{ready}/{cluster.spec.replicas}",
+        ready_replicas=ready,
+        replicas=len(observed.pods),
+        selector=labels.selector_text(labels.voters(cluster.metadata.name)),
+        sealed=_sealed(observed, initialized=initialized),
+        current_version=_version(observed) or previous.current_version,
+        initialized=initialized,
+        self_initialized=initialized and cluster.spec.self_initializes,
+        workload=_workload(this.outcome, previous.workload, observed.now),
+        conditions=_conditions(facts, cluster.metadata.generation, previous.conditions),
+    )
+
+
+def failing(cluster: OpenBaoCluster, error: str, now: datetime) -> ClusterStatus:
+    """Say that passes fail, and leave everything else as it was last seen."""
+    generation = cluster.metadata.generation
+    told = condition("Reconciling", "True", "TransientError", error, generation)
+    return _with(cluster, [told], now)
+
+
+def leaving(cluster: OpenBaoCluster, message: str, now: datetime) -> ClusterStatus:
+    """Say that the cluster goes, and what that waits for."""
+    generation = cluster.metadata.generation
+    told = [condition(kind, status, "Deleting", message, generation) for kind, status in LEAVING]
+    return _with(cluster, told, now)
+
+
+def _with(cluster: OpenBaoCluster, told: Sequence[Condition], now: datetime) -> ClusterStatus:
+    # Others may have written conditions of their own: the next whole status drops them.
+    ours = {kind.name for kind in TYPES} - {new.type for new in told}
+    kept = [old for old in cluster.status.conditions if old.type in ours]
+    merged = merge(cluster.status.conditions, [*kept, *told], now)
+    return cluster.status.model_copy(update={"conditions": merged})
+
+
+def _conditions(
+    facts: Facts, generation: int, previous: tuple[Condition, ...]
+) -> tuple[Condition, ...]:
+    stated = [
+        condition(found.type, found.status, found.reason, found.message, generation)
+        for found in findings(facts)
+    ]
+    return merge(previous, stated, facts.observed.now)
+
+
+def _phase(facts: Facts, ready: int) -> Phase:
+    if isinstance(facts.outcome, Blocked) and facts.outcome.reason == "SelfInitFailed":
+        return "Failed"
+    if facts.was_running or (facts.initialized and ready >= facts.spec.replicas):
+        return "Running"
+    return "Initializing"
+
+
+def _sealed(observed: Observed, *, initialized: bool) -> Literal["true", "false", "unknown"]:
+    if not initialized:
+        return "unknown"
+    said = [pod.registration.sealed for pod in observed.pods if not pod.terminating]
+    if any(said):
+        return "true"
+    return "unknown" if not said or None in said else "false"
+
+
+def _unserved_growth(cluster: OpenBaoCluster, observed: Observed) -> tuple[str, ...]:
+    """Name the volume size as a field without effect once it differs from the volumes there are."""
+    live = observed.stateful_set
+    if live is None or not live.claim_size:
+        return ()
+    if parse_quantity(cluster.spec.storage.size) == parse_quantity(live.claim_size):
+        return ()
+    return (f"spec.storage.size: the volumes keep their {live.claim_size}",)
+
+
+def _version(observed: Observed) -> str:
+    """Return the one version that all ready servers report; "" while there is none or several."""
+    versions = {pod.registration.version for pod in observed.pods if pod.ready}
+    return (versions.pop() or "") if len(versions) == 1 else ""
+
+
+def _workload(
+    outcome: Outcome, previous: WorkloadStatus | None, now: datetime
+) -> WorkloadStatus | None:
+    if not isinstance(outcome, Blocked):
+        return None
+    message = clean_message(outcome.message)
+    last = previous.last_error if previous else None
+    same = last is not None and (last.reason, last.message) == (outcome.reason, message)
+    since = last.at if same and last is not None and last.at else now.replace(microsecond=0)
+    return WorkloadStatus(last_error=LastError(reason=outcome.reason, message=message, at=since))
+
+
+def _conflicts(applied: AppliedSet | None, outcome: Outcome) -> tuple[str, ...]:
+    from_outcome = (
+        (outcome.message,)
+        if isinstance(outcome, Blocked) and outcome.reason == "ForeignObject"
+        else ()
+    )
+    return from_outcome if applied is None else from_outcome or applied.conflicts

@@ -1,0 +1,102 @@
+"""The one write of a cluster's status: only when it differs, with a field manager of its own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from contracts.api.cluster_status import ClusterStatus
+from contracts.api.group import CLUSTERS
+from managers.cluster.transitions import notes
+from runtime.client import Client
+from runtime.clock import Clock
+from runtime.errors import NotFound
+from runtime.events import EventRecorder
+from runtime.informer import Informer
+from runtime.types import Object, ObjectKey, key_of, uid_of
+
+STATUS_MANAGER = "openbao-operator-status"
+ADMINOPS_MANAGER = "openbao-operator-adminops"
+ADMINOPS = "adminOps"
+
+
+# Details may lag this many seconds behind, so that a pod's first moments are not told one by one;
+# a headline never waits.
+DETAIL_INTERVAL = 2.0
+HEADLINES = frozenset(
+    {"Ready", "Available", "Degraded", "Stalled", "OpenBaoInitialized", "Conflict"}
+)
+
+
+class StatusWriter:
+    """Writes one part of the status for one field manager."""
+
+    def __init__(
+        self, client: Client, clusters: Informer, events: EventRecorder, clock: Clock
+    ) -> None:
+        self._client = client
+        self._clusters = clusters
+        self._events = events
+        self._clock = clock
+        self._written: dict[ObjectKey, float] = {}
+
+    async def write(self, live: Object, status: ClusterStatus) -> float | None:
+        """Apply everything but `adminOps`, if it is not there already.
+
+        Returns None, or after how many seconds a change of mere details is due that was held
+        back. What flipped is told as events, once the write that says so has succeeded.
+        """
+        wanted = status.to_object()
+        wanted.pop(ADMINOPS, None)
+        have = {k: v for k, v in (live.get("status") or {}).items() if k != ADMINOPS}
+        if have == wanted:
+            return None
+        before = ClusterStatus.lenient(have)
+        key = key_of(live)
+        now = self._clock.monotonic()
+        due = self._written.get(key, now - DETAIL_INTERVAL) + DETAIL_INTERVAL - now
+        if due > 0 and _headline(before) == _headline(status):
+            return due
+        if await self._apply(live, wanted, STATUS_MANAGER):
+            self._written[key] = now
+            for note in notes(before.conditions, status.conditions):
+                self._events.event(live, note.kind, note.reason, note.text)
+        return None
+
+    def forget(self, key: ObjectKey) -> None:
+        """Drop what is remembered of a cluster that is gone."""
+        self._written.pop(key, None)
+
+    async def write_adminops(self, live: Object, adminops: dict[str, Any]) -> bool:
+        """Apply `adminOps` alone, if it is not there already; tell whether we wrote."""
+        if (live.get("status") or {}).get(ADMINOPS, {}) == adminops:
+            return False
+        return await self._apply(live, {ADMINOPS: adminops}, ADMINOPS_MANAGER)
+
+    async def _apply(self, live: Object, status: dict[str, Any], manager: str) -> bool:
+        metadata = live["metadata"]
+        body = {
+            "apiVersion": CLUSTERS.api_version,
+            "kind": CLUSTERS.kind,
+            "metadata": {
+                "name": metadata["name"],
+                "namespace": metadata["namespace"],
+                # A cluster that was deleted and made anew has a status of its own.
+                "uid": uid_of(live),
+            },
+            "status": status,
+        }
+        try:
+            # Forced: each manager owns its part whole, and repairs what others wrote into it.
+            result = await self._client.apply(
+                CLUSTERS, body, field_manager=manager, force=True, subresource="status"
+            )
+        except NotFound:
+            return False
+        self._clusters.observe(result.object)
+        return True
+
+
+def _headline(status: ClusterStatus) -> tuple[object, ...]:
+    """What of a status may not wait."""
+    said = sorted((c.type, c.status) for c in status.conditions if c.type in HEADLINES)
+    return (*said, status.phase, status.observed_generation, status.initialized)

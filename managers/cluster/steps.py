@@ -1,0 +1,68 @@
+"""The ordered table of the steps of a plan, and how they fold into one `Desired`. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import managers.bootstrap.plan as bootstrap
+import managers.certs.plan as certs
+import managers.identity.plan as identity
+import managers.networking.plan as networking
+import managers.workload.plan as workload
+from contracts import names
+from contracts.desired import Desired, Plan
+from contracts.observed import Observed
+from contracts.resolved import Resolved
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One concern of a cluster."""
+
+    name: str
+    plan: Callable[[Resolved, Observed], Plan]
+
+
+FOUNDATION: tuple[Step, ...] = (
+    # Keys and certificates first: a pod cannot start without them.
+    Step("bootstrap", bootstrap.plan),
+    Step("certs", certs.plan),
+    # Before the pods, so that none ever runs unguarded or without its rights.
+    Step("networking", networking.plan),
+    Step("identity", identity.plan),
+)
+
+
+def _workload(resolved: Resolved, observed: Observed) -> Plan:
+    """Want the StatefulSet, its budget, and at most one pod replaced."""
+    server = observed.secrets.get(names.tls_server_secret(resolved.name))
+    certificate = server.certificate if server else None
+    inputs = workload.Inputs(
+        config=resolved.config_text,
+        certificate=certificate.fingerprint if certificate else "",
+    )
+    return workload.plan(resolved, observed, inputs)
+
+
+WORKLOAD = Step("workload", _workload)
+
+
+def fold(resolved: Resolved, observed: Observed) -> Desired:
+    """Ask every step what it wants.
+
+    A step that is not content holds back the pods when it says so; the others go on, so that one
+    missing thing does not stop the repair of the rest.
+    """
+    plans = [step.plan(resolved, observed) for step in FOUNDATION]
+    foundation = tuple(intent for plan in plans for intent in plan.intents)
+    gated = any(plan.gate for plan in plans)
+    pods = Plan() if gated else WORKLOAD.plan(resolved, observed)
+    everything = [*plans, pods]
+    return Desired(
+        foundation=foundation,
+        workload=pods.intents,
+        effects=tuple(effect for plan in everything for effect in plan.effects),
+        outcomes=tuple(plan.outcome for plan in everything),
+        complete=not gated,
+    )

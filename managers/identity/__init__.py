@@ -1,0 +1,1 @@
+"""Who the server pods are to Kubernetes: ServiceAccount, Role, RoleBinding. Pure."""

@@ -1,0 +1,1 @@
+"""How the cluster is reached, and by whom: Services and NetworkPolicy. Pure."""

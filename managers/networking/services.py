@@ -1,0 +1,48 @@
+"""Services of a cluster."""
+
+from __future__ import annotations
+
+from contracts import labels, names
+from contracts.ports import API, CLUSTER
+from contracts.resolved import Resolved
+from contracts.shapes.metadata import cluster_object
+from runtime.intent import Intent
+from runtime.resources import SERVICE
+
+
+def headless_service(resolved: Resolved) -> Intent:
+    """Give each pod a DNS name, ready or not.
+
+    Raft peers must find each other before they are ready, and a sealed server must stay
+    reachable for the person who unseals it.
+    """
+    return cluster_object(
+        resolved,
+        SERVICE,
+        names.headless_service(resolved.name),
+        {
+            "spec": {
+                "clusterIP": "None",
+                "publishNotReadyAddresses": True,
+                "selector": labels.voters(resolved.name),
+                "ports": [API.service_port(), CLUSTER.service_port()],
+            }
+        },
+    )
+
+
+def public_service(resolved: Resolved) -> Intent:
+    """Give clients one stable address: every ready server, since a standby forwards."""
+    return cluster_object(
+        resolved,
+        SERVICE,
+        names.public_service(resolved.name),
+        {
+            "spec": {
+                "type": resolved.service_type,
+                "selector": labels.voters(resolved.name),
+                "ports": [API.service_port()],
+            }
+        },
+        annotations=resolved.service_annotations,
+    )

@@ -1,0 +1,1 @@
+"""The pods: StatefulSet, disruption budget, and when a pod is replaced. Pure."""

@@ -1,0 +1,170 @@
+"""The pod of one server.
+
+No wrapper, no shell, no init container: the server reads its node id and addresses from the
+environment (BAO_RAFT_NODE_ID, BAO_API_ADDR, BAO_CLUSTER_ADDR; OpenBao 2.4.0).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from contracts import labels, names, paths
+from contracts.ports import API, CLUSTER
+from contracts.resolved import Resolved
+from contracts.shapes.security import container_security, pod_security
+
+CONTAINER = "openbao"
+INIT_VOLUME = "init"
+ROOT_TOKEN_VOLUME = "root-token"  # noqa: S105  the name of a volume
+# The server drains requests for up to 90 s (max_request_duration) before it lets go of the lead.
+GRACE_SECONDS = 120
+SECRET_MODE = 0o440
+
+
+def pod_template(resolved: Resolved, *, digest: str, first_boot: bool) -> dict[str, Any]:
+    """Build the template.
+
+    `first_boot` adds what turns an empty volume into a new cluster; the one pod that may see it
+    is the first one of a cluster without data.
+    """
+    metadata = {
+        "labels": {**resolved.pod.labels, **labels.server_pod(resolved.name)},
+        "annotations": {**resolved.pod.annotations, labels.TEMPLATE_HASH: digest},
+    }
+    return {"metadata": metadata, "spec": _spec(resolved, first_boot=first_boot)}
+
+
+def _spec(resolved: Resolved, *, first_boot: bool) -> dict[str, Any]:
+    spec: dict[str, Any] = {
+        "serviceAccountName": resolved.service_account,
+        "automountServiceAccountToken": False,
+        "enableServiceLinks": False,
+        "terminationGracePeriodSeconds": GRACE_SECONDS,
+        "securityContext": pod_security(),
+        "affinity": _spread(resolved),
+        "containers": [_container(resolved, first_boot=first_boot)],
+        "volumes": _volumes(resolved, first_boot=first_boot),
+    }
+    if resolved.pod.pull_secrets:
+        spec["imagePullSecrets"] = [{"name": name} for name in resolved.pod.pull_secrets]
+    return spec
+
+
+def _container(resolved: Resolved, *, first_boot: bool) -> dict[str, Any]:
+    command = ["bao", "server", f"-config={paths.CONFIG}/config.hcl"]
+    if first_boot:
+        command.append(f"-config={paths.INIT}")
+    container: dict[str, Any] = {
+        "name": CONTAINER,
+        "image": resolved.pod.image,
+        "command": command,
+        "env": _environment(resolved),
+        "ports": [API.container_port(), CLUSTER.container_port()],
+        "securityContext": container_security(),
+        "volumeMounts": _mounts(first_boot=first_boot),
+        "startupProbe": _probe("standbyok=true&sealedcode=200&uninitcode=200", 1, 120),
+        # A sealed or uninitialised server is alive: restarting it would help nobody.
+        "livenessProbe": _probe("standbyok=true&sealedcode=200&uninitcode=200", 10, 6),
+        "readinessProbe": _probe("standbyok=true", 1, 3),
+    }
+    if resolved.pod.resources:
+        container["resources"] = dict(resolved.pod.resources)
+    return container
+
+
+def _environment(resolved: Resolved) -> list[dict[str, Any]]:
+    host = f"$(BAO_K8S_POD_NAME).{names.headless_service(resolved.name)}.{resolved.namespace}.svc"
+    return [
+        # First: later values refer to it.
+        {
+            "name": "BAO_K8S_POD_NAME",
+            "valueFrom": {"fieldRef": {"apiVersion": "v1", "fieldPath": "metadata.name"}},
+        },
+        {"name": "BAO_K8S_NAMESPACE", "value": resolved.namespace},
+        {"name": "BAO_RAFT_NODE_ID", "value": "$(BAO_K8S_POD_NAME)"},
+        {"name": "BAO_API_ADDR", "value": f"https://{host}:{API.number}"},
+        {"name": "BAO_CLUSTER_ADDR", "value": f"https://{host}:{CLUSTER.number}"},
+        {"name": "HOME", "value": paths.TMP},
+    ]
+
+
+def _mounts(*, first_boot: bool) -> list[dict[str, Any]]:
+    mounts: list[dict[str, Any]] = [
+        {"name": "config", "mountPath": paths.CONFIG, "readOnly": True},
+        {"name": "tls", "mountPath": paths.TLS, "readOnly": True},
+        {"name": "unseal", "mountPath": paths.UNSEAL, "readOnly": True},
+        {"name": "api-token", "mountPath": paths.API_TOKEN, "readOnly": True},
+        {"name": names.DATA_VOLUME, "mountPath": paths.DATA},
+        {"name": "tmp", "mountPath": paths.TMP},
+    ]
+    if first_boot:
+        mounts.append({"name": INIT_VOLUME, "mountPath": paths.INIT, "readOnly": True})
+        mounts.append({"name": ROOT_TOKEN_VOLUME, "mountPath": paths.ROOT_TOKEN, "readOnly": True})
+    return mounts
+
+
+def _volumes(resolved: Resolved, *, first_boot: bool) -> list[dict[str, Any]]:
+    cluster = resolved.name
+    volumes: list[dict[str, Any]] = [
+        {"name": "config", "configMap": {"name": names.config_map(cluster)}},
+        _secret("tls", names.tls_server_secret(cluster)),
+        _secret("unseal", resolved.unseal_secret),
+        {"name": "api-token", "projected": {"sources": _api_token_sources()}},
+        {"name": "tmp", "emptyDir": {}},
+    ]
+    if first_boot:
+        # Both are optional, because both go away once the cluster is initialised and this very
+        # pod must still be able to restart: the kubelet then empties the folders.
+        volumes.append(
+            {
+                "name": INIT_VOLUME,
+                "configMap": {"name": names.self_init_config_map(cluster), "optional": True},
+            }
+        )
+        volumes.append(_secret(ROOT_TOKEN_VOLUME, names.root_token_secret(cluster), optional=True))
+    return volumes
+
+
+def _secret(volume: str, secret: str, *, optional: bool = False) -> dict[str, Any]:
+    source: dict[str, Any] = {"secretName": secret, "defaultMode": SECRET_MODE}
+    if optional:
+        source["optional"] = True
+    return {"name": volume, "secret": source}
+
+
+def _api_token_sources() -> list[dict[str, Any]]:
+    """The three files of a ServiceAccount folder, mounted in the one container that needs them."""
+    namespace = {"path": "namespace", "fieldRef": {"fieldPath": "metadata.namespace"}}
+    return [
+        {"serviceAccountToken": {"path": "token", "expirationSeconds": 3600}},
+        {
+            "configMap": {
+                "name": "kube-root-ca.crt",
+                "items": [{"key": "ca.crt", "path": "ca.crt"}],
+            }
+        },
+        {"downwardAPI": {"items": [namespace]}},
+    ]
+
+
+def _probe(query: str, period: int, failures: int) -> dict[str, Any]:
+    return {
+        "httpGet": {"scheme": "HTTPS", "port": API.number, "path": f"/v1/sys/health?{query}"},
+        "periodSeconds": period,
+        "timeoutSeconds": 3,
+        "failureThreshold": failures,
+    }
+
+
+def _spread(resolved: Resolved) -> dict[str, Any]:
+    term = {
+        "labelSelector": {"matchLabels": labels.voters(resolved.name)},
+        "topologyKey": "kubernetes.io/hostname",
+    }
+    return {
+        "podAntiAffinity": {
+            "preferredDuringSchedulingIgnoredDuringExecution": [
+                {"weight": 100, "podAffinityTerm": term}
+            ]
+        }
+    }

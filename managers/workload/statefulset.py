@@ -1,0 +1,105 @@
+"""The StatefulSet of the voters, and the disruption budget that guards them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from contracts import labels, names
+from contracts.resolved import Resolved
+from contracts.shapes.metadata import cluster_object
+from managers.workload.pod import pod_template
+from runtime.intent import Intent, digest
+from runtime.resources import POD_DISRUPTION_BUDGET, STATEFUL_SET
+
+# Below three servers a budget of one would still allow the loss of the quorum.
+QUORUM_FLOOR = 3
+
+
+def template_digest(resolved: Resolved, config: str, certificate: str) -> str:
+    """Name everything that a running pod would have to be replaced for.
+
+    `certificate` is the fingerprint of the server certificate: a server reads it when it starts.
+    The document of the first boot is left out on purpose: a pod that saw it is not outdated.
+    """
+    template = pod_template(resolved, digest="", first_boot=False)
+    return digest([template, config, certificate, resolved.pod.restart_at])
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """What the StatefulSet is to be right now, as decided by `managers.workload.plan`."""
+
+    replicas: int
+    digest: str
+    first_boot: bool
+    claim_size: str
+    claim_class: str | None
+
+
+def stateful_set(resolved: Resolved, shape: Shape) -> Intent:
+    """Build the StatefulSet.
+
+    Pods are made in parallel, and never replaced by the StatefulSet controller: which pod goes
+    when is our decision (OnDelete; docs/adr/20261121-first-boot.md). Volume claims outlive it.
+    """
+    return cluster_object(
+        resolved,
+        STATEFUL_SET,
+        names.stateful_set(resolved.name),
+        {
+            "spec": {
+                "serviceName": names.headless_service(resolved.name),
+                "replicas": shape.replicas,
+                "podManagementPolicy": "Parallel",
+                "updateStrategy": {"type": "OnDelete"},
+                "persistentVolumeClaimRetentionPolicy": {
+                    "whenDeleted": "Retain",
+                    "whenScaled": "Retain",
+                },
+                "selector": {"matchLabels": labels.voters(resolved.name)},
+                "template": pod_template(
+                    resolved, digest=shape.digest, first_boot=shape.first_boot
+                ),
+                "volumeClaimTemplates": [_claim(resolved, shape)],
+            }
+        },
+    )
+
+
+def _claim(resolved: Resolved, shape: Shape) -> dict[str, Any]:
+    spec: dict[str, Any] = {
+        "accessModes": ["ReadWriteOnce"],
+        "resources": {"requests": {"storage": shape.claim_size}},
+    }
+    if shape.claim_class is not None:
+        spec["storageClassName"] = shape.claim_class
+    return {
+        "apiVersion": "v1",
+        "kind": "PersistentVolumeClaim",
+        "metadata": {
+            "name": names.DATA_VOLUME,
+            "labels": labels.base(resolved.name),
+            # A claim has no owner reference, so that it outlives the cluster. This is the proof
+            # that it was ours when somebody asks us to delete it.
+            "annotations": {labels.OWNER_UID: resolved.owner.uid},
+        },
+        "spec": spec,
+    }
+
+
+def disruption_budget(resolved: Resolved) -> Intent | None:
+    """Build the budget: at most one voter away at a time. None for clusters too small for one."""
+    if resolved.replicas < QUORUM_FLOOR:
+        return None
+    return cluster_object(
+        resolved,
+        POD_DISRUPTION_BUDGET,
+        names.pod_disruption_budget(resolved.name),
+        {
+            "spec": {
+                "maxUnavailable": 1,
+                "selector": {"matchLabels": labels.voters(resolved.name)},
+            }
+        },
+    )

@@ -1,0 +1,301 @@
+"""The verbs of the Kubernetes API on plain dicts: get, list, watch, apply, create, update, delete.
+
+Uses runtime.transport and runtime.codec; no models, no discovery, no cache. Called by the
+reflector, the leader elector, owned apply, and by code that needs one direct read.
+
+Every method raises the ApiError classes of runtime.errors, TransportError when no answer came,
+and writes raise LeaseLost when the guard refuses them.
+"""
+
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, replace
+from typing import Any
+
+from runtime.clock import Clock
+from runtime.codec import (
+    APPLY_PATCH,
+    JSON,
+    JSON_PATCH,
+    PARTIAL_LIST,
+    PARTIAL_OBJECT,
+    Page,
+    decode_object,
+    decode_page,
+    encode,
+    encode_apply,
+)
+from runtime.credentials import Credentials
+from runtime.errors import Gone
+from runtime.metrics import Metrics
+from runtime.transport import Call, Transport
+from runtime.types import Object, ObjectKey, Resource, key_of
+
+PAGE_SIZE = 500
+PAGE_SECONDS = 60.0
+"""Deadline of one list page: the API server itself gives up after 60 s by default."""
+
+Shape = Callable[[Object], Object]
+"""Reduces a freshly decoded object to what is kept; may change its argument in place."""
+
+
+@dataclass(frozen=True, slots=True)
+class ListOptions:
+    """What to list. limit is the page size, 0 for one answer of any size.
+
+    resource_version "" asks for the most recent state, "0" for any cached one. transform is
+    applied page by page, so that the unreduced list never exists as a whole.
+    """
+
+    label_selector: str = ""
+    field_selector: str = ""
+    limit: int = PAGE_SIZE
+    resource_version: str = ""
+    metadata_only: bool = False
+    transform: Shape | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class WatchOptions:
+    """What to watch, from which version on, and for how many seconds at most."""
+
+    resource_version: str
+    timeout_seconds: int
+    label_selector: str = ""
+    field_selector: str = ""
+    metadata_only: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectList:
+    """All items of a list, each with apiVersion and kind, at one version of the collection."""
+
+    items: list[Object]
+    resource_version: str
+
+
+@dataclass(frozen=True, slots=True)
+class ApplyResult:
+    """The object as stored after an apply, and whether the apply created it (201, not 200)."""
+
+    object: Object
+    created: bool
+
+
+LIST_ALL = ListOptions()
+
+
+class Client:
+    """One identity at one API server. Safe to share between tasks of one event loop.
+
+    guard is called right before each write is sent and raises LeaseLost to refuse it. timeout
+    bounds each request in seconds (list pages have their own bound, watches only while opening).
+    """
+
+    def __init__(
+        self,
+        credentials: Credentials,
+        *,
+        user_agent: str,
+        clock: Clock,
+        metrics: Metrics | None = None,
+        guard: Callable[[], None] | None = None,
+        timeout: float = 10.0,
+    ) -> None:
+        self.credentials = credentials
+        self._transport = Transport(
+            credentials,
+            user_agent=user_agent,
+            clock=clock,
+            metrics=metrics,
+            guard=guard,
+            timeout=timeout,
+        )
+
+    async def get(
+        self, resource: Resource, key: ObjectKey, *, metadata_only: bool = False
+    ) -> Object:
+        """One object; with metadata_only just apiVersion, kind and metadata of it."""
+        accept = PARTIAL_OBJECT if metadata_only else JSON
+        call = Call("GET", resource.path(key.namespace, key.name), accept=accept)
+        return decode_object((await self._transport.request(call)).body, resource)
+
+    async def list(
+        self, resource: Resource, namespace: str | None = None, *, options: ListOptions = LIST_ALL
+    ) -> ObjectList:
+        """All selected objects, fetched and decoded page by page.
+
+        When the server has forgotten the version of the first page before the last one was read
+        (410), the list is started again as a single answer.
+        """
+        try:
+            return await self._list_pages(resource, namespace, options)
+        except Gone:
+            if not options.limit:
+                raise
+            return await self._list_pages(resource, namespace, replace(options, limit=0))
+
+    def watch(
+        self, resource: Resource, namespace: str | None, options: WatchOptions
+    ) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
+        """The raw lines of a watch, with bookmarks; runtime.codec.decode_event reads them.
+
+        Errors of opening are raised by entering the context. The iterator ends when the server
+        ends the watch in good order and raises TransportError when it breaks; whoever iterates
+        sets the deadline, because a silent watch looks like a quiet one.
+        """
+        query = {
+            "watch": "true",
+            "allowWatchBookmarks": "true",
+            "resourceVersion": options.resource_version,
+            "timeoutSeconds": str(options.timeout_seconds),
+            **_selectors(options),
+        }
+        accept = PARTIAL_OBJECT if options.metadata_only else JSON
+        return self._transport.stream(Call("GET", resource.path(namespace), query, accept=accept))
+
+    async def apply(
+        self,
+        resource: Resource,
+        body: Object,
+        *,
+        field_manager: str,
+        force: bool,
+        subresource: str | None = None,
+        dry_run: bool = False,
+    ) -> ApplyResult:
+        """Server-side apply of exactly the fields in body.
+
+        A metadata.uid in the body makes it a precondition: Conflict for another object or none
+        of that name. Without force, fields of others give ApplyConflict.
+        """
+        query = {
+            "fieldManager": field_manager,
+            "force": "true" if force else "false",
+            "fieldValidation": "Strict",
+        }
+        if dry_run:
+            query["dryRun"] = "All"
+        key = key_of(body)
+        path = resource.path(key.namespace, key.name, subresource)
+        answer = await self._transport.request(
+            Call("PATCH", path, query, encode_apply(body), content_type=APPLY_PATCH)
+        )
+        return ApplyResult(decode_object(answer.body), created=answer.status == 201)
+
+    async def create(self, resource: Resource, body: Object, *, field_manager: str) -> Object:
+        """A new object; AlreadyExists when the name is taken."""
+        query = {"fieldManager": field_manager, "fieldValidation": "Strict"}
+        path = resource.path(key_of(body).namespace)
+        answer = await self._transport.request(Call("POST", path, query, encode(body)))
+        return decode_object(answer.body)
+
+    async def update(
+        self, resource: Resource, body: Object, *, subresource: str | None = None
+    ) -> Object:
+        """Replace a whole object; Conflict unless the resourceVersion in body is the present one.
+
+        Raises ValueError for a body without resourceVersion: that would overwrite blindly.
+        """
+        if not body.get("metadata", {}).get("resourceVersion"):
+            raise ValueError("an update needs the resourceVersion it is based on")
+        key = key_of(body)
+        path = resource.path(key.namespace, key.name, subresource)
+        query = {"fieldValidation": "Strict"}
+        answer = await self._transport.request(Call("PUT", path, query, encode(body)))
+        return decode_object(answer.body)
+
+    async def json_patch(
+        self,
+        resource: Resource,
+        key: ObjectKey,
+        ops: Sequence[Mapping[str, Any]],
+        *,
+        field_manager: str | None = None,
+        subresource: str | None = None,
+    ) -> Object:
+        """Apply RFC 6902 operations in order, all or none; Invalid when a test does not hold."""
+        query = {"fieldManager": field_manager} if field_manager else {}
+        path = resource.path(key.namespace, key.name, subresource)
+        answer = await self._transport.request(
+            Call("PATCH", path, query, encode(ops), content_type=JSON_PATCH)
+        )
+        return decode_object(answer.body)
+
+    async def delete(
+        self,
+        resource: Resource,
+        key: ObjectKey,
+        *,
+        uid: str,
+        resource_version: str | None = None,
+        propagation: str = "Background",
+    ) -> None:
+        """Ask for the deletion of that very object, and of that state of it if a version is given.
+
+        Returns when the request is accepted; finalizers and grace periods may keep the object.
+        Raises Conflict when the precondition fails, NotFound when nothing has that name, and
+        ValueError without a uid: a name alone may by now mean another object.
+        """
+        if not uid:
+            raise ValueError(f"deleting {resource.kind} {key} needs its uid")
+        preconditions = {"uid": uid}
+        if resource_version is not None:
+            preconditions["resourceVersion"] = resource_version
+        body = {
+            "apiVersion": "v1",
+            "kind": "DeleteOptions",
+            "preconditions": preconditions,
+            "propagationPolicy": propagation,
+        }
+        path = resource.path(key.namespace, key.name)
+        await self._transport.request(Call("DELETE", path, body=encode(body)))
+
+    async def get_raw(self, path: str) -> bytes:
+        """The body at a path outside of the resource tree, such as /version or /readyz."""
+        return (await self._transport.request(Call("GET", path, accept="*/*"))).body
+
+    async def close(self) -> None:
+        """Close all connections."""
+        await self._transport.close()
+
+    async def _list_pages(
+        self, resource: Resource, namespace: str | None, options: ListOptions
+    ) -> ObjectList:
+        page = await self._list_page(resource, namespace, options, token="")
+        items = _shaped(page.items, options.transform)
+        # The version of the list is that of its first page: later ones continue that snapshot.
+        resource_version = page.resource_version
+        while page.token:
+            page = await self._list_page(resource, namespace, options, token=page.token)
+            items += _shaped(page.items, options.transform)
+        return ObjectList(items, resource_version)
+
+    async def _list_page(
+        self, resource: Resource, namespace: str | None, options: ListOptions, token: str
+    ) -> Page:
+        query = _selectors(options)
+        if options.limit:
+            query["limit"] = str(options.limit)
+        # A page token carries its version; naming one beside it is an error.
+        if token:
+            query["continue"] = token
+        elif options.resource_version:
+            query["resourceVersion"] = options.resource_version
+        accept = PARTIAL_LIST if options.metadata_only else JSON
+        call = Call("GET", resource.path(namespace), query, accept=accept)
+        answer = await self._transport.request(call, seconds=PAGE_SECONDS)
+        return decode_page(answer.body, resource)
+
+
+def _selectors(options: ListOptions | WatchOptions) -> dict[str, str]:
+    query = {}
+    if options.label_selector:
+        query["labelSelector"] = options.label_selector
+    if options.field_selector:
+        query["fieldSelector"] = options.field_selector
+    return query
+
+
+def _shaped(items: Sequence[Object], transform: Shape | None) -> "list[Object]":
+    return [transform(item) for item in items] if transform else [*items]

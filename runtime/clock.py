@@ -1,0 +1,113 @@
+"""Time as a dependency: the one module that may touch the process clocks and asyncio.sleep.
+
+Uses the standard library only. Everything in the repository that needs the time, a pause or a
+deadline takes a Clock argument, so that tests run hours in milliseconds with
+runtime.testing.clock.ManualClock.
+"""
+
+import asyncio
+import time
+from datetime import UTC, datetime
+from types import TracebackType
+from typing import Protocol, Self
+
+
+class Clock(Protocol):
+    """Wall time, elapsed time and pauses.
+
+    Wall time is for what people and other programs read (timestamps in objects). Every decision
+    about "how long ago" uses monotonic time, because wall time jumps.
+    """
+
+    def now(self) -> datetime:
+        """The wall time, timezone aware, in UTC."""
+        ...
+
+    def monotonic(self) -> float:
+        """Seconds since an arbitrary start; never goes back."""
+        ...
+
+    async def sleep(self, seconds: float) -> None:
+        """Pause for that many seconds; zero or less gives the loop one turn."""
+        ...
+
+
+class SystemClock:
+    """The clocks of this machine."""
+
+    def now(self) -> datetime:
+        return datetime.now(UTC)
+
+    def monotonic(self) -> float:
+        return time.monotonic()
+
+    async def sleep(self, seconds: float) -> None:
+        await asyncio.sleep(max(seconds, 0.0))
+
+
+async def yield_to_loop() -> None:
+    """Let other tasks run once; for long synchronous work cut into slices."""
+    await asyncio.sleep(0)
+
+
+class Deadline:
+    """asyncio.timeout, measured on a Clock: `async with Deadline(clock, 10.0): ...`.
+
+    The body is cancelled when the deadline passes and the block raises TimeoutError. A
+    cancellation from outside stays a cancellation. A deadline can be moved while it is armed,
+    which costs one attribute write, so that an idle limit can follow every received line.
+    """
+
+    def __init__(self, clock: Clock, seconds: float) -> None:
+        self._clock = clock
+        self._when = clock.monotonic() + seconds
+        self._expired = False
+        self._cancelling = 0
+        self._task: asyncio.Task[object] | None = None
+        self._watchdog: asyncio.Task[None] | None = None
+
+    @property
+    def expired(self) -> bool:
+        """True once the body was told to stop because of this deadline."""
+        return self._expired
+
+    def move(self, when: float) -> None:
+        """Set the deadline to that point of clock.monotonic(), sooner or later than before.
+
+        A sooner point takes effect when the present wait ends; callers only ever postpone or
+        keep it.
+        """
+        self._when = when
+
+    async def __aenter__(self) -> Self:
+        self._task = asyncio.current_task()
+        if self._task is None:
+            raise RuntimeError("a deadline needs a running task")
+        self._cancelling = self._task.cancelling()
+        self._watchdog = asyncio.create_task(self._watch())
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._watchdog is not None:
+            self._watchdog.cancel()
+        # Our own cancellation is taken back; one from outside is counted apart and must go on.
+        if (
+            self._expired
+            and self._task is not None
+            and self._task.uncancel() <= self._cancelling
+            and kind is not None
+            and issubclass(kind, asyncio.CancelledError)
+        ):
+            raise TimeoutError from error
+
+    async def _watch(self) -> None:
+        while (left := self._when - self._clock.monotonic()) > 0:
+            await self._clock.sleep(left)
+        self._expired = True
+        if self._task is not None:
+            self._task.cancel()

@@ -1,0 +1,266 @@
+"""What can go wrong, as types: the class says which policy applies and is the metric label.
+
+Pure; uses orjson to read the Status payload of the API server. Raised by the client, caught by
+controllers and by the code that applies objects.
+
+Two policies matter to a controller: a Transient error is retried with backoff, a TerminalError
+is not retried until something changes. Every other ApiError is a fact for the caller to judge.
+"""
+# ruff: noqa: N818 - the names are the reasons of the Kubernetes API, and metric labels
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+MESSAGE_LIMIT = 512
+"""Characters of a server's message that are kept: they end up in logs, events and status."""
+
+
+class Transient(Exception):
+    """May be gone on the next try: retry with backoff."""
+
+
+class TerminalError(Exception):
+    """Trying again cannot help until an object, the configuration or the program changes."""
+
+
+class LeaseLost(Exception):
+    """A write was refused on our side because the leader lease may have run out."""
+
+
+class TransportError(Transient):
+    """No answer: connection refused or reset, a deadline passed, a stream cut short.
+
+    A write that ends this way may or may not have happened.
+    """
+
+
+@dataclass(frozen=True, slots=True)
+class StatusCause:
+    """One entry of details.causes in a Status."""
+
+    reason: str
+    message: str
+    field: str
+
+
+@dataclass(frozen=True, slots=True)
+class StatusInfo:
+    """What a failed call reports, whatever its shape was on the wire."""
+
+    code: int
+    reason: str = ""
+    message: str = ""
+    causes: tuple[StatusCause, ...] = ()
+    retry_after: float | None = None
+
+
+class ApiError(Exception):
+    """The API server answered with an error.
+
+    code is the HTTP status; reason the machine word of the Status ("" when the body was none);
+    message at most MESSAGE_LIMIT characters; retry_after in seconds when the server named one.
+    """
+
+    def __init__(self, info: StatusInfo) -> None:
+        super().__init__(info.message)
+        self.info = info
+
+    def __str__(self) -> str:
+        return f"{self.code} {self.reason or 'error'}: {self.message}"
+
+    @property
+    def code(self) -> int:
+        return self.info.code
+
+    @property
+    def reason(self) -> str:
+        return self.info.reason
+
+    @property
+    def message(self) -> str:
+        return self.info.message
+
+    @property
+    def causes(self) -> tuple[StatusCause, ...]:
+        return self.info.causes
+
+    @property
+    def retry_after(self) -> float | None:
+        return self.info.retry_after
+
+
+class BadRequest(ApiError):
+    """400: the request itself is malformed; also how some servers reject unknown fields."""
+
+
+class Unauthorized(ApiError):
+    """401: the credentials were not accepted, after they had been read anew once."""
+
+
+class Forbidden(ApiError):
+    """403: RBAC, an admission rule or a quota says no."""
+
+
+class NamespaceTerminating(Forbidden):
+    """403: nothing can be created in a namespace that is being deleted."""
+
+
+class NotFound(ApiError):
+    """404: the object, or the whole kind, does not exist."""
+
+
+class Conflict(ApiError):
+    """409: a resourceVersion or uid precondition does not hold (any more).
+
+    An apply whose uid is not that of the live object belongs here too, though the server calls
+    it invalid (422, field metadata.uid).
+    """
+
+
+class AlreadyExists(ApiError):
+    """409: a create hit an existing object of that name."""
+
+
+class ApplyConflict(ApiError):
+    """409: a server-side apply without force touches fields that others own."""
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """The contested field paths, as the server writes them (".spec.replicas")."""
+        return tuple(cause.field for cause in self._conflicts)
+
+    @property
+    def managers(self) -> tuple[str, ...]:
+        """The other field managers, each once, in order of appearance.
+
+        The server has no field for them: each cause reads `conflict with "name" using v1`.
+        """
+        names = (cause.message.split('"') for cause in self._conflicts)
+        return tuple(dict.fromkeys(parts[1] for parts in names if len(parts) > 2))
+
+    @property
+    def _conflicts(self) -> tuple[StatusCause, ...]:
+        return tuple(cause for cause in self.causes if cause.reason == FIELD_MANAGER_CONFLICT)
+
+
+class Gone(ApiError):
+    """410: the resourceVersion or the page token is older than what the server remembers."""
+
+
+class Invalid(ApiError):
+    """422: the object breaks its schema or a validation rule, or changes an immutable field."""
+
+
+class TooManyRequests(ApiError, Transient):
+    """429: the server sheds load, or an eviction is blocked by a disruption budget."""
+
+
+class ServerError(ApiError, Transient):
+    """5xx: the server, its storage or a webhook failed."""
+
+
+class ResourceVersionTooLarge(ServerError):
+    """504: we ask for a version the server has not reached; its history may have gone back."""
+
+
+FIELD_MANAGER_CONFLICT = "FieldManagerConflict"
+NAMESPACE_TERMINATING = "NamespaceTerminating"
+RESOURCE_VERSION_TOO_LARGE = "ResourceVersionTooLarge"
+
+_BY_CODE: Mapping[int, type[ApiError]] = {
+    400: BadRequest,
+    401: Unauthorized,
+    403: Forbidden,
+    404: NotFound,
+    409: Conflict,
+    410: Gone,
+    422: Invalid,
+    429: TooManyRequests,
+}
+
+
+def api_error(code: int, headers: Mapping[str, str], body: bytes) -> ApiError:
+    """The typed error of an answer with that HTTP status; the body need not be a Status.
+
+    Proxies and load balancers answer with HTML or nothing: their text becomes the message.
+    """
+    try:
+        status = orjson.loads(body)
+    except orjson.JSONDecodeError:
+        status = None
+    header_wait = _positive(headers.get("Retry-After"))
+    if not isinstance(status, dict) or status.get("kind") != "Status":
+        text = " ".join(body.decode("utf-8", "replace").split())
+        info = StatusInfo(code, message=text[:MESSAGE_LIMIT], retry_after=header_wait)
+        return _class_of(info)(info)
+    return status_error(status, code=code, retry_after=header_wait)
+
+
+def status_error(
+    status: Mapping[str, Any], *, code: int | None = None, retry_after: float | None = None
+) -> ApiError:
+    """The typed error of a Status object, as found in a response or in an ERROR watch event.
+
+    code and retry_after are what the HTTP envelope said, if there was one: the code of the
+    envelope wins, because the payload of an aggregated server may lack it.
+    """
+    details = _mapping(status.get("details"))
+    info = StatusInfo(
+        code=code or int(_positive(status.get("code")) or 500),
+        reason=str(status.get("reason") or ""),
+        message=str(status.get("message") or "")[:MESSAGE_LIMIT],
+        causes=_causes(details),
+        retry_after=retry_after
+        if retry_after is not None
+        else _positive(details.get("retryAfterSeconds")),
+    )
+    return _class_of(info)(info)
+
+
+def _class_of(info: StatusInfo) -> type[ApiError]:
+    reasons = {cause.reason for cause in info.causes}
+    if info.code == 422 and any(cause.field == "metadata.uid" for cause in info.causes):
+        # How an apply with the uid of another object is refused (1.36): its precondition failed.
+        return Conflict
+    if info.code == 409 and info.reason == "AlreadyExists":
+        return AlreadyExists
+    if info.code == 409 and FIELD_MANAGER_CONFLICT in reasons:
+        return ApplyConflict
+    if info.code == 403 and NAMESPACE_TERMINATING in reasons:
+        return NamespaceTerminating
+    if info.code == 504 and RESOURCE_VERSION_TOO_LARGE in reasons:
+        return ResourceVersionTooLarge
+    if info.code >= 500:
+        return ServerError
+    return _BY_CODE.get(info.code, ApiError)
+
+
+def _causes(details: Mapping[str, Any]) -> tuple[StatusCause, ...]:
+    found = details.get("causes")
+    return tuple(
+        StatusCause(
+            reason=str(cause.get("reason") or ""),
+            message=str(cause.get("message") or "")[:MESSAGE_LIMIT],
+            field=str(cause.get("field") or ""),
+        )
+        for cause in map(_mapping, found if isinstance(found, list) else ())
+        if cause
+    )
+
+
+def _mapping(value: object) -> Mapping[str, Any]:
+    """The value if it is a JSON object: an error must not break over how it is reported."""
+    return value if isinstance(value, dict) else {}
+
+
+def _positive(value: object) -> float | None:
+    """A positive number; the API server never sends the HTTP date form of Retry-After."""
+    try:
+        number = float(str(value))
+    except ValueError:
+        return None
+    return number if 0 < number < math.inf else None

@@ -1,0 +1,163 @@
+"""Kubernetes events: short notes to people, attached to an object.
+
+Uses one method of a client and the clock. Reconcilers call `EventRecorder.event`, which never
+waits and never fails; the manager runs the recorder, which sends. Nothing may depend on an event
+having arrived: they are lost on overload, on errors and after an hour in the server.
+
+Written as events.k8s.io/v1, whose limits are those of the API server's validation
+(pkg/apis/core/validation/events.go).
+"""
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Literal, Protocol
+
+import structlog
+
+from runtime.clock import Clock
+from runtime.resources import EVENT
+from runtime.types import Object, Resource, key_of, resource_version_of, uid_of
+
+log: structlog.typing.FilteringBoundLogger = structlog.get_logger()
+
+NOTE_LIMIT: Final = 1024
+"""Bytes of a note."""
+
+WORD_LIMIT: Final = 128
+"""Characters of reason, action and reporting instance."""
+
+QUEUE_LIMIT: Final = 256
+"""Events that may wait to be sent; more are dropped."""
+
+REPEAT_SECONDS: Final = 600.0
+"""How long the same note about the same object is kept to ourselves."""
+
+REMEMBER_LIMIT: Final = 4096
+"""Notes that are remembered for that; the oldest go first."""
+
+FALLBACK_NAMESPACE: Final = "default"
+"""Where events about cluster scoped objects live; the API server insists on it."""
+
+EventType = Literal["Normal", "Warning"]
+
+
+class EventClient(Protocol):
+    """The one call a recorder makes."""
+
+    async def create(
+        self, resource: Resource, body: Object, /, *, field_manager: str
+    ) -> object: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Reporter:
+    """Who speaks: `controller` as a qualified name ("example.org/operator"), `instance` the pod."""
+
+    controller: str
+    instance: str
+
+
+_Seen = tuple[str, str, str]
+
+
+class EventRecorder:
+    """Takes notes from anywhere in the process and sends them one after the other."""
+
+    def __init__(self, client: EventClient, reporter: Reporter, *, clock: Clock) -> None:
+        self._client = client
+        self._reporter = reporter
+        self._clock = clock
+        self._queue: asyncio.Queue[tuple[_Seen, Object] | None] = asyncio.Queue()
+        self._seen: OrderedDict[_Seen, float] = OrderedDict()
+        self._failing = False
+        self._overflowing = False
+
+    def event(
+        self, obj: Object, kind: EventType, reason: str, note: str, *, action: str = "Reconcile"
+    ) -> None:
+        """Tell people about `obj`: `reason` and `action` are CamelCase words, `note` a sentence.
+
+        The same reason and note about the same object within REPEAT_SECONDS are said once. `obj`
+        needs apiVersion, kind and its metadata.
+        """
+        seen = (uid_of(obj), reason, note)
+        now = self._clock.monotonic()
+        if now - self._seen.get(seen, -REPEAT_SECONDS) < REPEAT_SECONDS:
+            return
+        if self._queue.qsize() >= QUEUE_LIMIT:
+            if not self._overflowing:
+                log.warning("events dropped: they come faster than they can be sent")
+            self._overflowing = True
+            return
+        self._overflowing = False
+        self._remember(seen, now)
+        self._queue.put_nowait((seen, self._body(obj, kind, reason, _cut(note), action)))
+
+    async def run(self) -> None:
+        """Send until `stop`, then what is still queued; or until cancelled."""
+        while (entry := await self._queue.get()) is not None:
+            await self._send(*entry)
+
+    def stop(self) -> None:
+        """End `run` once everything recorded so far was sent or refused."""
+        self._queue.put_nowait(None)
+
+    async def _send(self, seen: _Seen, body: Object) -> None:
+        try:
+            await self._client.create(EVENT, body, field_manager=self._reporter.controller)
+        except Exception as error:  # noqa: BLE001 - an event is never worth more than a log line
+            # The next occurrence is a new chance.
+            self._seen.pop(seen, None)
+            if not self._failing:
+                log.warning("events cannot be sent", error=type(error).__name__, detail=str(error))
+            self._failing = True
+        else:
+            self._failing = False
+
+    def _remember(self, seen: _Seen, now: float) -> None:
+        self._seen[seen] = now
+        self._seen.move_to_end(seen)
+        while self._seen:
+            oldest = next(iter(self._seen))
+            if len(self._seen) <= REMEMBER_LIMIT and now - self._seen[oldest] < REPEAT_SECONDS:
+                return
+            del self._seen[oldest]
+
+    def _body(self, obj: Object, kind: EventType, reason: str, note: str, action: str) -> Object:
+        key = key_of(obj)
+        return {
+            "apiVersion": EVENT.api_version,
+            "kind": EVENT.kind,
+            "metadata": {
+                "generateName": f"{key.name}-",
+                "namespace": key.namespace or FALLBACK_NAMESPACE,
+            },
+            "eventTime": self._clock.now().strftime("%Y-%m-%dT%H:%M:%S.%fZ"),
+            "type": kind,
+            "reason": reason[:WORD_LIMIT],
+            "action": action[:WORD_LIMIT],
+            "note": note,
+            "regarding": _reference(obj),
+            "reportingController": self._reporter.controller,
+            "reportingInstance": self._reporter.instance[:WORD_LIMIT],
+        }
+
+
+def _reference(obj: Mapping[str, Any]) -> dict[str, str]:
+    key = key_of(obj)
+    reference = {
+        "apiVersion": obj.get("apiVersion", ""),
+        "kind": obj.get("kind", ""),
+        "namespace": key.namespace,
+        "name": key.name,
+        "uid": uid_of(obj),
+        "resourceVersion": resource_version_of(obj),
+    }
+    return {name: value for name, value in reference.items() if value}
+
+
+def _cut(note: str) -> str:
+    """At most NOTE_LIMIT bytes, no character cut in half."""
+    return note.encode("utf-8", "replace")[:NOTE_LIMIT].decode("utf-8", "ignore")

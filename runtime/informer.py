@@ -1,0 +1,241 @@
+"""A store kept current by a reflector, and handlers that hear of every change.
+
+Called by controllers (as a source of events and a cache to read) and by owned apply (observe).
+One informer per selection serves all who need it; InformerSet hands them out.
+
+Contract for handlers: they are synchronous, run right after the store has changed and before the
+next frame is read, and may not raise: a handler that raises has lost an event, which ends `run`
+and with it the process. Objects passed to them and returned from here are read-only.
+"""
+
+import asyncio
+import random
+from collections.abc import Iterable
+from typing import NoReturn, Protocol
+
+from runtime.client import Client
+from runtime.clock import Clock, Deadline
+from runtime.metrics import Metrics
+from runtime.reflector import Reflector
+from runtime.selection import Selection, strip_managed_fields
+from runtime.store import Change, IndexFunction, Store
+from runtime.types import Object, ObjectKey
+from runtime.watch import Mirror, Progress, Remove, Replace, Upsert
+
+__all__ = ["EventHandler", "Informer", "InformerSet", "Selection", "strip_managed_fields"]
+
+Objects = list[Object]
+
+
+class EventHandler(Protocol):
+    """What a source of requests implements; see the module for what it may do."""
+
+    def on_add(self, obj: Object, initial: bool) -> None:
+        """An object appeared; initial while it is part of the first list or of a replay."""
+        ...
+
+    def on_update(self, old: Object, new: Object) -> None:
+        """An object changed; both states have the same uid and different versions."""
+        ...
+
+    def on_delete(self, obj: Object) -> None:
+        """An object is gone, or no longer selected; obj is the last state known.
+
+        After an interruption that state can be older than the true last one. The store may
+        already hold a new object of the same name.
+        """
+        ...
+
+
+class Informer:
+    """Mirrors one selection; read it any time after `synced`.
+
+    What is not in here is not selected, which is less than not existing: an object whose labels
+    changed leaves a labelled selection as if it had been deleted.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        selection: Selection,
+        *,
+        clock: Clock,
+        rng: random.Random,
+        metrics: Metrics,
+    ) -> None:
+        self.selection = selection
+        self._clock = clock
+        self._store = Store()
+        self._handlers: list[EventHandler] = []
+        self._synced = asyncio.Event()
+        self._created_at = clock.monotonic()
+        self._reflector = Reflector(
+            client, selection, self._take_in, clock=clock, rng=rng, metrics=metrics
+        )
+        metrics.register_informer(selection.resource.plural)
+        self._counted = 0
+        self._count = metrics.informer_objects.labels(resource=selection.resource.plural)
+
+    @property
+    def synced(self) -> bool:
+        """True once the first list is in the store and every handler has heard of it."""
+        return self._synced.is_set()
+
+    async def wait_synced(self, timeout: float) -> None:  # noqa: ASYNC109 - on our own clock
+        """Wait for `synced`, at most that many seconds.
+
+        Raises TimeoutError, naming the selection and the last error of the reflector.
+        """
+        try:
+            async with Deadline(self._clock, timeout):
+                await self._synced.wait()
+        except TimeoutError as error:
+            reason = self._reflector.last_error or "no answer yet"
+            text = f"{self.selection} not synced after {timeout:g} s: {reason}"
+            raise TimeoutError(text) from error
+
+    async def run(self) -> NoReturn:
+        """Mirror until cancelled. Whatever this raises is a bug and should end the process."""
+        await self._reflector.run()
+
+    def add_handler(self, handler: EventHandler) -> None:
+        """Tell handler of every change from now on, after an initial add for all that is here."""
+        for obj in self._store.select():
+            handler.on_add(obj, initial=True)
+        self._handlers.append(handler)
+
+    def add_index(self, name: str, fn: IndexFunction) -> None:
+        """Make by_index(name, value) answer; may come late, and again with the same function."""
+        self._store.add_index(name, fn)
+
+    def by_index(self, name: str, value: str) -> Objects:
+        """The objects for which the index function yields value; KeyError without that index."""
+        return self._store.by_index(name, value)
+
+    def get(self, key: ObjectKey) -> Object | None:
+        """The object as last seen, read-only."""
+        return self._store.get(key)
+
+    def list(self, namespace: str | None = None) -> Objects:
+        """All objects, or those of one namespace, read-only."""
+        return self._store.select(namespace)
+
+    def observe(self, obj: Object) -> None:
+        """Read your writes: take the answer to an apply in before the watch tells of it.
+
+        The handlers hear of it now, and not again when the event arrives; older events that are
+        still on their way change nothing. An answer that the watch has overtaken is ignored, as
+        is an object that this selection would not contain.
+        """
+        if self.synced and self.selection.matches(obj):
+            self._tell(self._store.observe(self.selection.shape(obj)))
+
+    def last_event_age(self) -> float:
+        """Seconds since the server last sent anything at all, bookmarks included."""
+        last = self._reflector.last_contact
+        return self._clock.monotonic() - (self._created_at if last is None else last)
+
+    def _take_in(self, effect: Mirror) -> None:
+        match effect:
+            case Upsert(obj):
+                self._tell(self._store.upsert(obj))
+            case Remove(obj):
+                self._tell(self._store.remove(obj))
+            case Progress(version):
+                self._store.advance(version)
+            case Replace(items, version):
+                self._tell(self._store.replace(items, version))
+                self._synced.set()
+
+    def _tell(self, changes: Iterable[Change]) -> None:
+        # The gauge is shared by all informers of this resource: each adds what it holds.
+        self._count.inc(len(self._store) - self._counted)
+        self._counted = len(self._store)
+        initial = not self.synced
+        for change in changes:
+            for handler in self._handlers:
+                _pass_on(handler, change, initial)
+
+
+def _pass_on(handler: EventHandler, change: Change, initial: bool) -> None:
+    if change.new is None:
+        if change.old is not None:
+            handler.on_delete(change.old)
+    elif change.old is None:
+        handler.on_add(change.new, initial)
+    else:
+        handler.on_update(change.old, change.new)
+
+
+class InformerSet:
+    """All informers of a process: one per selection, run together, fatal together."""
+
+    def __init__(
+        self, client: Client, *, clock: Clock, rng: random.Random, metrics: Metrics
+    ) -> None:
+        self._client = client
+        self._clock = clock
+        self._rng = rng
+        self._metrics = metrics
+        self._informers: dict[Selection, Informer] = {}
+        self._group: asyncio.TaskGroup | None = None
+
+    def informer(self, selection: Selection) -> Informer:
+        """The informer of that selection; a new one starts at once if the set is running."""
+        known = self._informers.get(selection)
+        if known is not None:
+            return known
+        made = self._informers[selection] = Informer(
+            self._client, selection, clock=self._clock, rng=self._rng, metrics=self._metrics
+        )
+        plural = selection.resource.plural
+        age = self._metrics.informer_last_event_age_seconds.labels(resource=plural)
+        age.set_function(lambda: self._oldest(plural))
+        if self._group is not None:
+            self._start(self._group, made)
+        return made
+
+    async def run(self) -> None:
+        """Run all informers until cancelled, or until one crashes; raises what it raised."""
+        try:
+            async with asyncio.TaskGroup() as group:
+                self._group = group
+                for informer in self._informers.values():
+                    self._start(group, informer)
+                # A set without informers waits for its first one like any other.
+                await asyncio.get_running_loop().create_future()
+        except ExceptionGroup as crash:
+            raise crash.exceptions[0] from crash
+        finally:
+            self._group = None
+
+    async def wait_synced(self, timeout: float) -> None:  # noqa: ASYNC109 - on our own clock
+        """Wait until every informer is synced; raises TimeoutError for the first that is not."""
+        end = self._clock.monotonic() + timeout
+        for informer in tuple(self._informers.values()):
+            await informer.wait_synced(end - self._clock.monotonic())
+
+    def healthy(self, max_age: float) -> str | None:
+        """None, or which informer has heard nothing for more than max_age seconds."""
+        for informer in self._informers.values():
+            if (age := informer.last_event_age()) > max_age:
+                return f"nothing heard of {informer.selection} for {age:.0f} s"
+        return None
+
+    def unsynced(self) -> str | None:
+        """None once every informer has its first full list, else which one has not."""
+        for informer in self._informers.values():
+            if not informer.synced:
+                return f"{informer.selection} is not synced yet"
+        return None
+
+    def _oldest(self, plural: str) -> float:
+        return max(
+            informer.last_event_age()
+            for selection, informer in self._informers.items()
+            if selection.resource.plural == plural
+        )
+
+    @staticmethod
+    def _start(group: asyncio.TaskGroup, informer: Informer) -> None:
+        group.create_task(informer.run(), name=f"informer {informer.selection}")

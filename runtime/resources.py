@@ -1,0 +1,24 @@
+"""The built-in kinds the repository works with.
+
+Pure data; kinds of custom resources are defined by the layer that owns them.
+"""
+
+from runtime.types import Resource
+
+CONFIG_MAP = Resource("", "v1", "ConfigMap", "configmaps")
+NAMESPACE = Resource("", "v1", "Namespace", "namespaces", namespaced=False)
+POD = Resource("", "v1", "Pod", "pods")
+PVC = Resource("", "v1", "PersistentVolumeClaim", "persistentvolumeclaims")
+SECRET = Resource("", "v1", "Secret", "secrets")
+SERVICE = Resource("", "v1", "Service", "services")
+SERVICE_ACCOUNT = Resource("", "v1", "ServiceAccount", "serviceaccounts")
+
+STATEFUL_SET = Resource("apps", "v1", "StatefulSet", "statefulsets")
+JOB = Resource("batch", "v1", "Job", "jobs")
+LEASE = Resource("coordination.k8s.io", "v1", "Lease", "leases")
+ENDPOINT_SLICE = Resource("discovery.k8s.io", "v1", "EndpointSlice", "endpointslices")
+EVENT = Resource("events.k8s.io", "v1", "Event", "events")
+NETWORK_POLICY = Resource("networking.k8s.io", "v1", "NetworkPolicy", "networkpolicies")
+POD_DISRUPTION_BUDGET = Resource("policy", "v1", "PodDisruptionBudget", "poddisruptionbudgets")
+ROLE = Resource("rbac.authorization.k8s.io", "v1", "Role", "roles")
+ROLE_BINDING = Resource("rbac.authorization.k8s.io", "v1", "RoleBinding", "rolebindings")

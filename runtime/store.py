@@ -1,0 +1,208 @@
+"""Objects by key and by computed values, and what changes when the server's word comes in.
+
+Pure, synchronous; owned by an informer, which passes the returned changes to its handlers. Every
+method finishes the whole mutation before it returns, so that handlers see the new state.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from runtime.types import Object, ObjectKey, key_of, resource_version_of, uid_of
+
+IndexFunction = Callable[[Object], Iterable[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One difference for handlers: an add (old is None), a delete (new is None), an update."""
+
+    old: Object | None
+    new: Object | None
+
+
+def version_number(resource_version: str) -> int | None:
+    """A resourceVersion as a number; None for the opaque ones of some aggregated servers.
+
+    Versions of one resource may be compared as decimal integers: KEP-5504, stable in 1.35.
+    """
+    return int(resource_version) if resource_version.isdecimal() else None
+
+
+class Index:
+    """Keys of the objects for which a function yields a value."""
+
+    def __init__(self, function: IndexFunction) -> None:
+        self.function = function
+        self._keys: dict[str, dict[ObjectKey, None]] = {}
+        self._values: dict[ObjectKey, tuple[str, ...]] = {}
+
+    def keys(self, value: str) -> Iterable[ObjectKey]:
+        """In the order of arrival."""
+        return self._keys.get(value, ())
+
+    def put(self, key: ObjectKey, obj: Object) -> None:
+        values = tuple(self.function(obj))
+        before = self._values.get(key, ())
+        if values == before:
+            return
+        for value in before:
+            self._drop(value, key)
+        for value in values:
+            self._keys.setdefault(value, {})[key] = None
+        self._values[key] = values
+
+    def discard(self, key: ObjectKey) -> None:
+        for value in self._values.pop(key, ()):
+            self._drop(value, key)
+
+    def _drop(self, value: str, key: ObjectKey) -> None:
+        keys = self._keys.get(value)
+        if keys is not None:
+            keys.pop(key, None)
+            if not keys:
+                del self._keys[value]
+
+
+class Store:
+    """The mirrored part of a collection, at one resourceVersion.
+
+    Two sources write here: the watch (replace, upsert, remove, advance), which tells history in
+    order, and our own writes (observe), which may be ahead of it. For each object that is ahead
+    a floor remembers by how much: what the watch tells about it from before that is old news.
+    """
+
+    def __init__(self) -> None:
+        self._objects: dict[ObjectKey, Object] = {}
+        self._indexes: dict[str, Index] = {}
+        self._in_namespace = Index(lambda obj: (key_of(obj).namespace,))
+        self._floors: dict[ObjectKey, int] = {}
+        self.resource_version = ""
+
+    def __len__(self) -> int:
+        return len(self._objects)
+
+    def get(self, key: ObjectKey) -> Object | None:
+        return self._objects.get(key)
+
+    def select(self, namespace: str | None = None) -> list[Object]:
+        """All objects, or those of one namespace."""
+        if namespace is None:
+            return list(self._objects.values())
+        return [self._objects[key] for key in self._in_namespace.keys(namespace)]
+
+    def add_index(self, name: str, function: IndexFunction) -> None:
+        """Index present and future objects; again with the same function it does nothing.
+
+        Raises ValueError when the name already stands for another function.
+        """
+        known = self._indexes.get(name)
+        if known is not None and known.function != function:
+            raise ValueError(f"index {name!r} exists with another function")
+        if known is None:
+            index = self._indexes[name] = Index(function)
+            for key, obj in self._objects.items():
+                index.put(key, obj)
+
+    def by_index(self, name: str, value: str) -> list[Object]:
+        """The objects for which the index function yields value; KeyError without that index."""
+        return [self._objects[key] for key in self._indexes[name].keys(value)]
+
+    def replace(self, items: Iterable[Object], resource_version: str) -> list[Change]:
+        """Become exactly these items; deletions come first, then the rest in the given order.
+
+        An unchanged object (same uid and version) gives no change. Objects ahead of the list
+        stay as they are. A list older than what was seen before means that the server's history
+        went back, after a restore from backup: then nothing we know counts against it.
+        """
+        before, after = version_number(self.resource_version), version_number(resource_version)
+        went_back = before is not None and after is not None and after < before
+        ahead = {
+            key: floor
+            for key, floor in self._floors.items()
+            if not went_back and after is not None and floor > after
+        }
+        wanted = {key_of(item): item for item in items}
+        for key in ahead:
+            wanted[key] = self._objects[key]
+        gone = [key for key in self._objects if key not in wanted]
+        changes = [Change(self._take(key), None) for key in gone]
+        for key, item in wanted.items():
+            old = self._objects.get(key)
+            same = item == old if went_back else _same_state(old, item)
+            if not same:
+                changes += self._put(key, item)
+        self._floors = ahead
+        self.resource_version = resource_version
+        return sorted(changes, key=lambda change: change.new is not None)
+
+    def upsert(self, obj: Object) -> list[Change]:
+        """What the watch says of an object that exists."""
+        key = key_of(obj)
+        self.resource_version = resource_version_of(obj)
+        if self._is_old_news(key, obj):
+            return []
+        self._floors.pop(key, None)
+        return [] if _same_state(self._objects.get(key), obj) else self._put(key, obj)
+
+    def remove(self, obj: Object) -> list[Change]:
+        """What the watch says of an object that is gone; obj is its last state."""
+        key = key_of(obj)
+        self.resource_version = resource_version_of(obj)
+        stored = self._objects.get(key)
+        if stored is None or self._is_old_news(key, obj):
+            return []
+        self._take(key)
+        # The last state is the newer one, but only of the same object.
+        return [Change(obj if uid_of(stored) == uid_of(obj) else stored, None)]
+
+    def advance(self, resource_version: str) -> None:
+        """A bookmark: history up to here has been told."""
+        self.resource_version = resource_version
+
+    def observe(self, obj: Object) -> list[Change]:
+        """The answer to our own write: take it if it is ahead of the watch.
+
+        An object that is absent here is taken only when its version lies beyond what the watch
+        has told: otherwise it was told, and it is absent because it has been deleted since.
+        """
+        key = key_of(obj)
+        version = version_number(resource_version_of(obj))
+        stored = self._objects.get(key)
+        known = self.resource_version if stored is None else resource_version_of(stored)
+        told = version_number(known)
+        if version is None or told is None or version <= told:
+            return []
+        changes = self._put(key, obj)
+        self._floors[key] = version
+        return changes
+
+    def _is_old_news(self, key: ObjectKey, obj: Object) -> bool:
+        floor = self._floors.get(key)
+        version = version_number(resource_version_of(obj))
+        return floor is not None and version is not None and version < floor
+
+    def _put(self, key: ObjectKey, obj: Object) -> list[Change]:
+        old = self._objects.get(key)
+        self._objects[key] = obj
+        self._in_namespace.put(key, obj)
+        for index in self._indexes.values():
+            index.put(key, obj)
+        if old is not None and uid_of(old) != uid_of(obj):
+            # Deleted and made anew while nobody looked: two objects that share a name.
+            return [Change(old, None), Change(None, obj)]
+        return [Change(old, obj)]
+
+    def _take(self, key: ObjectKey) -> Object:
+        self._floors.pop(key, None)
+        self._in_namespace.discard(key)
+        for index in self._indexes.values():
+            index.discard(key)
+        return self._objects.pop(key)
+
+
+def _same_state(old: Object | None, new: Object) -> bool:
+    return (
+        old is not None
+        and resource_version_of(old) == resource_version_of(new)
+        and uid_of(old) == uid_of(new)
+    )

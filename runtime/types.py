@@ -1,0 +1,128 @@
+"""The words of the runtime: objects, keys, resources, and readers of object metadata.
+
+Pure; uses the standard library only. Imported by every other module of the runtime and by the
+layers above.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+from urllib.parse import quote
+
+Object = dict[str, Any]
+"""A Kubernetes object as decoded JSON. Read-only by convention once it is in a store."""
+
+
+class ObjectKey(NamedTuple):
+    """Names one object of a known resource; namespace is "" for cluster scoped objects."""
+
+    namespace: str
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.namespace}/{self.name}" if self.namespace else self.name
+
+
+Request = ObjectKey
+"""The unit of work of a controller: which object to look at, never what happened to it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Resource:
+    """A kind of object and where the API server serves it."""
+
+    group: str
+    version: str
+    kind: str
+    plural: str
+    namespaced: bool = True
+
+    def __str__(self) -> str:
+        """The group resource as kubectl writes it: "pods", "statefulsets.apps"."""
+        return f"{self.plural}.{self.group}" if self.group else self.plural
+
+    @property
+    def api_version(self) -> str:
+        """What objects of this kind carry in apiVersion: "v1", "apps/v1"."""
+        return f"{self.group}/{self.version}" if self.group else self.version
+
+    def path(
+        self, namespace: str | None, name: str | None = None, subresource: str | None = None
+    ) -> str:
+        """The URL path of the collection, of one object, or of a subresource of it.
+
+        Without a namespace a namespaced collection spans all namespaces. The parts are
+        percent-encoded: no name can leave its segment.
+
+        Raises ValueError for one namespaced object without a namespace, and for a subresource
+        without a name.
+        """
+        if name is not None and self.namespaced and not namespace:
+            raise ValueError(f"{self.kind} {name!r}: a namespaced object needs its namespace")
+        if subresource is not None and name is None:
+            raise ValueError(f"{self.kind}: subresource {subresource!r} without a name")
+        root = f"/apis/{self.group}/{self.version}" if self.group else f"/api/{self.version}"
+        scope = ("namespaces", namespace) if self.namespaced and namespace else ()
+        parts = (*scope, self.plural, name, subresource)
+        return "/".join((root, *(quote(part, safe="") for part in parts if part is not None)))
+
+
+@dataclass(frozen=True, slots=True)
+class OwnerReference:
+    """The controlling owner of an object, from metadata.ownerReferences."""
+
+    api_version: str
+    kind: str
+    name: str
+    uid: str
+
+
+def _metadata(obj: Mapping[str, Any]) -> Mapping[str, Any]:
+    metadata: Mapping[str, Any] = obj.get("metadata") or {}
+    return metadata
+
+
+def key_of(obj: Mapping[str, Any]) -> ObjectKey:
+    """The key of an object; an absent namespace or name gives ""."""
+    metadata = _metadata(obj)
+    return ObjectKey(metadata.get("namespace") or "", metadata.get("name") or "")
+
+
+def uid_of(obj: Mapping[str, Any]) -> str:
+    """metadata.uid, or "" when the object has none yet."""
+    return str(_metadata(obj).get("uid") or "")
+
+
+def resource_version_of(obj: Mapping[str, Any]) -> str:
+    """metadata.resourceVersion, or ""."""
+    return str(_metadata(obj).get("resourceVersion") or "")
+
+
+def labels_of(obj: Mapping[str, Any]) -> Mapping[str, str]:
+    """metadata.labels, empty when absent."""
+    labels: Mapping[str, str] = _metadata(obj).get("labels") or {}
+    return labels
+
+
+def annotations_of(obj: Mapping[str, Any]) -> Mapping[str, str]:
+    """metadata.annotations, empty when absent."""
+    annotations: Mapping[str, str] = _metadata(obj).get("annotations") or {}
+    return annotations
+
+
+def is_terminating(obj: Mapping[str, Any]) -> bool:
+    """True once a delete was accepted: only finalizers or a grace period keep the object."""
+    return bool(_metadata(obj).get("deletionTimestamp"))
+
+
+def controller_of(obj: Mapping[str, Any]) -> OwnerReference | None:
+    """The owner marked `controller: true`; the API server admits at most one."""
+    for owner in _metadata(obj).get("ownerReferences") or ():
+        if owner.get("controller"):
+            return OwnerReference(
+                api_version=owner.get("apiVersion", ""),
+                kind=owner.get("kind", ""),
+                name=owner.get("name", ""),
+                uid=owner.get("uid", ""),
+            )
+    return None

@@ -1,0 +1,115 @@
+"""baoctl.cli: the verbs, their options, and that --help stays cheap."""
+
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+import baoctl.run
+import baoctl.settings
+from baoctl import __version__
+from baoctl.cli import main
+from baoctl.settings import Settings, from_environment
+from contracts.condition_catalogue import REASONS
+from managers.cluster.steps import FOUNDATION, WORKLOAD
+
+
+def call(*arguments: str) -> Result:
+    return CliRunner().invoke(main, list(arguments))
+
+
+@pytest.mark.parametrize("arguments", [("--help",), ("-h",), ("run", "-h"), ("explain", "-h")])
+def test_help(arguments: tuple[str, ...]) -> None:
+    result = call(*arguments)
+    assert result.exit_code == 0
+    assert "Usage:" in result.output
+
+
+def test_version() -> None:
+    assert call("--version").output.strip().endswith(__version__)
+
+
+def test_help_imports_neither_http_nor_tls() -> None:
+    """The budget of `baoctl --help` is 0.3 s; what would break it is an import."""
+    code = (
+        "import sys\nfrom baoctl.cli import main\n"
+        "try:\n    main(['--help'])\nexcept SystemExit:\n    pass\n"
+        "heavy = {'aiohttp', 'cryptography', 'pydantic', 'kubernetes_asyncio', 'asyncio'}\n"
+        "print('HEAVY', sorted(heavy & set(sys.modules)))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
+    )
+    assert "HEAVY []" in done.stdout
+
+
+class TestExplain:
+    def test_a_reason_is_explained(self) -> None:
+        output = call("explain", "reasons", "UnsealKeyMissing").output
+        for text in (
+            REASONS["UnsealKeyMissing"].meaning,
+            REASONS["UnsealKeyMissing"].next_step,
+            "Stalled",
+        ):
+            assert text in output
+        assert "SplitBrain" not in output
+
+    def test_without_a_name_all_are_listed(self) -> None:
+        output = call("explain", "reasons").output
+        for name in REASONS:
+            assert f"{name}\n" in output
+
+    def test_a_reason_that_is_none_is_an_error(self) -> None:
+        result = call("explain", "reasons", "Nonsense")
+        assert result.exit_code == 1
+        assert "'Nonsense'" in result.output
+
+    def test_the_steps_come_in_their_order_and_each_says_what_it_wants(self) -> None:
+        lines = call("explain", "steps").output.splitlines()
+        assert len(lines) == len(FOUNDATION) + 1
+        for number, (line, step) in enumerate(
+            zip(lines, (*FOUNDATION, WORKLOAD), strict=True), start=1
+        ):
+            head, _, text = line.partition(": ")
+            assert head == f"{number}. {step.name}"
+            assert text.endswith(".")
+
+
+# sentence: (arguments, setting, value)
+FLAGS: dict[str, tuple[tuple[str, ...], str, Any]] = {
+    "without flags the environment speaks": ((), "watch_namespace", "from-env"),
+    "a flag wins": (("--watch-namespace", "a"), "watch_namespace", "a"),
+    "a kubeconfig is named": (("--kubeconfig", "/k"), "kubeconfig", "/k"),
+    "no lease is taken": (("--no-leader-elect",), "leader_election", False),
+    "a lease is taken": ((), "leader_election", True),
+    "any free port": (("--port", "0"), "port", 0),
+    "the port of the environment": ((), "port", 9090),
+    "the level of the flag": (("--log-level", "error"), "log_level", "error"),
+}
+
+
+@pytest.fixture
+def started(monkeypatch: pytest.MonkeyPatch) -> list[Settings]:
+    """What the operator would have been started with."""
+    env = {"WATCH_NAMESPACE": "from-env", "METRICS_PORT": "9090"}
+    seen: list[Settings] = []
+    monkeypatch.setattr(baoctl.settings, "from_environment", lambda: from_environment(env))
+    monkeypatch.setattr(baoctl.run, "run_operator", seen.append)
+    return seen
+
+
+@pytest.mark.parametrize(("arguments", "name", "value"), FLAGS.values(), ids=FLAGS.keys())
+def test_flag(started: list[Settings], arguments: tuple[str, ...], name: str, value: Any) -> None:
+    assert call("run", *arguments).exit_code == 0
+    (settings,) = started
+    assert getattr(settings, name) == value
+
+
+@pytest.mark.parametrize(
+    "arguments", [("--port", "70000"), ("--log-level", "loud"), ("--verbose",), ("more",)]
+)
+def test_a_wrong_flag_starts_nothing(started: list[Settings], arguments: tuple[str, ...]) -> None:
+    assert call("run", *arguments).exit_code == 2
+    assert started == []

@@ -1,0 +1,80 @@
+"""baoctl.settings: environment to settings."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from baoctl.settings import TOKEN_FILE, from_environment
+
+POD = {"KUBERNETES_SERVICE_HOST": "10.96.0.1", "POD_NAME": "op-1", "POD_NAMESPACE": "ops"}
+
+# sentence: (environment, setting with dots into its parts, value)
+ROWS: dict[str, tuple[Mapping[str, str], str, Any]] = {
+    "outside of a pod a kubeconfig is used": (
+        {"KUBECONFIG": "/etc/kubeconfig"},
+        "kubeconfig",
+        "/etc/kubeconfig",
+    ),
+    "in a pod its account is used, whatever KUBECONFIG says": (
+        {**POD, "KUBECONFIG": "/etc/kubeconfig"},
+        "kubeconfig",
+        None,
+    ),
+    "in a pod the API server's address is known": (POD, "api_server_host", "10.96.0.1"),
+    "outside of a pod it is asked for": ({}, "api_server_host", None),
+    "the namespace is the pod's": (POD, "installation.namespace", "ops"),
+    "the namespace has a default": ({}, "installation.namespace", "openbao-operator-system"),
+    "the account may be named": (
+        {"OPERATOR_SERVICE_ACCOUNT_NAME": "me"},
+        "installation.service_account",
+        "me",
+    ),
+    "the account has a default": (
+        {},
+        "installation.service_account",
+        "openbao-operator-controller",
+    ),
+    "the image has a default without a host": (
+        {},
+        "installation.image_repository",
+        "openbao/openbao",
+    ),
+    "the image may be elsewhere": (
+        {"RELATED_IMAGE_OPENBAO": "registry.example.com/bao"},
+        "installation.image_repository",
+        "registry.example.com/bao",
+    ),
+    "all namespaces are watched": ({}, "watch_namespace", None),
+    "an empty name is all of them": ({"WATCH_NAMESPACE": ""}, "watch_namespace", None),
+    "one namespace is watched": ({"WATCH_NAMESPACE": "a"}, "watch_namespace", "a"),
+    "a lease is taken": ({}, "leader_election", True),
+    "the port has a default": ({}, "port", 8080),
+    "the port may be another": ({"METRICS_PORT": "0"}, "port", 0),
+    "every address is listened on": ({}, "listen", ""),
+    "one address is listened on": ({"LISTEN_ADDRESS": "127.0.0.1"}, "listen", "127.0.0.1"),
+    "what matters is logged": ({}, "log_level", "info"),
+    "more is logged": ({"LOG_LEVEL": "debug"}, "log_level", "debug"),
+    "the token is where the pod mounts it": ({}, "token_file", TOKEN_FILE),
+    "the token is elsewhere": ({"OPENBAO_TOKEN_FILE": "/t"}, "token_file", Path("/t")),
+}
+
+
+@pytest.mark.parametrize(("env", "path", "value"), ROWS.values(), ids=ROWS.keys())
+def test_setting(env: Mapping[str, str], path: str, value: Any) -> None:
+    found: Any = from_environment(env)
+    for step in path.split("."):
+        found = getattr(found, step)
+    assert found == value
+
+
+def test_no_two_processes_of_a_pod_share_an_identity() -> None:
+    first, second = from_environment(POD).identity, from_environment(POD).identity
+    assert first.startswith("op-1_")
+    assert first != second
+
+
+def test_a_port_that_is_no_number_is_refused_at_once() -> None:
+    with pytest.raises(ValueError, match="http"):
+        from_environment({"METRICS_PORT": "http"})

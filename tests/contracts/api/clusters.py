@@ -1,0 +1,48 @@
+"""Clusters to test with: a small valid one, and changes to it."""
+
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from contracts.api.cluster import OpenBaoCluster
+
+Object = dict[str, Any]
+
+
+def cluster_object(name: str = "c", **spec: Any) -> Object:
+    """A valid object; `spec` replaces or adds top-level fields of its spec, None removes one."""
+    fields = {"version": "2.4.0", "storage": {"size": "1Gi"}, **spec}
+    return {
+        "apiVersion": "openbao.org/v1alpha1",
+        "kind": "OpenBaoCluster",
+        "metadata": {"name": name, "namespace": "ns"},
+        "spec": {key: value for key, value in fields.items() if value is not None},
+    }
+
+
+def cluster(name: str = "c", **spec: Any) -> OpenBaoCluster:
+    """The same, read."""
+    return OpenBaoCluster.from_object(cluster_object(name, **spec))
+
+
+def foreign() -> Object:
+    """An object that uses every field of the public API."""
+    text = Path(__file__).with_name("foreign.yaml").read_text(encoding="utf-8")
+    obj: Object = yaml.safe_load(text)
+    return obj
+
+
+def with_request(**fields: Any) -> Object:
+    """spec.selfInit with one request that is fine, changed by `fields`; None removes one."""
+    request = {
+        "name": "r",
+        "operation": "update",
+        "path": "kv/x",
+        "data": {"a": "b"},
+        **fields,
+    }
+    return {
+        "enabled": True,
+        "requests": [{key: value for key, value in request.items() if value is not None}],
+    }

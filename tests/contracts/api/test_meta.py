@@ -1,0 +1,89 @@
+"""Durations, quantities and read-only mappings."""
+
+from datetime import UTC, datetime, timedelta, timezone
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from contracts.api.meta import freeze, parse_duration, parse_quantity, rfc3339, thaw
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("0", 0),
+        ("0s", 0),
+        ("90s", 90),
+        ("1h30m", 5400),
+        ("720h", 720 * 3600),
+        ("1.5h", 5400),
+        ("1m500ms", 60.5),
+        ("1h1h", 7200),
+        ("250us", 0.00025),
+    ],
+)
+def test_a_duration_is_read_as_go_reads_it(text: str, seconds: float) -> None:
+    assert parse_duration(text) == timedelta(seconds=seconds)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "1", "h", "1d", "-1h", "+1h", "1 h", "1h ", "1.h", ".5h", "1H", "9e9h", "2562048h"]
+)
+def test_it_is_no_duration(text: str) -> None:
+    with pytest.raises(ValueError, match="duration"):
+        parse_duration(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        ("0", "0"),
+        ("10", "10"),
+        ("1Ki", "1024"),
+        ("1Gi", str(2**30)),
+        ("1.5Gi", str(3 * 2**29)),
+        ("1G", "1000000000"),
+        ("500m", "0.5"),
+        ("1u", "0.000001"),
+        ("1e3", "1000"),
+        ("2E", "2000000000000000000"),
+        ("1Ei", str(2**60)),
+    ],
+)
+def test_a_quantity_is_read_as_kubernetes_reads_it(text: str, number: str) -> None:
+    assert parse_quantity(text) == Decimal(number)
+
+
+@pytest.mark.parametrize("text", ["", "Gi", "1gi", "-1Gi", "1 Gi", "1Gi ", "1Gib", "1e", "0x1"])
+def test_it_is_no_quantity(text: str) -> None:
+    with pytest.raises(ValueError, match="quantity"):
+        parse_quantity(text)
+
+
+def test_a_time_is_written_in_utc_without_fractions() -> None:
+    zone = timezone(timedelta(hours=2))
+    assert rfc3339(datetime(2026, 1, 1, 1, 2, 3, 999, tzinfo=zone)) == "2025-12-31T23:02:03Z"
+    assert rfc3339(datetime(2026, 1, 1, tzinfo=UTC)) == "2026-01-01T00:00:00Z"
+
+
+_JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    max_leaves=20,
+)
+
+
+@given(_JSON)
+def test_thawing_gives_back_what_was_frozen(value: Any) -> None:
+    assert thaw(freeze(value)) == value
+
+
+def test_frozen_data_cannot_be_changed_at_any_depth() -> None:
+    frozen = freeze({"a": [{"b": 1}]})
+    with pytest.raises(TypeError):
+        frozen["a"] = 1
+    with pytest.raises(TypeError):
+        frozen["a"][0]["b"] = 2

@@ -1,0 +1,1 @@
+"""Unit tests of HCL quoting and rendering."""

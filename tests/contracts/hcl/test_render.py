@@ -1,0 +1,203 @@
+"""config.hcl and the self-init document: golden files, and hostile text in every place."""
+
+import os
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from jinja2 import UndefinedError
+
+from contracts.api.cluster import OpenBaoCluster
+from contracts.api.rules import violations
+from contracts.api.selfinit import Request
+from contracts.hcl.environment import environment
+from contracts.hcl.render import ConfigInput, OidcBootstrap, render_config, render_self_init
+from tests.contracts.hcl.nasty import NASTY
+from tests.contracts.hcl.parse_back import parse
+from tests.contracts.hcl.test_quote import VALUE
+
+GOLDEN = Path(__file__).parents[2] / "golden"
+CASES = sorted(path.parent.name for path in GOLDEN.glob("*/cluster.yaml"))
+KEYS = (
+    "-----BEGIN PUBLIC KEY-----\nc2Vjb25k\n-----END PUBLIC KEY-----\n",
+    "-----BEGIN PUBLIC KEY-----\nZmlyc3Q=\n-----END PUBLIC KEY-----\n",
+)
+
+
+def read_case(name: str) -> ConfigInput:
+    obj = yaml.safe_load((GOLDEN / name / "cluster.yaml").read_text(encoding="utf-8"))
+    cluster = OpenBaoCluster.from_object(obj)
+    assert violations(cluster) == ()
+    wishes = cluster.spec.self_init.oidc if cluster.spec.self_init else None
+    oidc = None
+    if wishes and wishes.enabled:
+        oidc = OidcBootstrap(
+            audience=wishes.audience,
+            issuer=wishes.issuer or "https://kubernetes.default.svc.cluster.local",
+            public_keys=KEYS,
+            subject="system:serviceaccount:openbao-operator-system:openbao-operator-controller",
+        )
+    return ConfigInput.of(cluster, oidc)
+
+
+def documents(config: ConfigInput) -> dict[str, str]:
+    return {"config.hcl": render_config(config), "self-init.hcl": render_self_init(config)}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_documents_are_the_golden_ones(case: str) -> None:
+    """UPDATE_GOLDEN=1 writes them anew; read the difference before it is committed."""
+    for name, text in documents(read_case(case)).items():
+        file = GOLDEN / case / name
+        if os.environ.get("UPDATE_GOLDEN"):
+            file.write_text(text, encoding="utf-8")
+        assert file.read_text(encoding="utf-8") == text
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_rendered_twice_the_bytes_are_the_same(case: str) -> None:
+    assert documents(read_case(case)) == documents(read_case(case))
+
+
+def test_there_are_golden_cases() -> None:
+    assert len(CASES) >= 3
+
+
+def test_the_order_of_keys_says_nothing() -> None:
+    config = read_case("quickstart")
+    assert config.oidc is not None
+    turned = replace(config, oidc=replace(config.oidc, public_keys=KEYS[::-1]))
+    assert documents(turned) == documents(config)
+
+
+def test_what_differs_from_pod_to_pod_is_not_in_the_file() -> None:
+    (storage,) = parse(render_config(read_case("quickstart")))["storage"]
+    assert "node_id" not in storage["raft"]
+    text = render_config(read_case("quickstart"))
+    assert not any(word in text for word in ("\napi_addr", "\ncluster_addr", "HOSTNAME", "POD_IP"))
+
+
+def test_replicas_change_no_byte_of_the_configuration() -> None:
+    obj = yaml.safe_load((GOLDEN / "quickstart" / "cluster.yaml").read_text(encoding="utf-8"))
+    obj["spec"]["replicas"] = 5
+    config = ConfigInput.of(OpenBaoCluster.from_object(obj), None)
+    assert render_config(config) == render_config(read_case("quickstart"))
+
+
+def test_the_joining_servers_are_told_where_and_whom_to_trust() -> None:
+    (storage,) = parse(render_config(ConfigInput("c", "ns")))["storage"]
+    joins = storage["raft"]["retry_join"]
+    assert [join["leader_api_addr"] for join in joins] == [
+        f"https://c-{ordinal}.c.ns.svc:8200" for ordinal in range(3)
+    ]
+    assert {join["leader_tls_servername"] for join in joins} == {"openbao-cluster-c.local"}
+    assert {join["leader_ca_cert_file"] for join in joins} == {"/etc/bao/tls/ca.crt"}
+
+
+def test_without_requests_there_is_no_document() -> None:
+    assert render_self_init(ConfigInput("c", "ns")) == ""
+
+
+def test_self_init_that_is_off_keeps_its_requests_to_itself() -> None:
+    obj = yaml.safe_load((GOLDEN / "quickstart" / "cluster.yaml").read_text(encoding="utf-8"))
+    obj["spec"]["selfInit"] = {**obj["spec"]["selfInit"], "enabled": False, "oidc": None}
+    config = ConfigInput.of(OpenBaoCluster.from_object(obj), None)
+    assert list(_requests(render_self_init(config))) == ["operator-root-token/register-root-token"]
+
+
+def test_the_root_token_is_in_no_document() -> None:
+    """The server reads it from the file of a Secret."""
+    (call,) = _requests(render_self_init(read_case("root-token"))).values()
+    assert call["data"]["id"] == {
+        "eval_type": "string",
+        "eval_source": "file",
+        "path": "/etc/bao/root-token/token",
+    }
+
+
+def _requests(document: str) -> dict[str, Any]:
+    """The requests of the document by "block/request", in order."""
+    return {
+        f"{name}/{title}": request
+        for block in parse(document)["initialize"]
+        for name, body in block.items()
+        for part in body["request"]
+        for title, request in part.items()
+    }
+
+
+def _config_with(data: dict[str, Any]) -> ConfigInput:
+    request = Request(name="r", operation="update", path="kv/x", data=data)
+    return ConfigInput("c", "ns", requests=(request,))
+
+
+@pytest.mark.parametrize("text", NASTY, ids=lambda text: ascii(text[:20]))
+def test_text_of_a_user_stays_a_leaf_of_the_self_init_document(text: str) -> None:
+    found = _requests(render_self_init(_config_with({"key": text, f"k{text}": "v"})))
+    assert found == {
+        "r/r-request": {
+            "operation": "update",
+            "path": "kv/x",
+            "data": {"key": text, f"k{text}": "v"},
+        }
+    }
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.dictionaries(st.text("ab${}\"'\\", max_size=4), VALUE, max_size=3))
+def test_data_of_a_user_is_read_back_as_it_was(data: dict[str, Any]) -> None:
+    (found,) = _requests(render_self_init(_config_with(data))).values()
+    assert found["data"] == data
+
+
+@pytest.mark.parametrize("text", NASTY, ids=lambda text: ascii(text[:20]))
+def test_no_field_of_the_configuration_can_add_another(text: str) -> None:
+    """The schema bounds these fields; the rendering does not rely on it."""
+    plain = parse(render_config(_everything("x")))
+    hostile = parse(render_config(_everything(text)))
+    assert _replaced(plain, "x", text) == hostile
+
+
+def _everything(text: str) -> ConfigInput:
+    return ConfigInput(
+        cluster="c",
+        namespace="ns",
+        log_level=text,
+        log_format=text,
+        default_lease_ttl=text,
+        max_lease_ttl=text,
+        seal_key=text,
+        seal_key_id=text,
+    )
+
+
+def _replaced(value: Any, old: str, new: str) -> Any:
+    if isinstance(value, dict):
+        return {key: _replaced(item, old, new) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_replaced(item, old, new) for item in value]
+    return new if value == old else value
+
+
+def test_a_template_cannot_pass_over_a_missing_value() -> None:
+    template = environment().from_string("a = {{ nothing }}")
+    with pytest.raises(UndefinedError):
+        template.render()
+
+
+def test_a_template_cannot_forget_to_quote() -> None:
+    template = environment().from_string('a = {{ x }}\nb = {{ "p/" ~ x }}\nc = {{ {"k": x} }}\n')
+    found = parse(template.render(x='"} evil = "${y}'))
+    text = '"} evil = "${y}'
+    assert found == {"a": text, "b": f"p/{text}", "c": {"k": text}}
+
+
+def test_the_quickstart_case_is_the_sample() -> None:
+    sample = Path(__file__).parents[3] / "config" / "samples" / "quickstart.yaml"
+    *_, cluster = yaml.safe_load_all(sample.read_text(encoding="utf-8"))
+    case = yaml.safe_load((GOLDEN / "quickstart" / "cluster.yaml").read_text(encoding="utf-8"))
+    assert case == cluster

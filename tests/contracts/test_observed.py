@@ -1,0 +1,27 @@
+"""What can be read off the facts of one pass."""
+
+from tests import gen
+
+
+def test_a_pod_is_found_by_its_ordinal() -> None:
+    observed = gen.world().with_pods(gen.pod(0), gen.pod(2)).facts()
+    found = observed.pod(2)
+    assert found is not None
+    assert found.name == "x-2"
+    assert observed.pod(1) is None
+
+
+def test_a_leader_is_a_pod_that_says_so_and_is_not_going_away() -> None:
+    leading = gen.pod(0).ready(leading=True)
+    follower = gen.pod(1).ready()
+    silent = gen.pod(2)
+    assert [
+        p.ordinal for p in gen.world().with_pods(leading, follower, silent).facts().leaders
+    ] == [0]
+    assert gen.world().with_pods(leading.terminating(), follower).facts().leaders == ()
+
+
+def test_a_volume_may_hold_data_even_while_it_goes() -> None:
+    assert not gen.world().facts().holds_data
+    assert gen.world().with_claims(0).facts().holds_data
+    assert gen.world().with_claims(0, gone=True).facts().holds_data

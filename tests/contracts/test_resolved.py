@@ -1,0 +1,23 @@
+"""The record that every builder takes."""
+
+import dataclasses
+
+import pytest
+
+from tests import gen
+
+
+def test_a_cluster_has_the_name_of_its_owner() -> None:
+    meant = gen.resolved(gen.cluster("vault"))
+    assert (meant.name, meant.namespace) == ("vault", gen.NAMESPACE)
+
+
+def test_nobody_can_change_it_in_place() -> None:
+    meant = gen.resolved(gen.cluster())
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        meant.replicas = 5  # type: ignore[misc]  # that is what is tested
+
+
+def test_equal_specs_mean_the_same() -> None:
+    assert gen.resolved(gen.cluster()) == gen.resolved(gen.cluster(replicas=3))
+    assert gen.resolved(gen.cluster()) != gen.resolved(gen.cluster(replicas=5))

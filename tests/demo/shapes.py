@@ -1,0 +1,58 @@
+"""Small Kubernetes objects for the tests of this folder."""
+
+from typing import Any
+
+from contracts import labels
+from e2e.demo.journal import Change, Sight
+from e2e.demo.objects import Object
+
+NAMESPACE = "space"
+
+
+def condition(kind: str, status: str, reason: str = "", message: str = "") -> Object:
+    """A condition of generation 1."""
+    return {
+        "type": kind,
+        "status": status,
+        "reason": reason,
+        "message": message,
+        "observedGeneration": 1,
+    }
+
+
+def cluster(*conditions: Object, name: str = "bao", generation: int = 1) -> Object:
+    """An OpenBaoCluster that the operator has seen at generation 1."""
+    return {
+        "metadata": {"name": name, "namespace": NAMESPACE, "uid": name, "generation": generation},
+        "status": {"observedGeneration": 1, "conditions": list(conditions)},
+    }
+
+
+def pod(
+    name: str, *conditions: Object, state: Object | None = None, marks: dict[str, str] | None = None
+) -> Object:
+    """A pod with one container."""
+    found: Object = {
+        "metadata": {"name": name, "uid": name, "labels": {labels.CLUSTER: "bao", **(marks or {})}},
+        "spec": {},
+        "status": {"phase": "Pending", "conditions": list(conditions)},
+    }
+    if state is not None:
+        found["status"]["containerStatuses"] = [{"state": state}]
+    return found
+
+
+def ready_pod(name: str) -> Object:
+    """A pod that serves."""
+    return pod(name, {"type": "Ready", "status": "True"}, state={"running": {}})
+
+
+def child(name: str, **spec: Any) -> Object:
+    """An object of the cluster `bao`."""
+    marks = {labels.CLUSTER: "bao", labels.MANAGED_BY: labels.OPERATOR}
+    return {"metadata": {"name": name, "uid": name, "labels": marks}, "spec": spec}
+
+
+def seen(at: float, kind: str, obj: Object, change: Change = "MODIFIED") -> Sight:
+    """A change at a time."""
+    return Sight(at, kind, change, obj)

@@ -1,0 +1,129 @@
+"""Reaching a server: kubectl's words, and TLS that is verified."""
+
+import datetime
+import http.server
+import ssl
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+
+from e2e.demo.access import parse_port
+from e2e.demo.https_call import Call, perform
+
+NAME = "server.local"
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("Forwarding from 127.0.0.1:40123 -> 8200\n", 40123),
+        ("Forwarding from [::1]:40123 -> 8200\n", 40123),
+        ("error: unable to forward port because pod is not running", None),
+        ("", None),
+    ],
+)
+def test_the_port_is_read_from_what_kubectl_says(line: str, expected: int | None) -> None:
+    assert parse_port(line) == expected
+
+
+class _Answers(http.server.BaseHTTPRequestHandler):
+    def do_GET(self) -> None:
+        """Answer 429 with a body, as a standby does."""
+        content = b"[]" if self.path == "/list" else b'{"standby": true}'
+        self.send_response(429)
+        self.end_headers()
+        self.wfile.write(content if self.path != "/text" else b"no json")
+
+    def do_POST(self) -> None:
+        """Send the request's body back."""
+        content = self.rfile.read(int(self.headers["Content-Length"]))
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(b'{"token": "%s", "sent": %s}' % (self.headers["X-T"].encode(), content))
+
+    def log_message(self, *_: object) -> None:
+        """Keep still."""
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A certificate of NAME that is its own authority, with its key, in one file."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, NAME)])
+    since = datetime.datetime(2020, 1, 1, tzinfo=datetime.UTC)
+    made = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(1)
+        .not_valid_before(since)
+        .not_valid_after(since + datetime.timedelta(days=36500))
+        .add_extension(x509.SubjectAlternativeName([x509.DNSName(NAME)]), critical=False)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+        .sign(key, hashes.SHA256())
+    )
+    path = tmp_path_factory.mktemp("tls") / "both.pem"
+    private = key.private_bytes(
+        serialization.Encoding.PEM,
+        serialization.PrivateFormat.PKCS8,
+        serialization.NoEncryption(),
+    )
+    path.write_bytes(made.public_bytes(serialization.Encoding.PEM) + private)
+    return path
+
+
+@pytest.fixture(scope="module")
+def port(certificate: Path) -> Iterator[int]:
+    """An HTTPS server on the loopback address."""
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), _Answers)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate)
+    server.socket = context.wrap_socket(server.socket, server_side=True)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    yield server.server_port
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def call(port: int, certificate: Path, **changes: object) -> Call:
+    """A call that the server answers, unless changed."""
+    text = certificate.read_text()
+    authority = text[: text.index("-----BEGIN PRIVATE")]
+    given = {"server_name": NAME, "authority": authority, "method": "GET", "path": "/"}
+    return Call(host="127.0.0.1", port=port, **{**given, **changes})  # type: ignore[arg-type]
+
+
+def test_any_status_is_an_answer_with_its_body(port: int, certificate: Path) -> None:
+    answer = perform(call(port, certificate))
+    assert (answer.status, answer.body, answer.error) == (429, {"standby": True}, "")
+
+
+def test_headers_and_body_arrive(port: int, certificate: Path) -> None:
+    ask = call(port, certificate, method="POST", headers={"X-T": "s"}, body={"a": 1})
+    assert perform(ask).body == {"token": "s", "sent": {"a": 1}}
+
+
+def test_a_server_of_another_name_is_not_believed(port: int, certificate: Path) -> None:
+    answer = perform(call(port, certificate, server_name="other.local"))
+    assert answer.status == 0
+    assert "CERTIFICATE_VERIFY_FAILED" in answer.error
+
+
+def test_nobody_listening_is_an_answer_too(certificate: Path) -> None:
+    answer = perform(call(1, certificate))
+    assert answer.status == 0
+    assert "ConnectionRefusedError" in answer.error
+
+
+@pytest.mark.parametrize("path", ["/text", "/list"])
+def test_a_body_that_is_no_object_is_left_out(port: int, certificate: Path, path: str) -> None:
+    answer = perform(call(port, certificate, path=path))
+    assert (answer.status, answer.body) == (429, {})

@@ -1,0 +1,107 @@
+"""Counting the operator's requests in an audit log."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import orjson
+import pytest
+
+from e2e.demo.audit import OPERATOR_ACCOUNT, Request, is_operator, parse, tally
+
+START = datetime(2026, 1, 1, 12, 0, 0, tzinfo=UTC)
+LATER = START + timedelta(seconds=10)
+
+
+def line(identity: str, **changes: Any) -> bytes:
+    """One line of a log as kube-apiserver 1.36 writes it, cut to what is read."""
+    event: dict[str, Any] = {
+        "kind": "Event",
+        "auditID": identity,
+        "stage": "ResponseComplete",
+        "requestURI": "/api/v1/namespaces/x/configmaps/y?fieldManager=z",
+        "verb": "patch",
+        "user": {"username": OPERATOR_ACCOUNT},
+        "userAgent": "openbao-operator",
+        "objectRef": {"resource": "configmaps", "namespace": "x", "name": "y"},
+        "responseStatus": {"code": 200},
+        "requestReceivedTimestamp": "2026-01-01T12:00:01.123456Z",
+        **changes,
+    }
+    return orjson.dumps({key: one for key, one in event.items() if one is not None}) + b"\n"
+
+
+def test_a_request_is_read() -> None:
+    (found,) = parse([line("1", objectRef={"resource": "pods", "subresource": "status"})])
+    assert found == Request(
+        id="1",
+        at=datetime(2026, 1, 1, 12, 0, 1, 123456, tzinfo=UTC),
+        user=OPERATOR_ACCOUNT,
+        agent="openbao-operator",
+        verb="patch",
+        resource="pods/status",
+        code=200,
+    )
+
+
+def test_a_request_about_no_resource_is_named_by_its_path() -> None:
+    (found,) = parse([line("1", objectRef=None, requestURI="/openid/v1/jwks?x=1", verb="get")])
+    assert found.resource == "/openid/v1/jwks"
+
+
+def test_a_watch_that_started_and_ended_is_one_request() -> None:
+    both = [
+        line("1", verb="watch", stage="ResponseStarted"),
+        line("1", verb="watch", stage="ResponseComplete"),
+    ]
+    found = tally(parse(both), START, LATER)
+    assert (found.total, found.watches) == (1, 1)
+
+
+def test_a_line_that_is_still_being_written_is_left_for_later() -> None:
+    assert [one.id for one in parse([line("1"), line("2")[:-20]])] == ["1"]
+
+
+def test_requests_are_counted_by_kind() -> None:
+    lines = [
+        line("1", verb="create", responseStatus={"code": 201}),
+        line("2", verb="patch"),
+        line("3", verb="delete", responseStatus={"code": 404}),
+        line("4", verb="get", responseStatus={"code": 404}),
+        line("5", verb="list"),
+        line("6", verb="watch"),
+        line("7", verb="patch", responseStatus={"code": 409}),
+    ]
+    found = tally(parse(lines), START, LATER)
+    assert (found.total, found.writes, found.reads, found.watches) == (7, 4, 2, 1)
+    assert (found.not_found, found.refused) == (2, 1)
+    assert found.by_verb["patch"] == 2
+    assert found.by_resource["patch", "configmaps"] == 2
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        pytest.param({"objectRef": {"resource": "leases"}, "verb": "update"}, id="a lease"),
+        pytest.param({"user": {"username": "admin"}, "userAgent": "kubectl"}, id="somebody else"),
+        pytest.param({"requestReceivedTimestamp": "2026-01-01T11:59:59.999999Z"}, id="before"),
+        pytest.param({"requestReceivedTimestamp": "2026-01-01T12:00:10.000000Z"}, id="after"),
+    ],
+)
+def test_what_is_not_the_operators_work_in_that_time_is_left_out(changes: dict[str, Any]) -> None:
+    assert tally(parse([line("1", **changes)]), START, LATER).total == 0
+
+
+@pytest.mark.parametrize(
+    ("user", "agent", "expected"),
+    [
+        (OPERATOR_ACCOUNT, "anything", True),
+        ("admin", "openbao-operator/1.0", True),
+        ("admin", "kubectl/v1.36.3", False),
+        ("system:serviceaccount:kube-system:openbao-operator-controller", "other", False),
+    ],
+)
+def test_the_operator_is_known_by_its_account_or_its_agent(
+    user: str, agent: str, expected: bool
+) -> None:
+    request = Request("1", START, user, agent, "get", "pods", 200)
+    assert is_operator(request) is expected

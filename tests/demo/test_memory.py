@@ -1,0 +1,16 @@
+"""Reading the memory of a process."""
+
+import pytest
+
+from e2e.demo.memory import Memory, parse
+
+STATUS = "Name:\tpython3\nVmPeak:\t  999999 kB\nVmHWM:\t  100000 kB\nVmRSS:\t   80000 kB\n"
+
+
+def test_resident_memory_is_read_now_and_at_its_highest() -> None:
+    assert parse("pod-a", STATUS) == Memory("pod-a", now=81.92, peak=102.4)
+
+
+def test_a_status_without_memory_is_refused() -> None:
+    with pytest.raises(KeyError):
+        parse("pod-a", "Name:\tkthreadd\n")

@@ -1,0 +1,30 @@
+"""The sample that the demo applies, and the clusters that are made after it."""
+
+from contracts.api.cluster import OpenBaoCluster
+from e2e.demo.proof import AUDIENCE, MOUNT
+from e2e.demo.sample import Sample, is_marked, marked
+from e2e.measure.crowd import CROWD_NAMESPACE, single
+
+
+def test_the_sample_is_three_servers_and_an_application_that_may_log_in() -> None:
+    sample = Sample.load()
+    assert (sample.home, sample.name) == ("openbao-quickstart", "quickstart")
+    assert sample.replicas == 3
+    requests = sample.cluster["spec"]["selfInit"]["requests"]
+    paths = {one["path"]: one for one in requests}
+    role = paths[f"auth/{MOUNT}/role/{sample.application}"]["data"]
+    assert role["bound_audiences"] == [AUDIENCE]
+    assert role["bound_subject"] == f"system:serviceaccount:{sample.home}:{sample.application}"
+
+
+def test_a_mark_is_put_on_a_copy() -> None:
+    sample = Sample.load()
+    assert is_marked(marked(sample.cluster))
+    assert not is_marked(sample.cluster)
+
+
+def test_one_of_the_crowd_is_a_valid_cluster_of_one_server() -> None:
+    made = single(Sample.load(), 4)
+    found = OpenBaoCluster.from_object(made)
+    assert (found.metadata.name, found.metadata.namespace) == ("one-4", CROWD_NAMESPACE)
+    assert found.spec.replicas == 1

@@ -1,0 +1,77 @@
+"""A watched bring-up becomes a script that needs no operator."""
+
+import pytest
+
+from contracts import labels
+from e2e.demo.errors import DemoError
+from e2e.demo.objects import Object, name_of
+from e2e.measure.template import MANAGER, SECRETS, Kind, Move, bare, script
+from tests.demo.shapes import child, seen
+
+MOVE = Move("home", "away")
+SERVICES = Kind("v1", "Service", "services")
+SECRET: Object = {**child("bao-tls-ca"), "data": {"ca.crt": "x"}}
+SIGHTS = [
+    seen(1.0, "configmaps", child("bao-config"), "ADDED"),
+    seen(1.1, "configmaps", child("bao-config-init"), "ADDED"),
+    seen(1.2, "statefulsets", child("bao", replicas=1, template="with init"), "ADDED"),
+    seen(3.0, "statefulsets", child("bao", replicas=3, template="without")),
+    seen(3.1, "configmaps", child("bao-config-init"), "DELETED"),
+    seen(3.2, "configmaps", {"metadata": {"name": "kube-root-ca.crt"}}, "ADDED"),
+]
+
+
+def test_one_server_comes_first_and_then_all_of_them() -> None:
+    made = script(SIGHTS, [(SECRETS, SECRET)], "bao", MOVE)
+    names = [name_of(obj) for _, obj in made.first]
+    assert names == ["bao-tls-ca", "bao-config", "bao-config-init", "bao"]
+    assert made.first[-1][1]["spec"] == {"replicas": 1, "template": "with init"}
+    assert made.then[1]["spec"] == {"replicas": 3, "template": "without"}
+
+
+def test_without_a_scale_out_there_is_no_script() -> None:
+    with pytest.raises(DemoError, match="scale out"):
+        script(SIGHTS[:3], [], "bao", MOVE)
+
+
+def test_what_the_server_or_an_owner_gave_is_taken_away() -> None:
+    obj = child("bao")
+    obj["metadata"] |= {"resourceVersion": "1", "ownerReferences": [{}], "managedFields": []}
+    obj["status"] = {"replicas": 1}
+    made = bare(obj, Kind("apps/v1", "StatefulSet", "statefulsets"), MOVE)
+    assert made["metadata"].keys() == {"name", "labels"}
+    assert "status" not in made
+    assert (made["apiVersion"], made["kind"]) == ("apps/v1", "StatefulSet")
+
+
+def test_no_operator_feels_responsible_wherever_the_label_stands() -> None:
+    selector = {labels.MANAGED_BY: labels.OPERATOR, labels.CLUSTER: "bao"}
+    made = bare(child("bao", selector=selector), SERVICES, MOVE)
+    assert made["metadata"]["labels"][labels.MANAGED_BY] == MANAGER
+    assert made["spec"]["selector"] == {labels.MANAGED_BY: MANAGER, labels.CLUSTER: "bao"}
+
+
+def test_every_text_that_names_the_namespace_names_the_other_one() -> None:
+    made = bare(child("bao", hosts=["bao-0.bao.home.svc"], empty=None), SERVICES, MOVE)
+    assert made["spec"] == {"hosts": ["bao-0.bao.away.svc"]}
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        pytest.param(
+            {"clusterIP": "None", "clusterIPs": ["None"]}, {"clusterIP": "None"}, id="headless"
+        ),
+        pytest.param(
+            {"clusterIP": "10.0.0.1", "clusterIPs": ["10.0.0.1"]}, {}, id="with an address"
+        ),
+    ],
+)
+def test_a_service_keeps_no_address_of_another(given: Object, expected: Object) -> None:
+    assert bare(child("bao", **given), SERVICES, MOVE)["spec"] == expected
+
+
+def test_paths_follow_the_group() -> None:
+    assert SERVICES.path("x", "y") == "/api/v1/namespaces/x/services/y"
+    roles = Kind("rbac.authorization.k8s.io/v1", "Role", "roles")
+    assert roles.path("x") == "/apis/rbac.authorization.k8s.io/v1/namespaces/x/roles"

@@ -1,0 +1,74 @@
+"""Milestones of a bring-up from what watches reported."""
+
+from contracts import labels
+from e2e.demo.timeline import Milestone, bring_up, created, seconds_to
+from tests.demo.shapes import child, cluster, condition, pod, ready_pod, seen
+
+SCHEDULED = {"type": "PodScheduled", "status": "True"}
+INITIALISED = {labels.SERVER_INITIALIZED: "true"}
+SIGHTS = [
+    seen(100.0, "openbaoclusters", cluster(), "ADDED"),
+    seen(100.1, "secrets", child("bao-tls-ca"), "ADDED"),
+    seen(100.2, "statefulsets", child("bao", replicas=1), "ADDED"),
+    seen(100.3, "pods", pod("bao-0"), "ADDED"),
+    seen(100.4, "pods", pod("bao-0", SCHEDULED)),
+    seen(101.0, "pods", pod("bao-0", SCHEDULED, state={"running": {}})),
+    seen(102.0, "pods", pod("bao-0", SCHEDULED, state={"running": {}}, marks=INITIALISED)),
+    seen(103.0, "pods", ready_pod("bao-0")),
+    seen(103.1, "statefulsets", child("bao", replicas=3)),
+    seen(108.0, "pods", ready_pod("bao-2")),
+    seen(109.0, "pods", ready_pod("bao-1")),
+    seen(109.2, "openbaoclusters", cluster(condition("Available", "True"))),
+    seen(109.3, "openbaoclusters", cluster(condition("Available", "False"))),
+    seen(110.0, "openbaoclusters", cluster(condition("Available", "True"))),
+]
+
+
+def test_each_milestone_has_the_time_at_which_it_was_first_seen() -> None:
+    found = {one.name: round(one.seconds, 1) for one in bring_up(SIGHTS, "bao", 3, 100.0)}
+    assert found == {
+        "first child": 0.1,
+        "StatefulSet": 0.2,
+        "first pod scheduled": 0.4,
+        "first pod runs": 1.0,
+        "initialised": 2.0,
+        "first pod Ready": 3.0,
+        "scaled out": 3.1,
+        "pod 1 Ready": 9.0,
+        "pod 2 Ready": 8.0,
+        "Available": 9.2,
+    }
+
+
+def test_another_cluster_of_the_namespace_does_not_count() -> None:
+    other = [
+        seen(1.0, "openbaoclusters", cluster(condition("Available", "True"), name="other")),
+        seen(1.0, "pods", ready_pod("other-0")),
+        seen(1.0, "statefulsets", {**child("other"), "metadata": {"name": "other"}}),
+    ]
+    assert bring_up(other, "bao", 3, 0.0) == []
+    assert created(other, "bao") is None
+
+
+def test_an_object_that_goes_reaches_nothing() -> None:
+    gone = [
+        seen(1.0, "pods", ready_pod("bao-0"), "DELETED"),
+        seen(1.0, "secrets", child("bao-tls-ca"), "DELETED"),
+    ]
+    assert bring_up(gone, "bao", 1, 0.0) == []
+
+
+def test_one_server_has_no_scale_out() -> None:
+    names = [one.name for one in bring_up(SIGHTS, "bao", 1, 100.0)]
+    assert "scaled out" not in names
+    assert "pod 1 Ready" not in names
+
+
+def test_the_start_is_when_the_cluster_was_first_seen() -> None:
+    assert created(SIGHTS, "bao") == 100.0
+
+
+def test_a_milestone_is_found_by_name() -> None:
+    marks = [Milestone("Available", 9.2)]
+    assert seconds_to(marks, "Available") == 9.2
+    assert seconds_to(marks, "scaled out") is None

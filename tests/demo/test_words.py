@@ -1,0 +1,96 @@
+"""Progress lines: what is waited for, in the words of conditions and pods."""
+
+import pytest
+
+from e2e.demo.objects import Object
+from e2e.demo.words import pod_words, progress
+from tests.demo.shapes import cluster, condition, pod, ready_pod
+
+FIRST_BOOT = condition("Ready", "False", "FirstBoot", "the first server starts")
+READY = condition("Ready", "True", "AllReplicasReady", "3 of 3")
+VOTERS = condition("RaftMembershipReady", "False", "VotersMissing", "1 of 3 are voters")
+STARTING = pod("bao-0", state={"waiting": {"reason": "ContainerCreating"}})
+
+
+@pytest.mark.parametrize(
+    ("found", "pods", "expected"),
+    [
+        pytest.param(None, [], "the API server has no such cluster yet", id="no cluster"),
+        pytest.param(
+            cluster(), [], "the operator has not looked at the cluster yet", id="no conditions"
+        ),
+        pytest.param(
+            cluster(READY, generation=2),
+            [],
+            "the operator has not looked at the cluster yet",
+            id="a status of an older spec",
+        ),
+        pytest.param(
+            cluster(FIRST_BOOT, VOTERS),
+            [STARTING],
+            "FirstBoot: the first server starts; bao-0 waits: ContainerCreating",
+            id="Ready tells why not, and the pod what it does",
+        ),
+        pytest.param(
+            cluster(FIRST_BOOT),
+            [ready_pod("bao-1"), ready_pod("bao-0")],
+            "FirstBoot: the first server starts",
+            id="pods that are ready are not worth a word",
+        ),
+        pytest.param(
+            cluster(READY, VOTERS), [], "VotersMissing: 1 of 3 are voters", id="the condition asked"
+        ),
+        pytest.param(
+            cluster(READY), [], "RaftMembershipReady is not known yet", id="not said at all"
+        ),
+    ],
+)
+def test_a_line_says_what_is_missing(
+    found: Object | None, pods: list[Object], expected: str
+) -> None:
+    assert progress(found, pods, "RaftMembershipReady") == expected
+
+
+def test_pods_come_in_the_order_of_their_names() -> None:
+    line = progress(None, [pod("bao-2"), pod("bao-0")], "Available")
+    assert line.endswith("; bao-0 is pending; bao-2 is pending")
+
+
+def _stopping() -> Object:
+    found = ready_pod("bao-0")
+    found["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+    return found
+
+
+@pytest.mark.parametrize(
+    ("found", "expected"),
+    [
+        pytest.param(ready_pod("bao-0"), "is ready", id="ready"),
+        pytest.param(_stopping(), "is stopping", id="stopping"),
+        pytest.param(pod("bao-0"), "is pending", id="nothing known but the phase"),
+        pytest.param(
+            pod("bao-0", {"type": "PodScheduled", "status": "False", "message": "no\n node"}),
+            "waits for a node: no node",
+            id="not scheduled, message on one line",
+        ),
+        pytest.param(
+            pod("bao-0", state={"waiting": {"reason": "ErrImagePull", "message": "no such image"}}),
+            "waits: ErrImagePull: no such image",
+            id="waiting, with a message",
+        ),
+        pytest.param(pod("bao-0", state={"running": {}}), "runs, not ready yet", id="running"),
+        pytest.param(
+            pod("bao-0", state={"terminated": {"exitCode": 2}}),
+            "has ended with exit code 2",
+            id="ended",
+        ),
+    ],
+)
+def test_a_pod_says_what_it_does(found: Object, expected: str) -> None:
+    assert pod_words(found) == expected
+
+
+def test_a_long_message_is_cut() -> None:
+    line = progress(cluster(condition("Ready", "False", "X", "y" * 5000)), [], "Ready")
+    assert line.endswith("...")
+    assert len(line) < 200

@@ -1,0 +1,30 @@
+"""Builders of test objects: each says one sentence about the world and leaves the rest as usual.
+
+Frozen, so that a test may derive several worlds from one. Used by the tests of every layer; may use
+everything.
+"""
+
+from tests.gen.clusters import NAMESPACE, Cluster, cluster
+from tests.gen.pods import Pod, pod
+from tests.gen.secrets import LATER, NOW, certificate, secret
+from tests.gen.stateful_sets import StatefulSet, stateful_set
+from tests.gen.worlds import INSTALLATION, World, resolved, running, world
+
+__all__ = [
+    "INSTALLATION",
+    "LATER",
+    "NAMESPACE",
+    "NOW",
+    "Cluster",
+    "Pod",
+    "StatefulSet",
+    "World",
+    "certificate",
+    "cluster",
+    "pod",
+    "resolved",
+    "running",
+    "secret",
+    "stateful_set",
+    "world",
+]

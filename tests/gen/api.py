@@ -1,0 +1,272 @@
+"""A client whose server is a dict in this process, for effects: it counts and it can say no.
+
+What a real API server does with a write is tested against a real one (tests/integration); this one
+knows names, uids, versions and nothing else.
+"""
+
+from __future__ import annotations
+
+import copy
+import itertools
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+import orjson
+
+from managers.access.context import Context
+from managers.access.secrets import SecretStore
+from managers.cluster.facts import SecretReading, secret_reading
+from runtime.client import ApplyResult, Client
+from runtime.errors import ApiError, status_error
+from runtime.events import EventRecorder, Reporter
+from runtime.informer import Informer
+from runtime.metrics import Metrics
+from runtime.selection import Selection
+from runtime.testing.clock import ManualClock
+from runtime.types import Object, ObjectKey, Resource, key_of, resource_version_of, uid_of
+from runtime.watch import Replace
+
+Where = tuple[Resource, ObjectKey]
+REASONS = {404: "NotFound", 409: "Conflict", 403: "Forbidden", 500: "InternalError"}
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One request: its verb, the kind and name, and what it carried."""
+
+    verb: str
+    kind: str
+    name: str
+    body: Any = None
+    force: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.verb} {self.kind} {self.name}"
+
+
+class FakeApi(Client):
+    """Objects by resource and key; `calls` is everything that was asked, in order."""
+
+    def __init__(self) -> None:
+        self.objects: dict[Where, Object] = {}
+        self.raw: dict[str, Any] = {}
+        self.calls: list[Call] = []
+        self._versions = itertools.count(10)
+        self._refusals: dict[str, Exception] = {}
+
+    def holding(self, *objects: tuple[Resource, Object]) -> FakeApi:
+        """Put objects there, as if they had always been."""
+        for resource, obj in objects:
+            self._store(resource, copy.deepcopy(obj))
+        return self
+
+    def of(self, resource: Resource) -> list[Object]:
+        """Copies of all objects of a kind."""
+        return [copy.deepcopy(obj) for (kind, _), obj in self.objects.items() if kind == resource]
+
+    def refuse(self, what: str, error: Exception) -> None:
+        """Answer the next request that reads `what` ("create Secret x") with an error."""
+        self._refusals[what] = error
+
+    @property
+    def asked(self) -> list[str]:
+        """The calls as words, and from now on none."""
+        words = [str(call) for call in self.calls]
+        self.calls.clear()
+        return words
+
+    def body_of(self, what: str) -> Any:
+        """What the one call that reads `what` carried."""
+        (body,) = [call.body for call in self.calls if str(call) == what]
+        return body
+
+    async def get(
+        self, resource: Resource, key: ObjectKey, *, metadata_only: bool = False
+    ) -> Object:
+        self._note(Call("peek" if metadata_only else "get", resource.kind, key.name))
+        live = copy.deepcopy(self._find(resource, key))
+        return {f: live[f] for f in ("apiVersion", "kind", "metadata")} if metadata_only else live
+
+    async def create(self, resource: Resource, body: Object, *, field_manager: str) -> Object:
+        body = copy.deepcopy(body)
+        if prefix := body["metadata"].pop("generateName", ""):
+            body["metadata"]["name"] = f"{prefix}{next(self._versions)}"
+        key = key_of(body)
+        self._note(Call("create", resource.kind, key.name, copy.deepcopy(body)))
+        if (resource, key) in self.objects:
+            _fail(409, "AlreadyExists", f"{key.name} exists")
+        return self._store(resource, body)
+
+    async def apply(
+        self,
+        resource: Resource,
+        body: Object,
+        *,
+        field_manager: str,
+        force: bool,
+        subresource: str | None = None,
+        dry_run: bool = False,
+    ) -> ApplyResult:
+        key = key_of(body)
+        verb = f"apply/{subresource}" if subresource else "apply"
+        self._note(Call(verb, resource.kind, key.name, body, force))
+        live = self.objects.get((resource, key))
+        wanted_uid = uid_of(body)
+        if wanted_uid and (live is None or uid_of(live) != wanted_uid):
+            _fail(404 if subresource else 409, "NotFound" if subresource else "Conflict", "uid")
+        merged = self.admitted(_merged(live or {}, body))
+        if merged == live:
+            # Nothing new: the version stays, as it does on a real server.
+            return ApplyResult(copy.deepcopy(live), created=False)
+        return ApplyResult(self._store(resource, merged), created=live is None)
+
+    def admitted(self, obj: Object) -> Object:
+        """The form in which the server keeps an object; the same unless a test says otherwise."""
+        return obj
+
+    async def json_patch(
+        self,
+        resource: Resource,
+        key: ObjectKey,
+        ops: Sequence[Mapping[str, Any]],
+        *,
+        field_manager: str | None = None,
+        subresource: str | None = None,
+    ) -> Object:
+        self._note(Call("patch", resource.kind, key.name, list(ops)))
+        live = copy.deepcopy(self._find(resource, key))
+        for op in ops:
+            _patch(live, op)
+        return self._store(resource, live)
+
+    async def delete(
+        self,
+        resource: Resource,
+        key: ObjectKey,
+        *,
+        uid: str,
+        resource_version: str | None = None,
+        propagation: str = "Background",
+    ) -> None:
+        self._note(
+            Call("delete", resource.kind, key.name, {"uid": uid, "propagation": propagation})
+        )
+        if uid_of(self._find(resource, key)) != uid:
+            _fail(409, "Conflict", "the uid differs")
+        del self.objects[(resource, key)]
+
+    async def get_raw(self, path: str) -> bytes:
+        self._note(Call("get", "path", path))
+        if path not in self.raw:
+            _fail(404, "NotFound", path)
+        return orjson.dumps(self.raw[path])
+
+    def _note(self, call: Call) -> None:
+        self.calls.append(call)
+        error = self._refusals.pop(str(call), None)
+        if error is not None:
+            raise error
+
+    def _find(self, resource: Resource, key: ObjectKey) -> Object:
+        if (resource, key) not in self.objects:
+            _fail(404, "NotFound", f"no {resource.kind} {key}")
+        return self.objects[(resource, key)]
+
+    def _store(self, resource: Resource, obj: Object) -> Object:
+        metadata = obj["metadata"]
+        metadata["resourceVersion"] = str(next(self._versions))
+        metadata.setdefault("uid", f"uid-{metadata['name']}")
+        self.objects[(resource, key_of(obj))] = obj
+        return copy.deepcopy(obj)
+
+
+def api_error(code: int) -> ApiError:
+    """An answer of the API server with that code."""
+    return status_error({"code": code, "reason": REASONS[code], "message": f"told to say {code}"})
+
+
+def _fail(code: int, reason: str, message: str) -> NoReturn:
+    raise status_error({"code": code, "reason": reason, "message": message})
+
+
+def _merged(live: Object, wanted: Object) -> Object:
+    merged = copy.deepcopy(live)
+    for field, value in wanted.items():
+        both = isinstance(value, dict) and isinstance(merged.get(field), dict)
+        merged[field] = _merged(merged[field], value) if both else copy.deepcopy(value)
+    return merged
+
+
+def _patch(live: Object, op: Mapping[str, Any]) -> None:
+    *parents, last = op["path"].strip("/").split("/")
+    target: Any = live
+    for step in parents:
+        target = target[int(step)] if isinstance(target, list) else target[step]
+    if isinstance(target, list):
+        at = len(target) if last == "-" else int(last)
+        _patch_list(target, at, op)
+        return
+    match op["op"]:
+        case "test":
+            if target.get(last) != op["value"]:
+                _fail(422, "Invalid", f"test of {op['path']} failed")
+        case "replace" if op["path"] == "/metadata/resourceVersion":
+            if resource_version_of(live) != op["value"]:
+                _fail(409, "Conflict", "the object has been modified")
+        case "remove":
+            del target[last]
+        case _:
+            target[last] = op["value"]
+
+
+def _patch_list(target: list[Any], at: int, op: Mapping[str, Any]) -> None:
+    if op["op"] == "test":
+        if target[at] != op["value"]:
+            _fail(422, "Invalid", f"test of {op['path']} failed")
+    elif op["op"] == "remove":
+        del target[at]
+    else:
+        target.insert(at, op["value"])
+
+
+class StillInformer(Informer):
+    """An informer that hears nothing but what a test says."""
+
+    def __init__(self, resource: Resource) -> None:
+        clock, metrics = ManualClock(), Metrics()
+        super().__init__(
+            FakeApi(), Selection(resource), clock=clock, rng=random.Random(1), metrics=metrics
+        )
+        self._version = 0
+
+    def says(self, *objects: Object) -> None:
+        """Show exactly these objects."""
+        seen = [int(resource_version_of(obj) or 0) for obj in objects]
+        self._version = max(self._version, *seen, 0)
+        self._take_in(Replace(list(objects), str(self._version), "initial"))
+
+
+class Outside:
+    """A context for effects, with the parts at hand."""
+
+    def __init__(self, api: FakeApi | None = None) -> None:
+        self.api = api or FakeApi()
+        self.clock = ManualClock()
+        self.secrets: SecretStore[SecretReading] = SecretStore(self.api, self.clock, secret_reading)
+        self.events = EventRecorder(
+            self.api, Reporter("test.example.com/op", "1"), clock=self.clock
+        )
+        self.context = Context(
+            self.api, self.secrets, self.clock, lambda count: b"\x07" * count, self.events
+        )
+
+    async def told(self) -> list[tuple[str, str, str]]:
+        """Send the events that wait, and return kind, reason and note of each."""
+        before = len(self.api.calls)
+        self.events.stop()
+        await self.events.run()
+        sent = self.api.calls[before:]
+        del self.api.calls[before:]
+        return [(e.body["type"], e.body["reason"], e.body["note"]) for e in sent]

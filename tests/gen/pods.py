@@ -1,0 +1,97 @@
+"""Server pods, as the API server shows them in each moment of their life."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from contracts import labels, names
+from contracts.observed import PodFacts
+from managers.cluster.facts import pod_facts
+from managers.workload.pod import CONTAINER
+from runtime.types import Object
+from tests.gen.clusters import NAMESPACE, VERSION
+
+
+@dataclass(frozen=True, slots=True)
+class Pod:
+    """One pod of the StatefulSet of a cluster."""
+
+    ordinal: int
+    cluster: str = "x"
+    uid: str = ""
+    template: str = "now"
+    is_ready: bool = False
+    server: Mapping[str, Any] = field(default_factory=dict)
+    said: Mapping[str, str] = field(default_factory=dict)
+    conditions: tuple[Mapping[str, str], ...] = ()
+    deleted: str = ""
+
+    def ready(self, *, leading: bool = False, version: str = VERSION) -> Pod:
+        """Let it serve, and say of itself what a server says."""
+        return replace(self, is_ready=True).saying(
+            active=str(leading).lower(), initialized="true", sealed="false", version=version
+        )
+
+    def unready(self) -> Pod:
+        """Let it fail its probe; its labels stay as they were, as a killed server leaves them."""
+        return replace(self, is_ready=False)
+
+    def saying(self, **words: str) -> Pod:
+        """Set labels of the server's own, by their last word: active, sealed, version ..."""
+        written = {f"openbao-{word}": text for word, text in words.items()}
+        return replace(self, said={**self.said, **written})
+
+    def made_from(self, template: str) -> Pod:
+        """Let it have been made from a template of that digest."""
+        return replace(self, template=template)
+
+    def restarted(self, times: int = 1, *, code: int = 1, reason: str = "Error") -> Pod:
+        """Let the kubelet have started the server again."""
+        ended = {"terminated": {"exitCode": code, "reason": reason}}
+        return replace(self, server={**self.server, "restartCount": times, "lastState": ended})
+
+    def waiting(self, reason: str, message: str = "") -> Pod:
+        """Let the kubelet hold the server back."""
+        state = {"waiting": {"reason": reason, **({"message": message} if message else {})}}
+        return replace(self, server={**self.server, "state": state})
+
+    def unscheduled(self, message: str) -> Pod:
+        """Let no node have room for it."""
+        condition = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable"}
+        return replace(self, conditions=({**condition, "message": message},), server={})
+
+    def terminating(self) -> Pod:
+        """Let somebody have deleted it."""
+        return replace(self, deleted="2030-01-01T00:00:00Z")
+
+    def object(self) -> Object:
+        """The object as the API server shows it."""
+        name = names.pod(self.cluster, self.ordinal)
+        metadata: Object = {
+            "name": name,
+            "namespace": NAMESPACE,
+            "uid": self.uid or f"uid-{name}",
+            "resourceVersion": "1",
+            "labels": {**labels.server_pod(self.cluster), **self.said},
+            "annotations": {labels.TEMPLATE_HASH: self.template} if self.template else {},
+        }
+        if self.deleted:
+            metadata["deletionTimestamp"] = self.deleted
+        ready = {"type": "Ready", "status": "True" if self.is_ready else "False"}
+        status: Object = {"conditions": [*self.conditions, ready]}
+        if not self.conditions:
+            status["podIP"] = f"10.0.0.{self.ordinal + 1}"
+            status["containerStatuses"] = [{"name": CONTAINER, "restartCount": 0, **self.server}]
+        return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "status": status}
+
+    def facts(self) -> PodFacts:
+        """The pod as a plan sees it."""
+        (facts,) = pod_facts(self.cluster, [self.object()])
+        return facts
+
+
+def pod(ordinal: int = 0, cluster: str = "x") -> Pod:
+    """A pod that was just started, from the template "now"."""
+    return Pod(ordinal, cluster)

@@ -1,0 +1,54 @@
+"""Secrets and certificates as facts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+
+from contracts.observed import CertificateFacts, SecretFacts
+from runtime.testing.clock import EPOCH
+
+NOW = EPOCH
+LATER = NOW + timedelta(hours=1)
+AUTHORITY = "fingerprint-of-the-authority"
+
+
+def certificate(
+    *,
+    fingerprint: str = "fingerprint",
+    issuer: str = AUTHORITY,
+    dns_names: Iterable[str] = (),
+    addresses: Iterable[str] = (),
+    not_after: datetime = NOW + timedelta(days=300),
+    key_matches: bool = True,
+) -> CertificateFacts:
+    """A certificate that is good for 300 days."""
+    return CertificateFacts(
+        fingerprint=fingerprint,
+        not_before=NOW - timedelta(days=65),
+        not_after=not_after,
+        dns_names=frozenset(dns_names),
+        ip_addresses=frozenset(addresses),
+        key_matches=key_matches,
+        issuer_fingerprint=issuer,
+    )
+
+
+def secret(
+    name: str,
+    *,
+    of: str = "",
+    certificate: CertificateFacts | None = None,
+    problem: str = "",
+) -> SecretFacts:
+    """A Secret of ours, or of somebody else (`of`)."""
+    return SecretFacts(
+        name=name,
+        uid=f"uid-{name}",
+        mine=not of,
+        owner=of,
+        terminating=False,
+        certificate=certificate,
+        authority="" if certificate is None else "PEM",
+        problem=problem,
+    )

@@ -1,0 +1,93 @@
+"""The StatefulSet of a cluster, as the API server shows it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from contracts import labels, names
+from contracts.observed import StatefulSetFacts
+from managers.cluster.facts import stateful_set_facts
+from managers.workload.pod import INIT_VOLUME
+from runtime.types import Object
+from tests.gen.clusters import NAMESPACE, cluster
+
+
+@dataclass(frozen=True, slots=True)
+class StatefulSet:
+    """A StatefulSet that its controller has looked at."""
+
+    cluster: str = "x"
+    replicas: int = 3
+    template: str = "now"
+    carries_first_boot: bool = False
+    claim_size: str = "1Gi"
+    claim_class: str | None = None
+    generation: int = 4
+    observed_generation: int = 4
+    deleted: str = ""
+
+    def first_boot(self) -> StatefulSet:
+        """Let its template be the one of the first pod, with one replica."""
+        return replace(self, carries_first_boot=True, replicas=1)
+
+    def sized(self, replicas: int) -> StatefulSet:
+        """Let it have that many replicas."""
+        return replace(self, replicas=replicas)
+
+    def made_from(self, template: str) -> StatefulSet:
+        """Let its template have that digest."""
+        return replace(self, template=template)
+
+    def unsettled(self) -> StatefulSet:
+        """Let its controller not have seen the newest spec."""
+        return replace(self, observed_generation=self.generation - 1)
+
+    def terminating(self) -> StatefulSet:
+        """Let somebody have deleted it."""
+        return replace(self, deleted="2030-01-01T00:00:00Z")
+
+    def object(self) -> Object:
+        """The object as the API server shows it."""
+        metadata: Object = {
+            "name": names.stateful_set(self.cluster),
+            "namespace": NAMESPACE,
+            "uid": f"uid-sts-{self.cluster}",
+            "resourceVersion": "1",
+            "generation": self.generation,
+            "labels": labels.base(self.cluster),
+            "ownerReferences": [cluster(self.cluster).owner().reference()],
+        }
+        if self.deleted:
+            metadata["deletionTimestamp"] = self.deleted
+        volumes = [{"name": "config"}]
+        if self.carries_first_boot:
+            volumes.append({"name": INIT_VOLUME})
+        claim: Object = {"resources": {"requests": {"storage": self.claim_size}}}
+        if self.claim_class is not None:
+            claim["storageClassName"] = self.claim_class
+        return {
+            "apiVersion": "apps/v1",
+            "kind": "StatefulSet",
+            "metadata": metadata,
+            "spec": {
+                "replicas": self.replicas,
+                "template": {
+                    "metadata": {"annotations": {labels.TEMPLATE_HASH: self.template}},
+                    "spec": {"volumes": volumes},
+                },
+                "volumeClaimTemplates": [{"metadata": {"name": "data"}, "spec": claim}],
+            },
+            "status": {
+                "observedGeneration": self.observed_generation,
+                "readyReplicas": self.replicas,
+            },
+        }
+
+    def facts(self) -> StatefulSetFacts | None:
+        """The StatefulSet as a plan sees it; None when it counts as absent."""
+        return stateful_set_facts(self.object())
+
+
+def stateful_set(cluster: str = "x") -> StatefulSet:
+    """Three replicas of the template "now", without the document of the first boot."""
+    return StatefulSet(cluster)

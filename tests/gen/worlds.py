@@ -1,0 +1,151 @@
+"""What one pass observes: built sentence by sentence, or all at once for a cluster that runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+
+from contracts import names
+from contracts.hcl.render import render_config
+from contracts.observed import CertificateFacts, ClaimFacts, Observed, SecretFacts, TokenIssuer
+from contracts.resolved import Resolved
+from managers.access.installation import Installation
+from managers.cluster.resolve import resolve
+from managers.workload.statefulset import template_digest
+from tests.gen.clusters import Cluster
+from tests.gen.pods import Pod, pod
+from tests.gen.secrets import AUTHORITY, NOW, certificate, secret
+from tests.gen.stateful_sets import StatefulSet, stateful_set
+
+INSTALLATION = Installation(
+    namespace="operators",
+    service_account="the-operator",
+    image_repository="registry.example.com/openbao",
+    secret_recheck=15.0,
+)
+SERVER_FINGERPRINT = "fingerprint-of-the-server"
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """Facts, as a sequence of sentences."""
+
+    now: datetime = NOW
+    stateful_set: StatefulSet | None = None
+    pods: tuple[Pod, ...] = ()
+    claims: tuple[ClaimFacts, ...] = ()
+    secrets: tuple[SecretFacts, ...] = ()
+    issuer: TokenIssuer | None = None
+    rolling: datetime | None = None
+    api_servers: tuple[str, ...] = field(default=("10.96.0.1",))
+
+    def at(self, now: datetime) -> World:
+        """Let it be that time."""
+        return replace(self, now=now)
+
+    def with_set(self, live: StatefulSet | None) -> World:
+        """Let there be this StatefulSet, or none."""
+        return replace(self, stateful_set=live)
+
+    def with_pods(self, *pods: Pod) -> World:
+        """Let there be exactly these pods."""
+        return replace(self, pods=pods)
+
+    def with_claims(self, *ordinals: int, owner: str = "uid-x", gone: bool = False) -> World:
+        """Let there be the data volumes of these ordinals; `gone` while they are deleted."""
+        claims = tuple(
+            ClaimFacts(names.data_claim("x", n), f"uid-claim-{n}", owner, gone) for n in ordinals
+        )
+        return replace(self, claims=self.claims + claims)
+
+    def with_secrets(self, *secrets: SecretFacts) -> World:
+        """Let there be these Secrets too; one of the same name is replaced."""
+        new = {found.name for found in secrets}
+        return replace(
+            self, secrets=(*(old for old in self.secrets if old.name not in new), *secrets)
+        )
+
+    def without_secrets(self, *gone: str) -> World:
+        """Let these Secrets not exist."""
+        return replace(self, secrets=tuple(old for old in self.secrets if old.name not in gone))
+
+    def rolling_for(self, age: timedelta) -> World:
+        """Let pods have been replaced for that long."""
+        return replace(self, rolling=self.now - age)
+
+    def with_issuer(self) -> World:
+        """Let the API server tell who signs its tokens."""
+        return replace(self, issuer=TokenIssuer("https://issuer.example.com", ("PEM A", "PEM B")))
+
+    def facts(self) -> Observed:
+        """The record that plans take."""
+        return Observed(
+            now=self.now,
+            stateful_set=self.stateful_set.facts() if self.stateful_set else None,
+            pods=tuple(one.facts() for one in self.pods),
+            claims=self.claims,
+            secrets={one.name: one for one in self.secrets},
+            token_issuer=self.issuer,
+            rolling_since=self.rolling,
+            api_server_hosts=self.api_servers,
+        )
+
+
+def world() -> World:
+    """An empty namespace at the beginning of 2030."""
+    return World()
+
+
+def resolved(cluster: Cluster, facts: World | None = None) -> Resolved:
+    """What the cluster means in that world; AssertionError when it is refused."""
+    observed = (facts or world()).facts()
+    answer = resolve(cluster.read(), cluster.owner(), observed, INSTALLATION)
+    assert isinstance(answer, Resolved), answer
+    return answer
+
+
+def authority_certificate() -> CertificateFacts:
+    """The certificate of the cluster's own authority."""
+    return certificate(fingerprint=AUTHORITY, issuer=AUTHORITY)
+
+
+def server_certificate(meant: Resolved) -> CertificateFacts:
+    """A server certificate that nobody has anything against."""
+    return certificate(
+        fingerprint=SERVER_FINGERPRINT,
+        dns_names=meant.certificate_names,
+        addresses=meant.certificate_addresses,
+    )
+
+
+def with_good_secrets(cluster: Cluster, facts: World) -> World:
+    """The world with every Secret that the cluster needs."""
+    meant = resolved(cluster, facts)
+    made = [
+        secret(meant.unseal_secret),
+        secret(names.tls_ca_secret(cluster.name), certificate=authority_certificate()),
+        secret(names.tls_server_secret(cluster.name), certificate=server_certificate(meant)),
+    ]
+    if not meant.self_init:
+        made.append(secret(names.root_token_secret(cluster.name)))
+    return facts.with_secrets(*made)
+
+
+def digest_of(cluster: Cluster) -> str:
+    """The digest of the template that an initialised cluster of that spec wants."""
+    meant = resolved(cluster)
+    return template_digest(meant, render_config(meant.config), SERVER_FINGERPRINT)
+
+
+def running(cluster: Cluster) -> World:
+    """A world in which the cluster, once initialised, wants nothing at all; pod 0 leads."""
+    count = cluster.read().spec.replicas
+    digest = digest_of(cluster)
+    pods = (pod(n, cluster.name).made_from(digest).ready(leading=n == 0) for n in range(count))
+    there = (
+        world()
+        .with_set(stateful_set(cluster.name).sized(count).made_from(digest))
+        .with_pods(*pods)
+        .with_claims(*range(count), owner=cluster.owner().uid)
+    )
+    return with_good_secrets(cluster, there)

@@ -1,0 +1,105 @@
+"""What modules, classes and objects may be called, and that a module says what it is."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import PurePosixPath
+
+from tests.house.checkout import PYTHON, Source
+from tests.house.rule import Rule, below
+
+_EMPTY = frozenset(
+    {"utils", "util", "helpers", "helper", "common", "misc", "shared", "stuff", "constants"}
+)
+_CLASS_WORD = re.compile(r"[A-Z][a-z]+")
+# controller-runtime's word for what starts and stops the parts of a process.
+_MANAGER = ("runtime/manager.py", "Manager")
+_OBJECT_NAME = re.compile(r"[a-z0-9.]*-[a-z0-9.-]*")
+
+
+def empty_name(source: Source) -> Iterator[str]:
+    """A name says which concept lives there; these say that nobody found one."""
+    for part in PurePosixPath(source.path).with_suffix("").parts:
+        if _EMPTY & set(part.split("_")):
+            yield f"{part!r} names no concept"
+    for node in source.nodes:
+        if isinstance(node, ast.ClassDef):
+            words = {word.lower() for word in _CLASS_WORD.findall(node.name)}
+            if words & _EMPTY:
+                yield f"class {node.name} names no concept"
+            if node.name.endswith("Manager") and (source.path, node.name) != _MANAGER:
+                yield f"class {node.name}: everything is a manager of something"
+
+
+def stray_name(source: Source) -> Iterator[str]:
+    """Names of objects are made in contracts.names: one suffix changed elsewhere is an orphan."""
+    for node in source.nodes:
+        if isinstance(node, ast.JoinedStr) and _is_name(_fixed_parts(node)):
+            yield f"line {node.lineno}: an object name is made here instead of in contracts.names"
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+            sides = [side for side in (node.left, node.right) if _text(side) is None]
+            texts = [text for side in (node.left, node.right) if (text := _text(side))]
+            if len(sides) == 1 and _is_name(texts):
+                yield f"line {node.lineno}: an object name is glued here"
+
+
+def _is_name(fixed: list[str]) -> bool:
+    return any("-" in part for part in fixed) and all(map(_OBJECT_NAME.fullmatch, fixed))
+
+
+def _fixed_parts(node: ast.JoinedStr) -> list[str]:
+    return [text for part in node.values if (text := _text(part)) is not None]
+
+
+def _text(node: ast.expr) -> str | None:
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        return node.value
+    return None
+
+
+def missing_docstring(source: Source) -> Iterator[str]:
+    """A module opens with what it is, what it may use and who calls it."""
+    if not (ast.get_docstring(source.tree) or "").strip():
+        yield "no docstring at the top"
+
+
+RULES = (
+    Rule(
+        "a name tells what is inside",
+        empty_name,
+        below(*PYTHON),
+        broken=(
+            Source("runtime/utils.py", ""),
+            Source("managers/pod_helpers.py", ""),
+            Source("managers/common/plan.py", ""),
+            Source("managers/certs/plan.py", "class CertManager: ..."),
+            Source("managers/certs/plan.py", "class PodHelpers: ..."),
+        ),
+        kept=(Source("runtime/manager.py", "class Manager: ..."),),
+    ),
+    Rule(
+        "names of objects are made in contracts.names",
+        stray_name,
+        below("managers"),
+        broken=(
+            Source("managers/certs/plan.py", 'secret = f"{cluster}-tls-ca"'),
+            Source("managers/certs/plan.py", 'prefix = f"data-{cluster}"'),
+            Source("managers/certs/plan.py", 'secret = cluster + "-tls-ca"'),
+        ),
+        kept=(
+            Source("managers/certs/plan.py", 'message = f"{name} - gone"'),
+            Source("managers/certs/plan.py", 'flag = f"-config={folder}/config.hcl"'),
+            Source("managers/certs/plan.py", 'text = "a-b" + "-c"'),
+        ),
+    ),
+    Rule(
+        "a module opens with a docstring",
+        missing_docstring,
+        below(*PYTHON),
+        broken=(
+            Source("runtime/queue/__init__.py", ""),
+            Source("runtime/queue.py", "# a queue\nx = 1\n"),
+        ),
+        kept=(Source("runtime/queue.py", '"""A queue."""\n'),),
+    ),
+)

@@ -1,0 +1,142 @@
+"""Rules about what is beside the code: documents, change fragments, lock files, the Makefile.
+
+Uses the standard library and pyyaml. Every function takes text and returns what is wrong with it.
+"""
+
+import re
+import tomllib
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import date
+from typing import Any
+
+import yaml
+
+CHANGE_KINDS = ("added", "changed", "fixed", "removed", "security")
+
+_ADR = re.compile(r"(\d{8})-[a-z0-9]+(-[a-z0-9]+)*\.md")
+_CHANGE = re.compile(rf"[a-z0-9]+(-[a-z0-9]+)*\.({'|'.join(CHANGE_KINDS)})\.md")
+_PINNED = re.compile(r"^([A-Za-z0-9._-]+)==([^\s;]+)", re.MULTILINE)
+_REQUIREMENT = re.compile(r"[A-Za-z0-9._-]+")
+_TARGET = re.compile(r"^([a-z][a-z0-9-]*):(?!=)", re.MULTILINE)
+_QUOTED = re.compile(r"`([^`\s]+)`")
+_PATH = re.compile(r"[A-Za-z0-9_.-]+(/[A-Za-z0-9_.-]+)*/?")
+_MODULE = re.compile(r"(?:baoctl|managers|contracts|runtime|e2e)(?:\.[a-z_0-9]+)+")
+_DOCUMENT = re.compile(r"\bdocs/[a-z0-9/-]+\.md\b")
+_FENCED = re.compile(r"^```yaml\n(.*?)^```", re.MULTILINE | re.DOTALL)
+
+
+def adr_problems(name: str, text: str) -> Iterator[str]:
+    """A decision is called YYYYMMDD-title.md, has a title, and says what was decided and why."""
+    found = _ADR.fullmatch(name)
+    if found is None or not _is_date(found[1]):
+        yield f"{name}: not YYYYMMDD-title.md"
+    if not text.startswith("# "):
+        yield f"{name}: no title in the first line"
+    for heading in ("## Decision", "## Why"):
+        if heading not in text.splitlines():
+            yield f"{name}: no chapter {heading!r}"
+
+
+def _is_date(digits: str) -> bool:
+    try:
+        date.fromisoformat(digits)
+    except ValueError:
+        return False
+    return True
+
+
+def change_problems(name: str, text: str) -> Iterator[str]:
+    """A fragment is called what.kind.md and is a line of a list-to-be."""
+    if _CHANGE.fullmatch(name) is None:
+        yield f"{name}: not <what>.<{'|'.join(CHANGE_KINDS)}>.md"
+    if not text.strip() or text.startswith(("#", "-", "*")):
+        yield f"{name}: plain sentences, without heading or bullet"
+
+
+def lock_problems(name: str, text: str) -> Iterator[str]:
+    """Every requirement is an exact version with hashes; where it comes from is not our affair."""
+    for block in re.split(r"\n(?=[^\s#])", text.strip()):
+        first = block.partition("\n")[0]
+        if first.startswith("-") or "://" in block:
+            yield f"{name}: names an index or a place: {first}"
+        elif not _PINNED.match(first):
+            yield f"{name}: no exact version: {first}"
+        elif "--hash=sha256:" not in block:
+            yield f"{name}: no hash: {first}"
+
+
+def pins(lock: str) -> dict[str, str]:
+    """Normalised name and version of each requirement."""
+    return {normal(name): version for name, version in _PINNED.findall(lock)}
+
+
+def normal(name: str) -> str:
+    """The name of a distribution as package indexes compare it (PEP 503)."""
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def dependencies(pyproject: str) -> tuple[list[str], list[str]]:
+    """The names of what the product and its tests need directly."""
+    project: Mapping[str, Any] = tomllib.loads(pyproject)["project"]
+    extras = [name for extra in project["optional-dependencies"].values() for name in extra]
+    return _names(project["dependencies"]), _names(extras)
+
+
+def _names(requirements: Iterable[str]) -> list[str]:
+    return [normal(found[0]) for text in requirements if (found := _REQUIREMENT.match(text))]
+
+
+def undocumented_dependencies(names: Iterable[str], document: str) -> list[str]:
+    """Dependencies without a row of the table that starts with their name."""
+    rows = {normal(name) for name in re.findall(r"^\| `([^`]+)`", document, re.MULTILINE)}
+    return sorted({*names} ^ rows)
+
+
+def undocumented_targets(makefile: str, help_text: str) -> list[str]:
+    """Targets that `make help` does not list."""
+    listed = set(re.findall(r"^  ([a-z][a-z0-9-]*) +\S", help_text, re.MULTILINE))
+    return sorted({*_TARGET.findall(makefile)} - listed)
+
+
+def lost_references(text: str, exists: Callable[[str], bool]) -> list[str]:
+    """Files and modules that a document names in backquotes and that are not there.
+
+    A word counts as a file when it holds a slash and its first part exists at the top; a module
+    may be followed by one name that lives in it.
+    """
+    words = _QUOTED.findall(text)
+    return [word for word in words if _is_lost_module(word, exists) or _is_lost_file(word, exists)]
+
+
+def _is_lost_module(word: str, exists: Callable[[str], bool]) -> bool:
+    if _MODULE.fullmatch(word) is None:
+        return False
+    path = word.replace(".", "/")
+    parent = path.rpartition("/")[0]
+    homes = [path, f"{path}.py", f"{parent}.py", *([parent] if "/" in parent else [])]
+    return not any(map(exists, homes))
+
+
+def _is_lost_file(word: str, exists: Callable[[str], bool]) -> bool:
+    if "/" not in word or _PATH.fullmatch(word) is None or not exists(word.partition("/")[0]):
+        return False
+    return not exists(word.rstrip("/"))
+
+
+def unloadable_resources(kustomization: str, is_folder: Callable[[str], bool]) -> list[str]:
+    """Files that `kubectl apply -k` refuses to load: outside of the folder only folders may be."""
+    named: list[str] = (yaml.safe_load(kustomization) or {}).get("resources") or []
+    return [path for path in named if path.startswith("..") and not is_folder(path)]
+
+
+def document_names(text: str) -> set[str]:
+    """The documents that a text points at."""
+    return set(_DOCUMENT.findall(text))
+
+
+def manifests(document: str) -> Iterator[dict[str, Any]]:
+    """The Kubernetes objects in the fenced YAML of a document."""
+    for block in _FENCED.findall(document):
+        for found in yaml.safe_load_all(block):
+            if isinstance(found, dict) and "kind" in found:
+                yield found

@@ -1,0 +1,147 @@
+"""Reasons and condition types: what the managers state is in the catalogue, and the other way.
+
+Uses contracts.condition_catalogue. A reason that the catalogue does not allow for a condition
+raises at run time, in the middle of a pass; here it is found by reading.
+"""
+
+import ast
+from collections.abc import Iterable, Iterator
+
+from contracts.condition_catalogue import REASONS, TYPES
+from tests.house.checkout import Source
+from tests.house.rule import Rule, below
+
+_ALLOWED = {kind.name: frozenset(kind.reasons) for kind in TYPES}
+# Where the reason of an outcome ends: managers.cluster.conditions states each of these with it.
+_ENDS_IN = {
+    "wait": ("Ready", "Reconciling"),
+    "blocked": ("Ready", "Stalled", "Degraded"),
+}
+
+
+def outcome_reason(source: Source) -> Iterator[str]:
+    """A `Wait` or `Blocked` (or a function that is named after one and makes it)."""
+    for call in _calls(source.nodes):
+        word = _called(call).lower().strip("_")
+        reason = _text(_argument(call, 0, "reason"))
+        if word not in _ENDS_IN or reason is None:
+            continue
+        missing = [kind for kind in _ENDS_IN[word] if reason not in _ALLOWED[kind]]
+        if missing:
+            yield f"line {call.lineno}: {reason} is no reason of {', '.join(missing)}"
+
+
+def finding_reason(source: Source) -> Iterator[str]:
+    """A `Finding` of a type that exists, with a reason that the type allows."""
+    for line, kind, reason in findings(source):
+        if kind not in _ALLOWED:
+            yield f"line {line}: there is no condition {kind}"
+        elif reason is not None and reason not in _ALLOWED[kind]:
+            yield f"line {line}: {reason} is no reason of {kind}"
+
+
+def findings(source: Source) -> Iterator[tuple[int, str, str | None]]:
+    """Line, type and reason of each Finding; the reason is None where it is computed."""
+    for function in source.nodes:
+        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
+            local = _constants(function)
+            for call in _calls(ast.walk(function)):
+                kind = _text(_argument(call, 0, "type"), local)
+                if _called(call) == "Finding" and kind is not None:
+                    yield call.lineno, kind, _text(_argument(call, 2, "reason"), local)
+
+
+def unstated_types(sources: Iterable[Source]) -> list[str]:
+    """Condition types of the catalogue that no Finding states."""
+    stated = {kind for source in sources for _, kind, _ in findings(source)}
+    return sorted(_ALLOWED.keys() - stated)
+
+
+def unused_reasons(sources: Iterable[Source]) -> list[str]:
+    """Reasons of the catalogue that no string in the code is equal to."""
+    said = {
+        node.value
+        for source in sources
+        for node in source.nodes
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    }
+    return sorted(REASONS.keys() - said)
+
+
+def _calls(nodes: Iterable[ast.AST]) -> Iterator[ast.Call]:
+    return (node for node in nodes if isinstance(node, ast.Call))
+
+
+def _called(call: ast.Call) -> str:
+    match call.func:
+        case ast.Name(id=name) | ast.Attribute(attr=name):
+            return name
+        case _:
+            return ""
+
+
+def _argument(call: ast.Call, position: int, name: str) -> ast.expr | None:
+    if len(call.args) > position:
+        return call.args[position]
+    return next((keyword.value for keyword in call.keywords if keyword.arg == name), None)
+
+
+def _constants(function: ast.AST) -> dict[str, str]:
+    """Local names that stand for one text."""
+    found = {}
+    for node in ast.walk(function):
+        if isinstance(node, ast.Assign) and len(node.targets) == 1:
+            text = _text(node.value)
+            if text is not None and isinstance(node.targets[0], ast.Name):
+                found[node.targets[0].id] = text
+    return found
+
+
+def _text(node: ast.expr | None, local: dict[str, str] | None = None) -> str | None:
+    match node:
+        case ast.Constant(value=str() as text):
+            return text
+        case ast.Name(id=name):
+            return (local or {}).get(name)
+        case _:
+            return None
+
+
+def _in_a_function(line: str) -> str:
+    return f"def f():\n    kind = 'Available'\n    return {line}\n"
+
+
+_PLAN = "managers/x/plan.py"
+
+RULES = (
+    Rule(
+        "a reason to wait or to stop is in the catalogue",
+        outcome_reason,
+        below("managers"),
+        broken=(
+            Source(_PLAN, "Wait('Thinking', 'slow')"),
+            Source(_PLAN, "Blocked(reason='Undecided', message='x')"),
+            Source(_PLAN, "_blocked('Undecided', 'x')"),
+            # In the catalogue, and yet not for these conditions.
+            Source(_PLAN, "Blocked('StaticUnsealInUse', 'x')"),
+        ),
+        kept=(
+            Source(_PLAN, "Blocked('ForeignObject', 'x')"),
+            Source(_PLAN, "Wait(reason, 'computed elsewhere')"),
+        ),
+    ),
+    Rule(
+        "a finding has a type and a reason of the catalogue",
+        finding_reason,
+        below("managers"),
+        broken=(
+            Source(_PLAN, _in_a_function("Finding('Splendid', 'True', 'Ready', '')")),
+            Source(_PLAN, _in_a_function("Finding('Available', 'True', 'Sealed', '')")),
+            Source(_PLAN, _in_a_function("Finding(kind, 'True', reason='Sealed')")),
+        ),
+        kept=(
+            Source(_PLAN, _in_a_function("Finding(kind, 'True', 'AllReplicasReady', '')")),
+            Source(_PLAN, _in_a_function("Finding(kind, 'True', outcome.reason, '')")),
+        ),
+    ),
+)

@@ -1,0 +1,152 @@
+"""Who may import whom: the checkout keeps each contract of .importlinter, and breaking one shows.
+
+Each planted import goes into a copy of the real tree, and import-linter must name it.
+"""
+
+import configparser
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tests.house.checkout import LAYERS, ROOT
+
+CONFIG = ".importlinter"
+_SECTION = "importlinter:contract:"
+
+
+@dataclass(frozen=True, slots=True)
+class Plant:
+    """An import where it must not be, and the words with which it is reported."""
+
+    contract: str
+    file: str
+    line: str
+    reported: str
+
+
+PLANTS = (
+    Plant("layers", "contracts/names.py", "import managers.bao", "contracts.names -> managers.bao"),
+    Plant("layers", "managers/bao/client.py", "import baoctl.cli", "bao.client -> baoctl.cli"),
+    Plant("layers", "runtime/x.py", "def f():\n    import contracts", "runtime.x -> contracts"),
+    Plant(
+        "spine",
+        "managers/certs/plan.py",
+        "import managers.workload.plan",
+        "managers.certs.plan -> managers.workload.plan",
+    ),
+    Plant(
+        "spine",
+        "managers/bao/client.py",
+        "import managers.membership.run",
+        "managers.bao.client -> managers.membership.run",
+    ),
+    Plant("spine", "managers/novelty/__init__.py", "", "novelty"),
+    Plant(
+        "purity",
+        "managers/workload/plan.py",
+        "import random",
+        "managers.workload.plan is not allowed to import random",
+    ),
+    Plant(
+        "purity",
+        "managers/cluster/resolve.py",
+        "from runtime.client import Client",
+        "managers.cluster.resolve is not allowed to import runtime.client",
+    ),
+    Plant("purity", "contracts/names.py", "import time", "contracts is not allowed to import time"),
+    Plant(
+        "purity",
+        "managers/access/installation.py",
+        "import asyncio",
+        "managers.cluster.resolve -> managers.access.installation",
+    ),
+    Plant("http", "managers/certs/run.py", "import aiohttp", "managers.certs.run"),
+    Plant("kubeconfig", "baoctl/wiring.py", "import kubernetes_asyncio", "baoctl.wiring"),
+    Plant("system", "managers/access/context.py", "import os", "managers.access.context"),
+    Plant("aids", "managers/access/context.py", "import runtime.testing.clock", "access.context"),
+    Plant("acyclic", "runtime/clock.py", "import runtime.client", "cycles are allowed in runtime"),
+)
+
+
+def lint(folder: Path) -> tuple[int, str]:
+    """Run import-linter on a tree; exit status and report."""
+    command = Path(sys.executable).with_name("lint-imports")
+    done = subprocess.run(
+        [command, "--no-cache", "--no-logo", "--config", CONFIG],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "COLUMNS": "200"},
+    )
+    return done.returncode, done.stdout + done.stderr
+
+
+def contracts() -> dict[str, str]:
+    """The contracts of the configuration: key and name."""
+    config = configparser.ConfigParser()
+    config.read_string((ROOT / CONFIG).read_text(encoding="utf-8"))
+    return {
+        section.removeprefix(_SECTION): config[section]["name"]
+        for section in config.sections()
+        if section.startswith(_SECTION)
+    }
+
+
+@pytest.fixture(scope="module")
+def copied(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The layers and the contracts, nothing else."""
+    folder = tmp_path_factory.mktemp("tree")
+    shutil.copy(ROOT / CONFIG, folder)
+    for layer in LAYERS:
+        shutil.copytree(ROOT / layer, folder / layer, ignore=shutil.ignore_patterns("__pycache__"))
+    return folder
+
+
+@pytest.fixture
+def tree(copied: Path, request: pytest.FixtureRequest) -> Iterator[Path]:
+    """The copy with one plant in it, for as long as one test."""
+    plant: Plant = request.param
+    target = copied / plant.file
+    before = target.read_text(encoding="utf-8") if target.exists() else None
+    made_folder = not target.parent.exists()
+    target.parent.mkdir(exist_ok=True)
+    target.write_text(f"{before or ''}\n{plant.line}\n", encoding="utf-8")
+    yield copied
+    if before is not None:
+        target.write_text(before, encoding="utf-8")
+    elif made_folder:
+        shutil.rmtree(target.parent)
+    else:
+        target.unlink()
+
+
+def test_the_checkout_keeps_every_contract() -> None:
+    status, report = lint(ROOT)
+    if status != 0:
+        pytest.fail(report, pytrace=False)
+
+
+@pytest.mark.parametrize(
+    ("tree", "plant"),
+    [pytest.param(plant, plant, id=f"{plant.contract}: {plant.reported}") for plant in PLANTS],
+    indirect=["tree"],
+)
+def test_a_planted_import_is_reported(tree: Path, plant: Plant) -> None:
+    status, report = lint(tree)
+    assert status == 1
+    name = contracts()[plant.contract]
+    assert f"{name} BROKEN" in report
+    # The chapter of the contract, and not that of another one that is broken as well.
+    chapter = report.split(f"\n{name}\n---")[1].split("\n---")[0]
+    assert plant.reported in chapter
+
+
+def test_every_contract_has_a_plant() -> None:
+    assert {plant.contract for plant in PLANTS} == set(contracts())

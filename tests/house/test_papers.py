@@ -1,0 +1,198 @@
+"""What is beside the code keeps its rules, and what breaks one is reported."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from contracts.api.cluster import OpenBaoCluster
+from contracts.api.group import CLUSTER_KIND
+from contracts.api.rules import violations
+from tests.house import papers
+from tests.house.checkout import ROOT, Source, files, sources
+from tests.house.rule import expect_none
+
+README = ROOT / "README.md"
+RUNTIME_LOCK, DEV_LOCK = ROOT / "requirements/runtime.txt", ROOT / "requirements/dev.txt"
+_KUSTOMIZATIONS = [ROOT / path for path in files() if path.endswith("kustomization.yaml")]
+_DOCUMENTS = [source for source in sources() if source.path.endswith(".md")]
+
+
+def read(path: str) -> str:
+    return (ROOT / path).read_text(encoding="utf-8")
+
+
+def test_decisions_keep_their_form() -> None:
+    found = sorted((ROOT / "docs/adr").iterdir())
+    assert found
+    expect_none(
+        (said for file in found for said in papers.adr_problems(file.name, file.read_text())),
+        "decisions",
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("0001-title.md", "# T\n\n## Decision\n\n## Why\n"),
+        ("20261341-title.md", "# T\n\n## Decision\n\n## Why\n"),
+        ("20261121-Title.md", "# T\n\n## Decision\n\n## Why\n"),
+        ("20261121-title.md", "T\n\n## Decision\n\n## Why\n"),
+        ("20261121-title.md", "# T\n\n## Decision\n"),
+    ],
+)
+def test_a_decision_out_of_form_is_reported(name: str, text: str) -> None:
+    assert list(papers.adr_problems(name, text))
+
+
+def test_a_decision_in_form_is_not_reported() -> None:
+    assert not list(papers.adr_problems("20261121-a-b.md", "# T\n\n## Decision\n\n## Why\n"))
+
+
+def test_changes_keep_their_form() -> None:
+    found = [file for file in (ROOT / "changes").iterdir() if file.name != "README.md"]
+    expect_none(
+        (said for file in found for said in papers.change_problems(file.name, file.read_text())),
+        "changes",
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("first.md", "Works."),
+        ("first.bug.md", "Works."),
+        ("First Thing.added.md", "Works."),
+        ("first.added.md", " \n"),
+        ("first.added.md", "# Works\n"),
+    ],
+)
+def test_a_change_out_of_form_is_reported(name: str, text: str) -> None:
+    assert list(papers.change_problems(name, text))
+
+
+def test_a_change_in_form_is_not_reported() -> None:
+    assert not list(papers.change_problems("first-boot.added.md", "It boots.\n"))
+
+
+@pytest.mark.parametrize("lock", [RUNTIME_LOCK, DEV_LOCK], ids=lambda lock: lock.name)
+def test_locks_are_exact(lock: Path) -> None:
+    expect_none(papers.lock_problems(lock.name, lock.read_text()), "lock")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "six>=1.0 \\\n    --hash=sha256:ab",
+        "six==1.0",
+        "--index-url x",
+        "six @ https://host/six.whl \\\n    --hash=sha256:ab",
+    ],
+)
+def test_an_inexact_lock_is_reported(line: str) -> None:
+    good = "attrs==1.0 \\\n    --hash=sha256:ab"
+    assert list(papers.lock_problems("x", f"{good}\n{line}\n"))
+    assert not list(papers.lock_problems("x", good))
+
+
+def test_locks_hold_what_pyproject_asks_for() -> None:
+    needed, tools = papers.dependencies(read("pyproject.toml"))
+    runtime, dev = papers.pins(RUNTIME_LOCK.read_text()), papers.pins(DEV_LOCK.read_text())
+    assert {*needed} <= runtime.keys()
+    assert {*needed, *tools} <= dev.keys()
+    # What is tested is what is shipped.
+    assert runtime.items() <= dev.items()
+
+
+def test_every_dependency_has_its_reason() -> None:
+    needed, tools = papers.dependencies(read("pyproject.toml"))
+    document = read("docs/dependencies.md")
+    expect_none(
+        papers.undocumented_dependencies([*needed, *tools], document),
+        "in pyproject.toml or docs/dependencies.md, not in both",
+    )
+
+
+def test_a_dependency_without_reason_is_reported() -> None:
+    needed, tools = papers.dependencies(
+        '[project]\ndependencies = ["PyYAML>=6"]\noptional-dependencies.dev = ["ruff"]\n'
+    )
+    assert papers.undocumented_dependencies([*needed, *tools], "| `pyyaml` | x |") == ["ruff"]
+    assert papers.undocumented_dependencies(needed, "| `pyyaml` | x |\n| `gone` |") == ["gone"]
+
+
+def test_make_help_lists_every_target() -> None:
+    told = subprocess.run(
+        ["make", "--no-print-directory", "-C", ROOT, "help"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    expect_none(papers.undocumented_targets(read("Makefile"), told.stdout), "not in make help")
+
+
+def test_a_target_without_help_is_reported() -> None:
+    makefile = "VENV := x\na: b ## Do a.\n\t@true\nb:\n\t@true\n"
+    assert papers.undocumented_targets(makefile, "Try\n  a   Do a.\n") == ["b"]
+
+
+def test_ci_runs_what_the_readme_names() -> None:
+    assert "make test" in README.read_text()
+    assert read(".ci/run").splitlines()[-1].startswith("exec make test")
+
+
+@pytest.mark.parametrize("source", _DOCUMENTS, ids=lambda source: source.path)
+def test_documents_name_what_exists(source: Source) -> None:
+    lost = papers.lost_references(source.text, lambda path: (ROOT / path).exists())
+    expect_none(lost, source.path)
+
+
+def test_a_lost_reference_is_reported() -> None:
+    there = {"runtime", "runtime/apply.py", "docs"}
+    text = "`runtime/apply.py` `runtime.apply.ensure` `docs/gone.md` `runtime.gone` `n/a` `a b/c`"
+    assert papers.lost_references(text, there.__contains__) == ["docs/gone.md", "runtime.gone"]
+
+
+@pytest.mark.parametrize("file", _KUSTOMIZATIONS, ids=lambda file: file.parent.name)
+def test_kubectl_can_load_every_kustomization(file: Path) -> None:
+    def is_folder(path: str) -> bool:
+        return (file.parent / path / "kustomization.yaml").is_file()
+
+    expect_none(papers.unloadable_resources(file.read_text(), is_folder), str(file))
+
+
+def test_a_resource_outside_of_its_folder_is_reported() -> None:
+    text = "resources: [a.yaml, ../../config/crd/x.yaml, ../base]"
+    assert papers.unloadable_resources(text, {"../base"}.__contains__) == [
+        "../../config/crd/x.yaml"
+    ]
+
+
+def test_code_names_documents_that_exist() -> None:
+    words = {
+        (source.path, word)
+        for source in sources()
+        if not source.path.startswith("tests/house/")
+        for word in papers.document_names(source.text)
+    }
+    expect_none(
+        (f"{p}: {w}" for p, w in sorted(words) if not (ROOT / w).exists()), "lost documents"
+    )
+
+
+def test_names_of_documents_are_found() -> None:
+    assert papers.document_names("see docs/limits.md, docs/adr/20261121-a.md") == {
+        "docs/limits.md",
+        "docs/adr/20261121-a.md",
+    }
+
+
+@pytest.mark.parametrize("source", _DOCUMENTS, ids=lambda source: source.path)
+def test_clusters_in_documents_are_valid(source: Source) -> None:
+    for found in papers.manifests(source.text):
+        if found["kind"] == CLUSTER_KIND:
+            assert violations(OpenBaoCluster.from_object(found)) == ()
+
+
+def test_the_readme_shows_a_cluster() -> None:
+    assert CLUSTER_KIND in [found["kind"] for found in papers.manifests(README.read_text())]

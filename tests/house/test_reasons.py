@@ -1,0 +1,43 @@
+"""The catalogue of conditions holds what is used, and nothing else."""
+
+from contracts.condition_catalogue import REASONS, TYPES
+from tests.house.checkout import LAYERS, Source, python_sources
+from tests.house.reasons import findings, unstated_types, unused_reasons
+from tests.house.rule import expect_none
+
+_CATALOGUE = "contracts/condition_catalogue.py"
+
+
+def _is_proof(source: Source) -> bool:
+    """The catalogue itself, and the examples in this folder, prove nothing."""
+    return source.path != _CATALOGUE and not source.path.startswith("tests/house/")
+
+
+def test_every_reason_is_used() -> None:
+    code = filter(_is_proof, python_sources(*LAYERS, "tests", "e2e"))
+    expect_none(unused_reasons(code), "reasons that nobody gives")
+
+
+def test_every_condition_type_is_stated() -> None:
+    expect_none(unstated_types(python_sources("managers")), "conditions that nobody states")
+
+
+def test_every_reason_may_answer_some_condition() -> None:
+    answers = {reason for kind in TYPES for reason in kind.reasons}
+    assert sorted(REASONS.keys() ^ answers) == []
+
+
+def test_an_unused_reason_is_reported() -> None:
+    said = "\n".join(repr(reason) for reason in REASONS if reason != "Sealed")
+    assert unused_reasons([Source("managers/x.py", said)]) == ["Sealed"]
+
+
+def test_a_type_that_nobody_states_is_reported() -> None:
+    lines = [f"    Finding({kind.name!r}, 'True', r)" for kind in TYPES if kind.name != "Paused"]
+    planted = Source("managers/x.py", "\n".join(["def f(r):", *lines]))
+    assert unstated_types([planted]) == ["Paused"]
+
+
+def test_findings_are_found() -> None:
+    source = Source("managers/x.py", "def f():\n    kind = 'A'\n    Finding(kind, 'True', 'B', '')")
+    assert list(findings(source)) == [(3, "A", "B")]

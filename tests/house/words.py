@@ -1,0 +1,119 @@
+"""What no file may say: the product in the runtime, hosts of registries, paths of one machine."""
+
+import io
+import re
+import tokenize
+from collections.abc import Iterator
+
+from tests.house.checkout import PYTHON, Source
+from tests.house.rule import Rule, below, everywhere
+
+_PRODUCT = re.compile("open" + "bao", re.IGNORECASE)
+_REGISTRIES = re.compile(
+    r"\b(docker\.io|ghcr\.io|quay\.io|gcr\.io|registry\.k8s\.io|mcr\.microsoft\.com"
+    r"|public\.ecr\.aws|pypi\.org|pythonhosted\.org|proxy\.golang\.org|sum\.golang\.org"
+    r"|registry\.npmjs\.org|deb\.debian\.org)\b"
+)
+_HOST = re.compile(r"\b(?:https?|oci)://([A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+)")
+# Names that no registry can have, the licence's own address, and addresses by number.
+_HARMLESS = re.compile(
+    r"(.*\.)?(example\.(com|org|net)|(cluster\.)?local|svc|test|invalid|apache\.org)|[0-9.]+"
+)
+_MACHINE = re.compile(r"(?<![\w.~$}-])/(?:work|root|home|Users)/\w")
+_NOQA = re.compile(r"#\s*(?:ruff:\s*)?noqa\b(?P<rest>.*)")
+_CODES = re.compile(r"\s*:\s*[A-Z]+[0-9]+(?:\s*,\s*[A-Z]+[0-9]+)*(?P<reason>.*)")
+_LOCKS = ("go.mod", "go.sum")
+
+
+def product(source: Source) -> Iterator[str]:
+    """The runtime serves any controller."""
+    for number, line in enumerate(source.lines, start=1):
+        if _PRODUCT.search(line):
+            yield f"line {number} speaks of the product"
+
+
+def registry_host(source: Source) -> Iterator[str]:
+    """Where packages and images come from is a setting of the reader's machine."""
+    if source.path.endswith(_LOCKS):
+        return
+    for number, line in enumerate(source.lines, start=1):
+        hosts = [host for host in _HOST.findall(line) if not _HARMLESS.fullmatch(host)]
+        for host in (*hosts, *_REGISTRIES.findall(line)):
+            yield f"line {number} names the host {host}"
+
+
+def machine_path(source: Source) -> Iterator[str]:
+    """A path of the machine that it was written on means nothing on another."""
+    for number, line in enumerate(source.lines, start=1):
+        if _MACHINE.search(line):
+            yield f"line {number} names a folder of one machine"
+
+
+def bare_waiver(source: Source) -> Iterator[str]:
+    """A waiver names what it waives, and why, where it stands."""
+    if "noqa" not in source.text:
+        return
+    for token in tokenize.generate_tokens(io.StringIO(source.text).readline):
+        waiver = _NOQA.search(token.string) if token.type == tokenize.COMMENT else None
+        if waiver is None:
+            continue
+        told = _CODES.fullmatch(waiver["rest"])
+        if told is None:
+            yield f"line {token.start[0]}: noqa without a code"
+        elif not re.search(r"[A-Za-z]{3}", told["reason"]):
+            yield f"line {token.start[0]}: noqa without a reason"
+
+
+RULES = (
+    Rule(
+        "the runtime does not know the product",
+        product,
+        below("runtime", suffix=""),
+        broken=(
+            Source("runtime/client.py", f"AGENT = '{'Open' + 'Bao'}'"),
+            Source("runtime/notes.md", f"for {'open' + 'bao'}-operator"),
+        ),
+        kept=(Source("managers/plan.py", "open" + "bao"),),
+    ),
+    Rule(
+        "no file names the host of a registry",
+        registry_host,
+        everywhere,
+        broken=(
+            Source("deploy/Containerfile", "FROM docker" + ".io/library/python:3.11"),
+            Source("requirements/dev.txt", "--index-url https://" + "mirror.corp.net/simple"),
+            Source("docs/x.md", "from " + "quay" + ".io/x/y"),
+        ),
+        kept=(
+            Source("README.md", "https://example.com/x and https://bao.example.org"),
+            Source("contracts/x.py", "https://kubernetes.default.svc.cluster.local"),
+            Source("tests/x.py", "https://10.96.0.1:443 https://host/path"),
+        ),
+    ),
+    Rule(
+        "no file names a folder of one machine",
+        machine_path,
+        everywhere,
+        broken=(
+            Source("docs/x.md", "see /" + "root/notes"),
+            Source("e2e/x.py", "CACHE = '/" + "home/me/.cache'"),
+        ),
+        kept=(Source("docs/x.md", "see tests/" + "work/x and ~/" + "root/x"),),
+    ),
+    Rule(
+        "a waiver names its reason",
+        bare_waiver,
+        below(*PYTHON),
+        broken=(
+            Source("runtime/x.py", "x = 1  # noqa\n"),
+            Source("runtime/x.py", "x = 1  # noqa: S105\n"),
+            Source("runtime/x.py", "x = 1  # noqa: S105, S106 -\n"),
+            Source("runtime/x.py", "# ruff: noqa\n"),
+        ),
+        kept=(
+            Source("runtime/x.py", "x = 1  # noqa: S105  the name of a volume\n"),
+            Source("runtime/x.py", "x = 1  # noqa: S105, S106 - a header's name\n"),
+            Source("runtime/x.py", 'x = "# noqa"\n'),
+        ),
+    ),
+)

@@ -1,0 +1,64 @@
+"""Fixtures: one control plane per session, one namespace and one client per test.
+
+The rig carries the process id in its name, so that two sessions on one machine do not share a
+server that either of them may kill.
+"""
+
+import os
+from collections.abc import AsyncIterator, Iterator
+
+import pytest
+import pytest_asyncio
+
+from e2e.rig import Rig
+from runtime.client import Client
+from runtime.clock import SystemClock
+from runtime.credentials import KubeconfigCredentials, from_kubeconfig
+from runtime.metrics import Metrics
+from runtime.resources import NAMESPACE
+from runtime.types import ObjectKey, uid_of
+
+
+@pytest.fixture(scope="session")
+def control_plane() -> Iterator[Rig]:
+    """etcd and kube-apiserver; whoever stops one of them starts it again before the test ends."""
+    rig = Rig(f"itest-{os.getpid()}")
+    rig.up(control_plane=True)
+    try:
+        yield rig
+    finally:
+        rig.down()
+
+
+@pytest_asyncio.fixture
+async def credentials(control_plane: Rig) -> KubeconfigCredentials:
+    """The cluster administrator."""
+    return await from_kubeconfig(str(control_plane.kubeconfig), None, SystemClock())
+
+
+@pytest.fixture
+def metrics() -> Metrics:
+    return Metrics()
+
+
+@pytest_asyncio.fixture
+async def client(credentials: KubeconfigCredentials, metrics: Metrics) -> AsyncIterator[Client]:
+    made = Client(credentials, user_agent="itest", clock=SystemClock(), metrics=metrics)
+    try:
+        yield made
+    finally:
+        await made.close()
+
+
+@pytest_asyncio.fixture
+async def namespace(client: Client) -> AsyncIterator[str]:
+    """A namespace of this test alone.
+
+    It is deleted afterwards but stays Terminating: no controller manager runs here that would
+    empty it, and its name is never used again.
+    """
+    body = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"generateName": "itest-"}}
+    made = await client.create(NAMESPACE, body, field_manager="itest")
+    name: str = made["metadata"]["name"]
+    yield name
+    await client.delete(NAMESPACE, ObjectKey("", name), uid=uid_of(made))

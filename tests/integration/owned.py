@@ -1,0 +1,132 @@
+"""An operator of one namespace on a real API server: a client that counts, and caches that run."""
+
+import asyncio
+import random
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from runtime.applied import Applied
+from runtime.apply import OwnedApply
+from runtime.client import Client
+from runtime.clock import SystemClock
+from runtime.credentials import KubeconfigCredentials
+from runtime.errors import NotFound
+from runtime.informer import Informer, InformerSet
+from runtime.intent import Intent
+from runtime.metrics import Metrics
+from runtime.ownership import Marks, Owner
+from runtime.resources import CONFIG_MAP, NETWORK_POLICY, ROLE_BINDING, SERVICE, STATEFUL_SET
+from runtime.selection import Selection
+from runtime.testing.wait import eventually
+from runtime.types import Object, ObjectKey, Resource, resource_version_of
+
+MARKS = Marks("example.com/owner", "example.com/intent", "example.com/adopt")
+MANAGER = "owner-of-c"
+KINDS = (CONFIG_MAP, NETWORK_POLICY, ROLE_BINDING, SERVICE, STATEFUL_SET)
+LABELS = {"app.kubernetes.io/managed-by": "itest"}
+
+
+class Sneaky(Client):
+    """A client in whose blind moment, between a look and a write, somebody makes an object."""
+
+    meanwhile: Object | None = None
+
+    async def get(
+        self, resource: Resource, key: ObjectKey, *, metadata_only: bool = False
+    ) -> Object:
+        try:
+            return await super().get(resource, key, metadata_only=metadata_only)
+        except NotFound:
+            if self.meanwhile is not None:
+                await self.create(resource, self.meanwhile, field_manager="somebody")
+            raise
+
+
+class Bench:
+    """An operator in one namespace: its client counts, its caches run."""
+
+    def __init__(self, client: Sneaky, watcher: Client, metrics: Metrics, namespace: str) -> None:
+        self.client = client
+        self.metrics = metrics
+        self.namespace = namespace
+        self.owner = self.owner_of("1")
+        self.set = InformerSet(
+            watcher, clock=SystemClock(), rng=random.Random(1), metrics=Metrics()
+        )
+        selector = ",".join(f"{key}={value}" for key, value in LABELS.items())
+        self.informers: dict[Resource, Informer] = {
+            resource: self.set.informer(Selection(resource, namespace, selector))
+            for resource in KINDS
+        }
+        self.restart()
+
+    def owner_of(self, uid: str) -> Owner:
+        return Owner("shop.example.com/v1", "Shop", self.namespace, "corner", uid)
+
+    def restart(self) -> None:
+        """Forget what is remembered, as a new process does; the caches are as they are."""
+        self.owned = OwnedApply(
+            self.client, self.informers, field_manager=MANAGER, marks=MARKS, metrics=Metrics()
+        )
+
+    def intent(self, name: str = "c", **data: str) -> Intent:
+        body = {
+            "apiVersion": "v1",
+            "kind": "ConfigMap",
+            "metadata": {"name": name, "namespace": self.namespace, "labels": LABELS},
+            "data": data or {"k": "v"},
+        }
+        return Intent(CONFIG_MAP, body)
+
+    async def ensure(self, intent: Intent | None = None, *, uid: str = "1") -> Applied:
+        return await self.owned.ensure(self.owner_of(uid), intent or self.intent())
+
+    async def live(self, name: str = "c", resource: Resource = CONFIG_MAP) -> Object:
+        return await self.client.get(resource, ObjectKey(self.namespace, name))
+
+    async def seen(self, obj: Object, resource: Resource = CONFIG_MAP) -> None:
+        """Wait until the cache has this state of an object, or a later one."""
+        key = ObjectKey(self.namespace, obj["metadata"]["name"])
+        version = int(resource_version_of(obj))
+
+        def has_it() -> bool:
+            cached = self.informers[resource].get(key)
+            return cached is not None and int(resource_version_of(cached)) >= version
+
+        await eventually(has_it, say=f"{key} in the cache")
+
+    async def edit(self, body: Object, *, manager: str = "somebody") -> Object:
+        """Let somebody else apply fields, by force, and the cache see it."""
+        resource = {r.kind: r for r in self.informers}[body["kind"]]
+        result = await self.client.apply(resource, body, field_manager=manager, force=True)
+        await self.seen(result.object, resource)
+        return result.object
+
+    @property
+    def requests(self) -> float:
+        """How many requests the operator's client has sent."""
+        families = self.metrics.registry.collect()
+        return sum(
+            sample.value
+            for family in families
+            for sample in family.samples
+            if sample.name == "rest_client_requests_total"
+        )
+
+
+@asynccontextmanager
+async def operating(
+    credentials: KubeconfigCredentials, watcher: Client, namespace: str
+) -> AsyncIterator[Bench]:
+    """Run an operator of that namespace until the end of a test."""
+    metrics = Metrics()
+    acting = Sneaky(credentials, user_agent="itest", clock=SystemClock(), metrics=metrics)
+    made = Bench(acting, watcher, metrics, namespace)
+    running = asyncio.create_task(made.set.run())
+    try:
+        await made.set.wait_synced(10.0)
+        yield made
+    finally:
+        running.cancel()
+        await asyncio.wait([running])
+        await acting.close()

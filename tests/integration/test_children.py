@@ -1,0 +1,264 @@
+"""Every object that the operator makes, judged by a real API server.
+
+Strict field validation is part of each apply. The namespace enforces the Pod Security Standard
+"restricted"; admission looks at pods, so one is made (dry) from each template.
+"""
+
+import copy
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import pytest_asyncio
+import yaml
+
+from baoctl.generate import ROOT
+from contracts import labels, names
+from contracts.desired import Effect
+from managers.access.context import FIELD_MANAGER, Context
+from managers.access.secrets import SecretStore
+from managers.bootstrap.run import draw_root_token, draw_unseal_key
+from managers.certs.run import issue_authority, issue_server_certificate
+from managers.cluster.facts import SecretReading, secret_reading
+from managers.cluster.steps import fold
+from runtime.client import Client
+from runtime.clock import SystemClock
+from runtime.errors import Forbidden, Invalid
+from runtime.events import EventRecorder, Reporter
+from runtime.intent import Intent
+from runtime.ownership import Owner
+from runtime.resources import NAMESPACE, POD, PVC, SECRET, SERVICE_ACCOUNT, STATEFUL_SET
+from runtime.types import Object, ObjectKey, resource_version_of, uid_of
+from tests import gen
+from tests.gen.worlds import with_good_secrets
+
+QUICKSTART = yaml.safe_load(
+    (ROOT / "config" / "samples" / "quickstart.yaml").read_text().split("\n---\n")[-1]
+)["spec"]
+
+EVERYTHING: Mapping[str, Any] = {
+    "replicas": 5,
+    "image": "registry.example.com/openbao:2.4.0",
+    "imagePullSecrets": [{"name": "login"}],
+    "resources": {"requests": {"cpu": "1000m", "memory": "0.5Gi"}, "limits": {"memory": "1Gi"}},
+    "podMetadata": {"labels": {"team": "a"}, "annotations": {"note": "b"}},
+    "runtime": {"restartAt": "2030-01-01T00:00:00Z"},
+    "storage": {"size": "1.5Gi", "storageClassName": "fast"},
+    "service": {"type": "LoadBalancer", "annotations": {"example.com/lb": "internal"}},
+    "serviceAccount": {"name": "everything", "annotations": {"example.com/role": "r"}},
+    "tls": {"extraSANs": ["bao.example.com", "192.0.2.1", "2001:DB8::1"]},
+    "configuration": {"ui": False, "logging": {"format": "json"}, "maxLeaseTTL": "999h"},
+    "network": {
+        "apiServerCIDR": "10.96.0.0/12",
+        "apiServerEndpointIPs": ["192.0.2.1", "2001:db8::2"],
+        "dnsNamespace": "dns",
+        "dnsEndpointIPs": ["169.254.20.10"],
+        "trustedIngressPeers": [
+            {"namespaceSelector": {}, "podSelector": {"matchLabels": {"app": "a"}}},
+            {"ipBlock": {"cidr": "192.0.2.0/24", "except": ["192.0.2.0/28"]}},
+            {
+                "namespaceSelector": {
+                    "matchExpressions": [{"key": "team", "operator": "In", "values": ["a"]}]
+                }
+            },
+        ],
+        "ingressRules": [{"from": [{"podSelector": {}}], "ports": [{"port": 8200}]}],
+        "egressRules": [
+            {
+                "to": [{"ipBlock": {"cidr": "::/0"}}],
+                "ports": [{"port": 1, "endPort": 9, "protocol": "UDP"}],
+            },
+            {},
+        ],
+    },
+}
+
+# Each name tells what is special; all are made in one namespace.
+SPECS: dict[str, gen.Cluster] = {
+    "minimal": gen.cluster("minimal"),
+    "single": gen.cluster("single", replicas=1),
+    "everything": gen.cluster("everything", **EVERYTHING),
+    "quickstart": replace(gen.cluster("quickstart"), spec=QUICKSTART),
+    "self-init": gen.cluster("self-init").self_init(login=True),
+    "longest": gen.cluster("x" * names.CLUSTER_NAME_MAX, replicas=15),
+    "node-port": gen.cluster("node-port", service={"type": "NodePort"}),
+}
+
+
+@pytest_asyncio.fixture
+async def restricted(client: Client) -> AsyncIterator[str]:
+    """A namespace in which only pods of the strictest level may be made."""
+    metadata = {
+        "generateName": "itest-restricted-",
+        "labels": {"pod-security.kubernetes.io/enforce": "restricted"},
+    }
+    body = {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}
+    made = await client.create(NAMESPACE, body, field_manager="itest")
+    name: str = made["metadata"]["name"]
+    yield name
+    await client.delete(NAMESPACE, ObjectKey("", name), uid=uid_of(made))
+
+
+def children(cluster: gen.Cluster) -> tuple[Intent, ...]:
+    """Everything that a cluster wants before and after its first boot, each name once.
+
+    The StatefulSet of the first boot is left out: `first_template` has it.
+    """
+    fresh = with_good_secrets(cluster, gen.world().with_issuer())
+    wanted: dict[tuple[Any, ObjectKey], Intent] = {}
+    for state, world in ((cluster, fresh), (cluster.initialized(), fresh)):
+        desired = fold(gen.resolved(state, world), world.facts())
+        assert desired.complete
+        wanted.update({(intent.resource, intent.key): intent for intent in desired.intents})
+    return tuple(wanted.values())
+
+
+def templates(cluster: gen.Cluster) -> tuple[Object, ...]:
+    """The pod template of the first boot, and the one of all later pods."""
+    fresh = with_good_secrets(cluster, gen.world().with_issuer())
+    found = []
+    for state in (cluster, cluster.initialized()):
+        desired = fold(gen.resolved(state, fresh), fresh.facts())
+        (intent,) = [i for i in desired.intents if i.resource == STATEFUL_SET]
+        found.append(intent.body["spec"]["template"])
+    return tuple(found)
+
+
+async def send(client: Client, intent: Intent, owner: Owner, *, dry_run: bool = False) -> Object:
+    """Apply an object as the operator does."""
+    body = copy.deepcopy(intent.body)
+    body["metadata"]["ownerReferences"] = [owner.reference()]
+    result = await client.apply(
+        intent.resource, body, field_manager=FIELD_MANAGER, force=True, dry_run=dry_run
+    )
+    return result.object
+
+
+def within(cluster: gen.Cluster, namespace: str) -> gen.Cluster:
+    return cluster.marked(namespace=namespace)
+
+
+async def test_every_object_is_accepted_and_an_equal_apply_changes_nothing(
+    client: Client, restricted: str
+) -> None:
+    """The second round is in another second: the server writes no new time for it either."""
+    made: list[tuple[Intent, Owner, Object]] = []
+    for cluster in SPECS.values():
+        here = within(cluster, restricted)
+        owner = here.owner()
+        made += [(i, owner, await send(client, i, owner)) for i in children(here)]
+    kinds = {intent.resource.kind for intent, _, _ in made}
+    assert len(kinds) == 8
+    await SystemClock().sleep(1.1)
+    for intent, owner, before in made:
+        after = await send(client, intent, owner)
+        assert resource_version_of(after) == resource_version_of(before), str(intent)
+
+
+@pytest.mark.parametrize("cluster", SPECS.values(), ids=SPECS.keys())
+async def test_a_restricted_namespace_takes_every_pod(
+    client: Client, restricted: str, cluster: gen.Cluster
+) -> None:
+    here = within(cluster, restricted)
+    (account,) = [i for i in children(here) if i.resource == SERVICE_ACCOUNT]
+    await send(client, account, here.owner())
+    for template in templates(here):
+        await client.apply(
+            POD, pod_of(template, here), field_manager="itest", force=True, dry_run=True
+        )
+
+
+def pod_of(template: Object, cluster: gen.Cluster) -> Object:
+    """The first pod of a StatefulSet, as its controller would make it."""
+    name = names.pod(cluster.name, 0)
+    claim = {"name": "data", "persistentVolumeClaim": {"claimName": f"data-{name}"}}
+    spec = {**template["spec"], "volumes": [*template["spec"]["volumes"], claim]}
+    metadata = {**template["metadata"], "name": name, "namespace": cluster.metadata["namespace"]}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
+
+
+async def test_such_a_namespace_refuses_what_asks_for_more(client: Client, restricted: str) -> None:
+    """Else the test above would prove nothing."""
+    here = within(SPECS["minimal"], restricted)
+    (account,) = [i for i in children(here) if i.resource == SERVICE_ACCOUNT]
+    await send(client, account, here.owner())
+    pod = pod_of(templates(here)[0], here)
+    pod["spec"]["containers"][0]["securityContext"] = {}
+    with pytest.raises(Forbidden, match="PodSecurity"):
+        await client.apply(POD, pod, field_manager="itest", force=True, dry_run=True)
+
+
+@pytest.mark.parametrize("cluster", SPECS.values(), ids=SPECS.keys())
+async def test_the_volume_claim_of_each_pod_is_accepted(
+    client: Client, restricted: str, cluster: gen.Cluster
+) -> None:
+    here = within(cluster, restricted)
+    (live,) = [i for i in children(here) if i.resource == STATEFUL_SET]
+    (template,) = live.body["spec"]["volumeClaimTemplates"]
+    claim = copy.deepcopy(template)
+    claim["metadata"].update(name=names.data_claim(here.name, 0), namespace=restricted)
+    stored = await client.apply(PVC, claim, field_manager="itest", force=True, dry_run=True)
+    assert stored.object["metadata"]["annotations"][labels.OWNER_UID] == here.owner().uid
+
+
+def stateful_set(cluster: gen.Cluster, live: gen.StatefulSet | None) -> Intent:
+    """The StatefulSet that a cluster wants beside the live one."""
+    world = with_good_secrets(cluster, gen.world().with_set(live))
+    desired = fold(gen.resolved(cluster, world), world.facts())
+    (intent,) = [i for i in desired.workload if i.resource == STATEFUL_SET]
+    return intent
+
+
+async def test_no_change_of_the_spec_touches_what_cannot_change(
+    client: Client, restricted: str
+) -> None:
+    """From the first template to the second, and from there to every other spec."""
+    here = within(SPECS["minimal"], restricted)
+    await send(client, stateful_set(here, None), here.owner())
+    live = gen.stateful_set(here.name)
+    for spec in ({}, EVERYTHING, {"version": "2.4.1"}):
+        await send(client, stateful_set(here.initialized().wanting(**spec), live), here.owner())
+    changed = copy.deepcopy(stateful_set(here, None).body)
+    changed["spec"]["serviceName"] = "other"
+    with pytest.raises(Invalid):
+        await send(client, Intent(STATEFUL_SET, changed), here.owner())
+
+
+class TestSecrets:
+    @staticmethod
+    def context(client: Client) -> Context:
+        clock = SystemClock()
+        store: SecretStore[SecretReading] = SecretStore(client, clock, secret_reading)
+        events = EventRecorder(client, Reporter("example.com/itest", "1"), clock=clock)
+        return Context(client, store, clock, lambda count: b"\x07" * count, events)
+
+    async def test_all_four_are_made_and_the_drawn_ones_never_change(
+        self, client: Client, restricted: str
+    ) -> None:
+        here = within(SPECS["minimal"], restricted)
+        meant, context = gen.resolved(here), self.context(client)
+        wanted = {
+            names.unseal_key_secret(here.name): draw_unseal_key,
+            names.root_token_secret(here.name): draw_root_token,
+            names.tls_ca_secret(here.name): issue_authority,
+            names.tls_server_secret(here.name): issue_server_certificate,
+        }
+        before = {}
+        for name, effect in wanted.items():
+            await effect(context, meant, Effect("", name))
+            before[name] = await client.get(SECRET, ObjectKey(restricted, name))
+            assert before[name]["metadata"]["ownerReferences"] == [here.owner().reference()]
+        for name, effect in wanted.items():
+            await effect(context, meant, Effect("", name))
+            after = await client.get(SECRET, ObjectKey(restricted, name))
+            renewed = name == names.tls_server_secret(here.name)
+            assert (after == before[name]) is not renewed, name
+
+    async def test_a_drawn_key_cannot_be_overwritten(self, client: Client, restricted: str) -> None:
+        here = within(SPECS["minimal"], restricted)
+        name = names.unseal_key_secret(here.name)
+        await draw_unseal_key(self.context(client), gen.resolved(here), Effect("", name))
+        op = {"op": "replace", "path": "/data/key", "value": "AAAA"}
+        with pytest.raises(Invalid, match="immutable"):
+            await client.json_patch(SECRET, ObjectKey(restricted, name), [op])

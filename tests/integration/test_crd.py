@@ -1,0 +1,198 @@
+"""The CRD on a real API server: it is accepted without a warning, and each rule refuses."""
+
+import asyncio
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import yaml
+
+from baoctl.generate import CRD_FILE, ROOT
+from contracts.api.group import CLUSTERS
+from contracts.api.rules import RULES
+from contracts.conditions import condition, merge
+from contracts.names import stateful_set
+from e2e.rig import Rig, RigError
+from runtime.client import Client
+from runtime.clock import SystemClock
+from runtime.errors import Invalid
+from runtime.types import Object
+from tests.contracts.api.clusters import cluster_object, foreign
+from tests.contracts.api.rule_cases import CASES, Case
+from tests.contracts.api.test_rules import ALLOWED_CHANGES, FINE
+
+MESSAGES = {rule.id: rule.message for rule in RULES}
+MANAGER = "itest"
+
+
+@pytest.fixture(scope="module")
+def installed(control_plane: Rig) -> Iterator[Rig]:
+    """The control plane with the CRD; --warnings-as-errors is the point of the fixture."""
+    file = str(ROOT / CRD_FILE)
+    control_plane.kubectl("apply", "--server-side", "--warnings-as-errors", "-f", file)
+    control_plane.kubectl("wait", "--for=condition=Established", f"crd/{CLUSTERS}", "--timeout=30s")
+    yield control_plane
+    control_plane.kubectl("delete", "-f", file, "--wait=true")
+
+
+def _body(namespace: str, name: str, spec: dict[str, Any]) -> Object:
+    body = cluster_object(name, **spec)
+    body["metadata"]["namespace"] = namespace
+    return body
+
+
+async def _apply(client: Client, body: Object, *, dry_run: bool) -> Object:
+    result = await client.apply(CLUSTERS, body, field_manager=MANAGER, force=True, dry_run=dry_run)
+    return result.object
+
+
+@pytest.mark.usefixtures("installed")
+class TestRules:
+    @pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
+    async def test_it_is_refused_with_field_and_next_step(
+        self, client: Client, namespace: str, case: Case
+    ) -> None:
+        if case.before is not None:
+            await _apply(client, _body(namespace, case.name, case.before), dry_run=False)
+        with pytest.raises(Invalid) as caught:
+            await _apply(client, _body(namespace, case.name, case.spec), dry_run=True)
+        told = [cause for cause in caught.value.causes if MESSAGES[case.rule] in cause.message]
+        if case.spec == CASES["a rotation period too long to count"].spec:
+            told = list(caught.value.causes)
+        assert len(told) == 1
+        if case.field.startswith("spec"):
+            assert told[0].field
+            assert case.field.startswith(told[0].field)
+        else:
+            assert case.field in told[0].message
+
+    @pytest.mark.parametrize("spec", FINE.values(), ids=FINE.keys())
+    async def test_it_is_accepted(
+        self, client: Client, namespace: str, spec: dict[str, Any]
+    ) -> None:
+        stored = await _apply(client, _body(namespace, "c", spec), dry_run=True)
+        assert stored["spec"]["version"] == "2.4.0"
+
+    @pytest.mark.parametrize(
+        ("before", "after"), ALLOWED_CHANGES.values(), ids=ALLOWED_CHANGES.keys()
+    )
+    async def test_a_change_is_accepted(
+        self, client: Client, namespace: str, before: dict[str, Any], after: dict[str, Any]
+    ) -> None:
+        await _apply(client, _body(namespace, "c", before), dry_run=False)
+        await _apply(client, _body(namespace, "c", after), dry_run=True)
+
+    async def test_two_requests_of_one_name_are_refused(
+        self, client: Client, namespace: str
+    ) -> None:
+        """A list map takes each key once; no CEL is needed for it."""
+        request = {"name": "r", "operation": "update", "path": "kv/x", "data": {"a": "b"}}
+        spec = {"selfInit": {"enabled": True, "requests": [request, request]}}
+        with pytest.raises(Exception, match="duplicate"):
+            await _apply(client, _body(namespace, "c", spec), dry_run=True)
+
+    async def test_a_manifest_written_for_another_operator_is_stored_whole(
+        self, client: Client, namespace: str
+    ) -> None:
+        """Strict field validation, so that a field that is missing in the schema is an error."""
+        body = foreign()
+        body["metadata"]["namespace"] = namespace
+        stored = await _apply(client, body, dry_run=True)
+        for name, value in body["spec"].items():
+            assert _holds(stored["spec"][name], value), name
+
+
+def _holds(stored: Any, wanted: Any) -> bool:
+    """Whether everything wanted is stored; the API server may have added defaults."""
+    if isinstance(wanted, dict):
+        return all(key in stored and _holds(stored[key], wanted[key]) for key in wanted)
+    if isinstance(wanted, list):
+        return len(stored) == len(wanted) and all(map(_holds, stored, wanted))
+    return bool(stored == wanted)
+
+
+async def test_the_sample_is_accepted_without_a_warning(installed: Rig) -> None:
+    file = ROOT / "config" / "samples" / "quickstart.yaml"
+    documents = list(yaml.safe_load_all(file.read_text(encoding="utf-8")))
+    installed.kubectl("apply", "--warnings-as-errors", "-f", str(file))
+    try:
+        assert [document["kind"] for document in documents] == [
+            "Namespace",
+            "ServiceAccount",
+            "OpenBaoCluster",
+        ]
+        found = installed.kubectl("get", "bao", "-n", "openbao-quickstart", "-o", "name")
+        assert found.split() == ["openbaocluster.openbao.org/quickstart"]
+    finally:
+        installed.kubectl("delete", "--wait=false", "-f", str(file))
+
+
+async def test_the_columns_show_what_was_observed(
+    installed: Rig, client: Client, namespace: str
+) -> None:
+    body = _body(namespace, "c", {})
+    stored = await _apply(client, body, dry_run=False)
+    (ready,) = merge(
+        [],
+        [condition("Ready", "False", "Reconciling", "", stored["metadata"]["generation"])],
+        SystemClock().now(),
+    )
+    status = {
+        "ready": "2/3",
+        "currentVersion": "2.4.0",
+        "activeLeader": f"{stateful_set('c')}-1",
+        "sealed": "false",
+        "phase": "Initializing",
+        "conditions": [ready.to_object()],
+    }
+    body = {**body, "status": status}
+    del body["spec"]
+    await client.apply(CLUSTERS, body, field_manager=MANAGER, force=True, subresource="status")
+    header, row = installed.kubectl("get", "baoc", "-n", namespace, "-o", "wide").splitlines()
+    assert header.split() == [
+        "NAME",
+        "READY",
+        "VERSION",
+        "LEADER",
+        "SEALED",
+        "PHASE",
+        "AGE",
+        "REASON",
+    ]
+    columns = row.split()
+    assert [*columns[:6], columns[7]] == [
+        "c",
+        "2/3",
+        "2.4.0",
+        "c-1",
+        "false",
+        "Initializing",
+        "Reconciling",
+    ]
+
+
+async def test_kubectl_scales_a_cluster(installed: Rig, client: Client, namespace: str) -> None:
+    await _apply(client, _body(namespace, "c", {}), dry_run=False)
+    installed.kubectl("scale", "-n", namespace, "bao/c", "--replicas=5")
+    assert (
+        installed.kubectl("get", "-n", namespace, "bao/c", "-o", "jsonpath={.spec.replicas}") == "5"
+    )
+    with pytest.raises(RigError, match=r"spec\.replicas"):
+        installed.kubectl("scale", "-n", namespace, "bao/c", "--replicas=0")
+
+
+async def test_explain_tells_defaults_units_and_examples(installed: Rig) -> None:
+    """The API server publishes the schema a moment after the CRD is established."""
+    text = ""
+    async with asyncio.timeout(30):
+        while "rotationPeriod" not in text:
+            await SystemClock().sleep(0.2)
+            try:
+                text = installed.kubectl("explain", "openbaocluster.spec.tls")
+            except RigError as error:
+                text = str(error)
+    words = " ".join(text.split())
+    assert "enum: OperatorManaged, External, ACME" in words
+    assert "A Go duration from 1h to 8736h. Default: 720h. Example: 720h" in words
+    tree = installed.kubectl("explain", "openbaocluster.spec.selfInit", "--recursive")
+    assert "requests" in tree

@@ -1,0 +1,214 @@
+"""Informers against a real API server, also while it is killed, restarted and frozen."""
+
+import asyncio
+import random
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+
+import pytest
+
+from e2e.rig import Rig
+from runtime.client import Client
+from runtime.clock import SystemClock
+from runtime.credentials import KubeconfigCredentials
+from runtime.errors import ApiError, TransportError
+from runtime.informer import Informer, Selection
+from runtime.metrics import Metrics
+from runtime.resources import CONFIG_MAP
+from runtime.testing.wait import eventually
+from runtime.types import Object, ObjectKey, key_of, resource_version_of, uid_of
+
+RECOVERY_SECONDS = 5.0
+"""From the moment the server is ready again to an informer that has caught up."""
+
+Start = Callable[[Selection], AbstractAsyncContextManager["Mirror"]]
+
+
+class Mirror:
+    """An informer and what its handler has heard: "+name", "~name", "-name"."""
+
+    def __init__(self, informer: Informer, task: asyncio.Task[None]) -> None:
+        self.informer = informer
+        self.task = task
+        self.words: list[str] = []
+        informer.add_handler(self)
+
+    def on_add(self, obj: Object, initial: bool) -> None:
+        self.words.append(f"+{key_of(obj).name}")
+
+    def on_update(self, old: Object, new: Object) -> None:
+        assert uid_of(old) == uid_of(new)
+        self.words.append(f"~{key_of(new).name}")
+
+    def on_delete(self, obj: Object) -> None:
+        self.words.append(f"-{key_of(obj).name}")
+
+    def states(self) -> dict[str, str]:
+        return states(self.informer.list())
+
+
+def states(items: list[Object]) -> dict[str, str]:
+    return {key_of(item).name: resource_version_of(item) for item in items}
+
+
+def config_map(namespace: str, name: str, **data: str) -> Object:
+    return {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"namespace": namespace, "name": name, "labels": {"app": "web"}},
+        "data": data,
+    }
+
+
+async def write(client: Client, body: Object) -> Object:
+    result = await client.apply(CONFIG_MAP, body, field_manager="itest", force=True)
+    return result.object
+
+
+async def remove(client: Client, obj: Object) -> None:
+    await client.delete(CONFIG_MAP, key_of(obj), uid=uid_of(obj))
+
+
+@pytest.fixture
+def start(client: Client, metrics: Metrics) -> Start:
+    """Run a synced informer of a selection."""
+
+    @asynccontextmanager
+    async def running(selection: Selection) -> AsyncIterator[Mirror]:
+        clock = SystemClock()
+        informer = Informer(client, selection, clock=clock, rng=random.Random(1), metrics=metrics)
+        task = asyncio.create_task(informer.run())
+        mirror = Mirror(informer, task)
+        try:
+            await informer.wait_synced(10.0)
+            yield mirror
+            assert not task.done()
+        finally:
+            task.cancel()
+            await asyncio.wait([task])
+
+    return running
+
+
+@pytest.mark.parametrize("metadata_only", [False, True])
+async def test_the_mirror_ends_equal_to_the_original(
+    client: Client, namespace: str, start: Start, metadata_only: bool
+) -> None:
+    dice = random.Random(5)
+    alive = {
+        name: await write(client, config_map(namespace, name, n="0")) for name in ("early", "a")
+    }
+    selection = Selection(
+        CONFIG_MAP, namespace, label_selector="app=web", metadata_only=metadata_only
+    )
+    async with start(selection) as mirror:
+        for number in range(150):
+            name = dice.choice("abcdefgh")
+            if name in alive and dice.random() < 0.3:
+                await remove(client, alive.pop(name))
+            else:
+                alive[name] = await write(client, config_map(namespace, name, n=str(number)))
+        await eventually(lambda: mirror.states() == states([*alive.values()]), say="equality")
+        for obj in mirror.informer.list():
+            assert (obj["apiVersion"], obj["kind"]) == ("v1", "ConfigMap")
+            assert "managedFields" not in obj["metadata"]
+            assert ("data" in obj) is not metadata_only
+
+
+async def test_an_object_that_leaves_the_selection_is_told_as_deleted(
+    client: Client, namespace: str, start: Start
+) -> None:
+    async with start(Selection(CONFIG_MAP, namespace, label_selector="app=web")) as mirror:
+        body = config_map(namespace, "web")
+        await write(client, body)
+        body["metadata"]["labels"]["app"] = "other"
+        await write(client, body)
+        await eventually(lambda: mirror.words == ["+web", "-web"], say="added, then deleted")
+
+
+async def test_an_object_made_anew_under_its_name_is_a_delete_and_an_add(
+    client: Client, namespace: str, start: Start
+) -> None:
+    async with start(Selection(CONFIG_MAP, namespace)) as mirror:
+        first = await write(client, config_map(namespace, "web"))
+        await remove(client, first)
+        second = await write(client, config_map(namespace, "web"))
+        await eventually(lambda: mirror.words == ["+web", "-web", "+web"])
+        found = mirror.informer.get(ObjectKey(namespace, "web"))
+        assert found is not None
+        assert uid_of(found) == uid_of(second) != uid_of(first)
+
+
+async def test_own_writes_are_read_at_once_and_told_once(
+    client: Client, namespace: str, start: Start
+) -> None:
+    async with start(Selection(CONFIG_MAP, namespace, label_selector="app=web")) as mirror:
+        for number in range(30):
+            answer = await write(client, config_map(namespace, "web", n=str(number)))
+            mirror.informer.observe(answer)
+            assert mirror.states() == states([answer])
+        # Whatever was still on its way by then has come once this one is seen.
+        await write(client, config_map(namespace, "last"))
+        await eventually(lambda: "+last" in mirror.words)
+        assert mirror.words == ["+web", *["~web"] * 29, "+last"]
+
+
+async def _answers(client: Client) -> bool:
+    try:
+        await client.get_raw("/readyz")
+    except (ApiError, TransportError):
+        return False
+    return True
+
+
+async def test_a_killed_and_restarted_server_is_caught_up_with(
+    control_plane: Rig, client: Client, namespace: str, start: Start, metrics: Metrics
+) -> None:
+    clock = SystemClock()
+    async with start(Selection(CONFIG_MAP, namespace)) as mirror:
+        kept = await write(client, config_map(namespace, "kept"))
+        await eventually(lambda: mirror.words == ["+kept"])
+        # Moves the history of the server beyond what this mirror has been told of it.
+        await write(client, config_map("default", f"elsewhere-{namespace}"))
+        control_plane.stop("kube-apiserver", grace=0.0)
+        try:
+            # Long enough for the ladder of an unreachable server to reach its top.
+            await clock.sleep(4.0)
+            assert not mirror.task.done()
+            assert mirror.states() == states([kept])
+        finally:
+            control_plane.start("kube-apiserver")
+        while not await _answers(client):
+            await clock.sleep(0.05)
+        ready = clock.monotonic()
+        await write(client, config_map(namespace, "after"))
+        await eventually(lambda: "+after" in mirror.words, seconds=RECOVERY_SECONDS)
+        assert clock.monotonic() - ready < RECOVERY_SECONDS
+        # A new server has no history of before: 410, and a new list. What did not change in the
+        # meantime is not told again.
+        assert mirror.words == ["+kept", "+after"]
+        labels = {"resource": "configmaps", "reason": "expired"}
+        assert metrics.registry.get_sample_value("informer_relists_total", labels) == 1
+
+
+async def test_a_frozen_server_costs_a_deadline_and_no_event(
+    control_plane: Rig,
+    client: Client,
+    credentials: KubeconfigCredentials,
+    namespace: str,
+    start: Start,
+) -> None:
+    hasty = Client(credentials, user_agent="itest", clock=SystemClock(), timeout=0.5)
+    try:
+        async with start(Selection(CONFIG_MAP, namespace)) as mirror:
+            await write(client, config_map(namespace, "before"))
+            control_plane.pause("kube-apiserver")
+            try:
+                with pytest.raises(TransportError, match=r"within 0\.5 s"):
+                    await hasty.get(CONFIG_MAP, ObjectKey(namespace, "before"))
+            finally:
+                control_plane.resume("kube-apiserver")
+            await write(client, config_map(namespace, "after"))
+            await eventually(lambda: mirror.words == ["+before", "+after"])
+    finally:
+        await hasty.close()

@@ -1,0 +1,1 @@
+"""Tests of what the operator knows: tables over facts, and effects over a server in a dict."""

@@ -1,0 +1,84 @@
+"""An OpenBao of a few routes over real TLS in this process: for answers no healthy server gives.
+
+What OpenBao itself answers is tried on the rig (e2e).
+"""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from aiohttp import web
+
+from managers.bao.client import Bao
+from managers.certs.x509 import KeyPair, issue_server, make_authority
+from runtime.clock import SystemClock
+
+NAME = "openbao-cluster-x.local"
+ADDRESS = "127.0.0.1"
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One request as it arrived."""
+
+    method: str
+    path: str
+    token: str
+    body: Any
+
+
+@dataclass(slots=True)
+class Server:
+    """Answers by path; a path that is not there answers 404 as OpenBao does."""
+
+    authority: KeyPair
+    answers: dict[str, tuple[int, Any]] = field(default_factory=dict)
+    asked: list[Asked] = field(default_factory=list)
+    port: int = 0
+
+    def client(self, *, authority: KeyPair | None = None, name: str = NAME) -> Bao:
+        """A session of the operator with this server."""
+        trusted = (authority or self.authority).certificate.decode()
+        return Bao(trusted, name, self.port)
+
+    async def handle(self, request: web.Request) -> web.Response:
+        """Note the request and answer it."""
+        body = await request.json() if request.can_read_body else None
+        token = request.headers.get("X-Vault-Token", "")
+        self.asked.append(Asked(request.method, request.path, token, body))
+        code, answer = self.answers.get(request.path.removeprefix("/v1/"), (404, {"errors": []}))
+        if code in (301, 307):
+            return web.Response(status=code, headers={"Location": str(answer)})
+        if isinstance(answer, bytes):
+            return web.Response(status=code, body=answer)
+        return web.json_response(answer, status=code)
+
+
+@asynccontextmanager
+async def serving(
+    folder: Path, answers: Mapping[str, tuple[int, Any]], *, name: str = NAME
+) -> AsyncIterator[Server]:
+    """Serve these answers with a certificate for `name`."""
+    now = SystemClock().now()
+    server = Server(make_authority("x", now), dict(answers))
+    pair = issue_server(server.authority, (name,), (), now)
+    (folder / "tls.crt").write_bytes(pair.certificate)
+    (folder / "tls.key").write_bytes(pair.key)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(folder / "tls.crt", folder / "tls.key")
+    app = web.Application()
+    app.router.add_route("*", "/{path:.*}", server.handle)
+    runner = web.AppRunner(app)
+    await runner.setup()
+    try:
+        site = web.TCPSite(runner, ADDRESS, 0, ssl_context=context)
+        await site.start()
+        server.port = runner.addresses[0][1]
+        yield server
+    finally:
+        await runner.cleanup()

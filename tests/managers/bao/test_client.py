@@ -1,0 +1,198 @@
+"""managers.bao.client: every answer is a value, a Denied or a BaoError, and no secret is told."""
+
+import ssl
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from managers.bao.client import Bao, BaoError, Denied
+from managers.bao.models import Login, Member
+from managers.certs.x509 import make_authority
+from runtime.clock import SystemClock
+from runtime.errors import TerminalError, Transient
+from tests.managers.bao.servers import ADDRESS, serving
+
+MEMBERS = "sys/storage/raft/configuration"
+LOGIN = "auth/jwt-operator/login"
+Ask = Callable[[Bao], Awaitable[object]]
+
+
+def health(bao: Bao) -> Awaitable[object]:
+    return bao.health(ADDRESS)
+
+
+def login(bao: Bao) -> Awaitable[Login]:
+    return bao.login(ADDRESS, "jwt-operator", "the-role", "the.projected.token")
+
+
+def members(bao: Bao) -> Awaitable[tuple[Member, ...]]:
+    return bao.members(ADDRESS, "the-bao-token")
+
+
+def told(**fields: Any) -> dict[str, Any]:
+    return {"initialized": True, "sealed": False, "standby": False, **fields}
+
+
+# sentence: (code, body, fields of the answer)
+HEALTH: dict[str, tuple[int, Any, dict[str, Any]]] = {
+    "the active one": (200, told(cluster_id="c"), {"sealed": False, "cluster_id": "c"}),
+    "a standby": (429, told(standby=True), {"standby": True}),
+    "one that is not initialised": (501, told(initialized=False), {"initialized": False}),
+    "one that is sealed": (503, told(sealed=True), {"sealed": True, "cluster_id": ""}),
+    "one with fields of a newer version": (200, told(brand_new=1), {"initialized": True}),
+}
+
+
+@pytest.mark.parametrize(("code", "body", "fields"), HEALTH.values(), ids=HEALTH.keys())
+async def test_health(tmp_path: Path, code: int, body: Any, fields: dict[str, Any]) -> None:
+    async with serving(tmp_path, {"sys/health": (code, body)}) as server, server.client() as bao:
+        found = await bao.health(ADDRESS)
+        for name, value in fields.items():
+            assert getattr(found, name) == value
+
+
+async def test_a_login_sends_role_and_token_and_no_header(tmp_path: Path) -> None:
+    answer = {"auth": {"client_token": "s.abc", "lease_duration": 3600}}
+    async with serving(tmp_path, {LOGIN: (200, answer)}) as server, server.client() as bao:
+        found = await login(bao)
+    assert (found.client_token, found.lease_duration) == ("s.abc", 3600)
+    assert "s.abc" not in repr(found)
+    (asked,) = server.asked
+    assert (asked.method, asked.token) == ("POST", "")
+    assert asked.body == {"role": "the-role", "jwt": "the.projected.token"}
+
+
+async def test_members_are_read_with_the_token(tmp_path: Path) -> None:
+    servers = [
+        {"node_id": "x-0", "leader": True, "voter": True, "address": "a:8201"},
+        {"node_id": "x-1"},
+    ]
+    answer = {"data": {"config": {"servers": servers, "index": 7}}}
+    async with serving(tmp_path, {MEMBERS: (200, answer)}) as server, server.client() as bao:
+        found = await members(bao)
+    assert found == (
+        Member(node_id="x-0", leader=True, voter=True),
+        Member(node_id="x-1", leader=False, voter=False),
+    )
+    assert server.asked[0].token == "the-bao-token"
+
+
+@pytest.mark.parametrize("answer", [{}, {"data": None}, {"data": {"config": None}}])
+async def test_a_list_without_members_is_empty(tmp_path: Path, answer: Any) -> None:
+    async with serving(tmp_path, {MEMBERS: (200, answer)}) as server, server.client() as bao:
+        assert await members(bao) == ()
+
+
+# sentence: (what is asked, its path, code, body, the error)
+TROUBLES: dict[str, tuple[Ask, str, int, Any, type[Exception]]] = {
+    "a token that ended": (members, MEMBERS, 403, {"errors": ["permission denied"]}, Denied),
+    "a role that is not there": (login, LOGIN, 400, {"errors": ["role not found"]}, Denied),
+    "a mount that is not there": (login, LOGIN, 404, {"errors": []}, Denied),
+    "a refusal without a body": (login, LOGIN, 403, b"", Denied),
+    "a refusal in another shape": (login, LOGIN, 403, ["no"], Denied),
+    "a server in trouble": (members, MEMBERS, 500, {"errors": ["internal error"]}, BaoError),
+    "a sealed server": (members, MEMBERS, 503, {"errors": ["sealed"]}, BaoError),
+    "a code of the future": (health, "sys/health", 299, told(), BaoError),
+    "a health without a body": (health, "sys/health", 200, b"", BaoError),
+    "a health of garbage": (health, "sys/health", 200, b"<html>", BaoError),
+    "a health that is a list": (health, "sys/health", 200, [], BaoError),
+    "a health of other types": (health, "sys/health", 200, told(sealed="perhaps"), BaoError),
+    "a login without a token": (login, LOGIN, 200, {"auth": {}}, BaoError),
+    "a login without anything": (login, LOGIN, 200, {}, BaoError),
+    "members without names": (
+        members,
+        MEMBERS,
+        200,
+        {"data": {"config": {"servers": [{}]}}},
+        BaoError,
+    ),
+    "members of another shape": (
+        members,
+        MEMBERS,
+        200,
+        {"data": {"config": {"servers": {"a": 1}}}},
+        BaoError,
+    ),
+    "data of another shape": (members, MEMBERS, 200, {"data": []}, BaoError),
+    "a config of another shape": (members, MEMBERS, 200, {"data": {"config": "no"}}, BaoError),
+    "a redirect, even to itself": (members, MEMBERS, 307, f"/v1/{MEMBERS}", BaoError),
+}
+
+
+@pytest.mark.parametrize(
+    ("ask", "path", "code", "body", "error"), TROUBLES.values(), ids=TROUBLES.keys()
+)
+async def test_trouble(
+    tmp_path: Path, ask: Ask, path: str, code: int, body: Any, error: type[Exception]
+) -> None:
+    async with serving(tmp_path, {path: (code, body)}) as server, server.client() as bao:
+        with pytest.raises(error) as raised:
+            await ask(bao)
+        assert len(server.asked) == 1
+    for secret in ("the-bao-token", "the.projected.token"):
+        assert secret not in f"{raised.value!r} {raised.value.__cause__!r}"
+
+
+async def test_the_reason_of_a_refusal_is_told_and_cut(tmp_path: Path) -> None:
+    answer = {"errors": ["permission denied " + "x" * 500]}
+    async with serving(tmp_path, {MEMBERS: (403, answer)}) as server, server.client() as bao:
+        with pytest.raises(Denied, match=f"{MEMBERS} answered 403: permission denied") as raised:
+            await members(bao)
+    assert len(str(raised.value)) < 300
+
+
+async def test_a_proxy_in_the_environment_is_not_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It would see tokens; the servers are in the cluster."""
+    for name in ("HTTPS_PROXY", "https_proxy", "ALL_PROXY"):
+        monkeypatch.setenv(name, "http://127.0.0.1:1")
+    async with serving(tmp_path, {"sys/health": (200, told())}) as server, server.client() as bao:
+        assert (await bao.health(ADDRESS)).initialized
+
+
+class TestIdentity:
+    """Only a server of the cluster's own authority and name is spoken to."""
+
+    ANSWERS = ("sys/health", (200, told()))
+
+    async def test_another_authority_is_not_spoken_to(self, tmp_path: Path) -> None:
+        other = make_authority("x", SystemClock().now())
+        async with serving(tmp_path, dict([self.ANSWERS])) as server:
+            async with server.client(authority=other) as bao:
+                with pytest.raises(BaoError, match="Certificate"):
+                    await members(bao)
+            assert server.asked == []
+
+    async def test_another_cluster_of_the_authority_is_not_spoken_to(self, tmp_path: Path) -> None:
+        async with serving(
+            tmp_path, dict([self.ANSWERS]), name="openbao-cluster-y.local"
+        ) as server:
+            async with server.client() as bao:
+                with pytest.raises(BaoError, match="Certificate"):
+                    await health(bao)
+            assert server.asked == []
+
+    async def test_a_server_that_is_not_there(self, tmp_path: Path) -> None:
+        async with serving(tmp_path, {}) as server:
+            client = server.client()
+        async with client as bao:
+            with pytest.raises(BaoError, match=ADDRESS):
+                await health(bao)
+
+    async def test_an_authority_that_is_none(self) -> None:
+        with pytest.raises(ssl.SSLError):
+            Bao("garbage", "x")
+
+
+def test_the_policy_of_each_error() -> None:
+    assert issubclass(BaoError, Transient)
+    assert issubclass(Denied, TerminalError)
+
+
+async def test_an_address_that_is_none_is_a_bug() -> None:
+    async with Bao(make_authority("x", SystemClock().now()).certificate.decode(), "x") as bao:
+        with pytest.raises(ValueError, match="evil"):
+            await bao.health("evil.example.com")

@@ -1,0 +1,228 @@
+"""managers.bootstrap.plan: a key is drawn once and never while data exists."""
+
+import itertools
+
+import pytest
+
+from contracts import names
+from contracts.desired import Effect, Plan
+from managers.bootstrap.plan import DRAW_ROOT_TOKEN, DRAW_UNSEAL_KEY, plan
+from runtime.outcome import Blocked, Done, Wait
+from tests import gen
+
+NEW = gen.cluster()
+OLD = gen.cluster().initialized()
+SELF = gen.cluster().self_init()
+SUPPLIED = SELF.wanting(unseal={"credentialsSecretRef": {"name": "mine"}})
+LOGIN = gen.cluster().self_init(login=True)
+
+KEY = gen.secret("x-unseal-key")
+TOKEN = gen.secret("x-root-token")
+NOTHING = gen.world()
+DRAW_KEY = Effect(DRAW_UNSEAL_KEY, "x-unseal-key")
+DRAW_TOKEN = Effect(DRAW_ROOT_TOKEN, "x-root-token")
+
+
+def planned(cluster: gen.Cluster, world: gen.World) -> Plan:
+    return plan(gen.resolved(cluster, world), world.facts())
+
+
+# sentence: (cluster, world, effects, reason; "" when content)
+ROWS: dict[str, tuple[gen.Cluster, gen.World, tuple[Effect, ...], str]] = {
+    "nothing is there: both secrets are drawn": (
+        NEW,
+        NOTHING,
+        (DRAW_KEY, DRAW_TOKEN),
+        "PrerequisitesMissing",
+    ),
+    "both are there": (NEW, NOTHING.with_secrets(KEY, TOKEN), (), ""),
+    "the key is there: only the token is drawn": (
+        NEW,
+        NOTHING.with_secrets(KEY),
+        (DRAW_TOKEN,),
+        "PrerequisitesMissing",
+    ),
+    "a cluster that initialises itself has no root token": (
+        SELF,
+        NOTHING,
+        (DRAW_KEY,),
+        "PrerequisitesMissing",
+    ),
+    "a cluster that initialises itself needs the key alone": (
+        SELF,
+        NOTHING.with_secrets(KEY),
+        (),
+        "",
+    ),
+    "a volume exists and the key does not: none is made": (
+        SELF,
+        NOTHING.with_claims(0),
+        (),
+        "UnsealKeyMissing",
+    ),
+    "a volume that is going away still holds data": (
+        SELF,
+        NOTHING.with_claims(0, gone=True),
+        (),
+        "UnsealKeyMissing",
+    ),
+    "a volume of an earlier cluster of the name still holds data": (
+        SELF,
+        NOTHING.with_claims(0, owner="uid-before"),
+        (),
+        "UnsealKeyMissing",
+    ),
+    "data exists by the status and no volume is seen: none is made": (
+        OLD,
+        NOTHING,
+        (),
+        "UnsealKeyMissing",
+    ),
+    "the key of somebody else is not used": (
+        SELF,
+        NOTHING.with_secrets(gen.secret("x-unseal-key", of="Shop s (uid 1)")),
+        (),
+        "ForeignObject",
+    ),
+    "a supplied key is there, whoever owns it": (
+        SUPPLIED,
+        NOTHING.with_secrets(gen.secret("mine", of="nobody that we know")),
+        (),
+        "",
+    ),
+    "a supplied key is waited for and never made": (
+        SUPPLIED,
+        NOTHING,
+        (),
+        "PrerequisitesMissing",
+    ),
+    "a supplied key that is gone is not made either": (
+        SUPPLIED.initialized(),
+        NOTHING.with_claims(0),
+        (),
+        "PrerequisitesMissing",
+    ),
+    "the token is gone after a volume came and before data is known": (
+        NEW,
+        NOTHING.with_secrets(KEY).with_claims(0),
+        (),
+        "RootTokenMissing",
+    ),
+    "the token of somebody else is not registered": (
+        NEW,
+        NOTHING.with_secrets(KEY, gen.secret("x-root-token", of="Shop s (uid 1)")),
+        (),
+        "ForeignObject",
+    ),
+    "once data exists nobody asks for the token": (OLD, NOTHING.with_secrets(KEY), (), ""),
+    "the API server does not say who signs its tokens": (
+        LOGIN,
+        NOTHING.with_secrets(KEY),
+        (),
+        "PrerequisitesMissing",
+    ),
+    "it says who signs them": (LOGIN, NOTHING.with_secrets(KEY).with_issuer(), (), ""),
+    "once data exists nobody asks who signs them": (
+        LOGIN.initialized(),
+        NOTHING.with_secrets(KEY),
+        (),
+        "",
+    ),
+}
+
+
+@pytest.mark.parametrize(("cluster", "world", "effects", "reason"), ROWS.values(), ids=ROWS.keys())
+def test_row(
+    cluster: gen.Cluster, world: gen.World, effects: tuple[Effect, ...], reason: str
+) -> None:
+    made = planned(cluster, world)
+    assert made.effects == effects
+    assert ("" if isinstance(made.outcome, Done) else made.outcome.reason) == reason
+    # Whatever is not in order holds back the pods.
+    assert made.gate is bool(reason)
+    if effects:
+        assert made.outcome == Wait("PrerequisitesMissing", "secrets of the first boot are made", 0)
+    elif reason:
+        assert isinstance(made.outcome, Blocked)
+
+
+def test_a_key_is_never_drawn_while_data_may_exist() -> None:
+    """Rules I02 and I03, over every combination of what the step looks at."""
+    drawn = 0
+    for cluster, claims, secrets in itertools.product(
+        (NEW, OLD, SELF, SUPPLIED, LOGIN),
+        ((), (0,), (1, 2)),
+        ((), (KEY,), (TOKEN,), (KEY, TOKEN)),
+    ):
+        world = NOTHING.with_secrets(*secrets).with_claims(*claims)
+        data = bool(claims) or cluster is OLD
+        wanted = planned(cluster, world).effects
+        assert not (data and wanted)
+        assert not (KEY in secrets and DRAW_KEY in wanted)
+        drawn += bool(wanted)
+    assert drawn
+
+
+# sentence: (cluster, world, what the message names)
+MESSAGES: dict[str, tuple[gen.Cluster, gen.World, tuple[str, ...]]] = {
+    "a lost key": (OLD, NOTHING, ("Secret x-unseal-key", "backup")),
+    "a key that was never supplied": (SUPPLIED, NOTHING, ("Secret mine", "32 bytes")),
+    "an object of somebody else": (
+        SELF,
+        NOTHING.with_secrets(gen.secret("x-unseal-key", of="Shop s (uid 1)")),
+        ("Secret x-unseal-key", "Shop s (uid 1)", "openbao.org/adopt"),
+    ),
+    "a silent API server": (
+        LOGIN,
+        NOTHING.with_secrets(KEY),
+        ("spec.selfInit.oidc.enabled", "/openid/v1/jwks"),
+    ),
+}
+
+
+@pytest.mark.parametrize(("cluster", "world", "named"), MESSAGES.values(), ids=MESSAGES.keys())
+def test_a_message_names_the_object_and_the_next_step(
+    cluster: gen.Cluster, world: gen.World, named: tuple[str, ...]
+) -> None:
+    outcome = planned(cluster, world).outcome
+    assert isinstance(outcome, Blocked)
+    for word in named:
+        assert word in outcome.message
+
+
+def test_the_silent_api_server_is_asked_again() -> None:
+    outcome = planned(LOGIN, NOTHING.with_secrets(KEY)).outcome
+    assert isinstance(outcome, Blocked)
+    assert outcome.recheck_after is not None
+
+
+def test_the_configuration_is_wanted_whatever_else_is_missing() -> None:
+    for world in (NOTHING, NOTHING.with_claims(0), NOTHING.with_secrets(KEY, TOKEN)):
+        bodies = {i.key.name: i.body for i in planned(NEW, world).intents}
+        assert 'seal "static"' in bodies[names.config_map("x")]["data"]["config.hcl"]
+
+
+def test_the_pods_that_join_have_no_way_to_see_the_first_boot() -> None:
+    """Rule I05: it is in an object of its own, which goes once data exists."""
+    before = {i.key.name: i.body for i in planned(NEW, NOTHING.with_secrets(KEY, TOKEN)).intents}
+    after = [i.key.name for i in planned(OLD, NOTHING.with_secrets(KEY)).intents]
+    assert "initialize" not in before[names.config_map("x")]["data"]["config.hcl"]
+    assert "initialize" in before[names.self_init_config_map("x")]["data"]["self-init.hcl"]
+    assert after == [names.config_map("x")]
+
+
+def test_both_documents_are_the_same_in_every_pass() -> None:
+    world = NOTHING.with_secrets(KEY).with_issuer()
+    assert planned(LOGIN, world) == planned(LOGIN, world)
+
+
+def test_no_cluster_is_made_beside_the_volumes_of_an_old_one() -> None:
+    key = gen.secret(names.unseal_key_secret("x"))
+    token = gen.secret(names.root_token_secret("x"))
+    old = NOTHING.with_secrets(key, token).with_claims(1, 2, owner="somebody")
+    made = plan(gen.resolved(NEW, old), old.facts())
+    assert isinstance(made.outcome, Blocked)
+    assert "data-x-0 does not exist" in made.outcome.message
+    assert made.gate
+    whole = NOTHING.with_secrets(key, token).with_claims(0, 1, owner="somebody")
+    assert plan(gen.resolved(NEW, whole), whole.facts()).outcome == Done()

@@ -1,0 +1,120 @@
+"""Passes of the workload reconciler to compute a status from: chosen ones, and any there are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import strategies as st
+
+from contracts.api.cluster_status import ClusterStatus
+from contracts.condition_catalogue import TYPES
+from contracts.conditions import Condition
+from managers.cluster.resolve import resolve
+from managers.cluster.status import Pass, compute
+from runtime.outcome import Blocked, Done, Outcome, Wait
+from tests import gen
+
+FINE = gen.running(gen.cluster().initialized())
+SUMMARY = next(kind.reasons for kind in TYPES if kind.name == "Stalled")
+OUTCOMES = st.one_of(
+    st.just(Done()),
+    st.builds(Wait, st.sampled_from(SUMMARY), st.text(max_size=20)),
+    st.builds(Blocked, st.sampled_from(SUMMARY), st.text(max_size=20)),
+)
+
+
+def a_pass(
+    cluster: gen.Cluster, world: gen.World | None = None, outcome: Outcome | None = None
+) -> Pass:
+    """A pass that ended with that outcome; a refusal of the resolve step goes before it."""
+    read, observed = cluster.read(), (world or gen.running(cluster)).facts()
+    if read.spec.paused:
+        return Pass(read, observed, Done())
+    resolved = resolve(read, cluster.owner(), observed, gen.INSTALLATION)
+    if isinstance(resolved, Blocked):
+        return Pass(read, observed, resolved)
+    return Pass(read, observed, outcome or Done(), resolved)
+
+
+def status_of(
+    cluster: gen.Cluster, world: gen.World | None = None, outcome: Outcome | None = None
+) -> ClusterStatus:
+    """The status after such a pass."""
+    return compute(a_pass(cluster, world, outcome))
+
+
+def condition_of(status: ClusterStatus, kind: str) -> Condition:
+    """The one condition of a type."""
+    (found,) = [condition for condition in status.conditions if condition.type == kind]
+    return found
+
+
+def said(status: ClusterStatus, kind: str) -> tuple[str, str]:
+    """Status and reason of a condition."""
+    found = condition_of(status, kind)
+    return found.status, found.reason
+
+
+@st.composite
+def pods(draw: st.DrawFn, ordinal: int) -> gen.Pod:
+    """A pod in any state."""
+    pod = gen.pod(ordinal).made_from(draw(st.sampled_from(["now", "before", ""])))
+    if draw(st.booleans()):
+        pod = pod.ready(
+            leading=draw(st.booleans()), version=draw(st.sampled_from(["2.4.0", "2.4.1", ""]))
+        )
+    if draw(st.booleans()):
+        pod = pod.saying(sealed=draw(st.sampled_from(["true", "false", "perhaps"])))
+    if draw(st.booleans()):
+        pod = pod.restarted(draw(st.integers(1, 3)))
+    if draw(st.booleans()):
+        pod = pod.waiting("CrashLoopBackOff")
+    return pod.terminating() if draw(st.booleans()) else pod
+
+
+@st.composite
+def worlds(draw: st.DrawFn) -> gen.World:
+    """Any pods, any StatefulSet, any Secrets."""
+    ordinals = draw(st.sets(st.integers(0, 4), max_size=4))
+    secrets = [secret.name for secret in FINE.secrets]
+    kept = draw(st.sets(st.sampled_from(secrets)))
+    stateful_set = draw(
+        st.sampled_from([None, gen.stateful_set(), gen.stateful_set().first_boot()])
+    )
+    return (
+        FINE.without_secrets(*(name for name in secrets if name not in kept))
+        .with_set(stateful_set)
+        .with_pods(*(draw(pods(ordinal)) for ordinal in sorted(ordinals)))
+    )
+
+
+_RAFT = st.fixed_dictionaries(
+    {
+        "voters": st.integers(0, 5),
+        "nonVoters": st.integers(0, 2),
+        "leader": st.just("x-0"),
+        "clusterID": st.just("id"),
+    }
+)
+_TROUBLE = st.fixed_dictionaries(
+    {
+        "reason": st.sampled_from(["SplitBrain", "MembershipUnknown"]),
+        "message": st.just("told by adminops"),
+    }
+)
+
+
+@st.composite
+def clusters(draw: st.DrawFn) -> gen.Cluster:
+    """Any spec of a few fields, any status of an earlier pass."""
+    spec: dict[str, Any] = {"replicas": draw(st.sampled_from([1, 3, 5]))}
+    spec["paused"] = draw(st.booleans())
+    spec["profile"] = draw(st.sampled_from([None, "Development"]))
+    spec["backup"] = draw(st.sampled_from([None, {"schedule": "@daily"}]))
+    cluster = gen.cluster(**spec)
+    if draw(st.booleans()):
+        cluster = cluster.self_init()
+    if draw(st.booleans()):
+        cluster = cluster.initialized(draw(st.sampled_from(["2.3.9", "2.4.0", "2.5.0"])))
+    optional = {"raft": _RAFT, "lastError": _TROUBLE}
+    return cluster.having(adminOps=draw(st.fixed_dictionaries({}, optional=optional)))

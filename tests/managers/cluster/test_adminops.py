@@ -1,0 +1,197 @@
+"""managers.cluster.adminops: when the servers are asked, with which login, and what is written."""
+
+import base64
+from pathlib import Path
+
+import pytest
+
+from contracts.api.group import CLUSTERS
+from managers.access.secret_object import secret_object
+from managers.access.token_issuer import ApiServer
+from managers.certs.x509 import issue_server, make_authority
+from managers.cluster import adminops
+from managers.cluster.adminops import AdminOpsReconciler
+from managers.cluster.observe import Observer
+from managers.cluster.status_writer import StatusWriter
+from managers.membership.plan import CONVERGING_RECHECK, QUIET_RECHECK
+from runtime.outcome import Done, Outcome, Wait
+from runtime.resources import POD, PVC, SECRET, STATEFUL_SET
+from runtime.types import Object, ObjectKey
+from tests import gen
+from tests.gen.api import FakeApi, Outside, StillInformer
+from tests.managers.membership.servers import ALL, Servers
+
+KEY = ObjectKey(gen.NAMESPACE, "x")
+WRITE = "apply/status OpenBaoCluster x"
+OLD = gen.cluster(replicas=1).initialized()
+LOGIN = OLD.self_init(login=True)
+AUTHORITY = make_authority("x", gen.NOW)
+SERVER = issue_server(AUTHORITY, ("openbao-cluster-x.local",), (), gen.NOW)
+TLS = secret_object(
+    OLD.owner(),
+    "x-tls-server",
+    {"tls.crt": SERVER.certificate, "tls.key": SERVER.key, "ca.crt": AUTHORITY.certificate},
+)
+TOKEN = secret_object(OLD.owner(), "x-root-token", {"token": b"root-abc"})
+
+
+class Bench:
+    """One reconciler whose sessions end at servers in memory."""
+
+    def __init__(
+        self,
+        monkeypatch: pytest.MonkeyPatch,
+        cluster: gen.Cluster,
+        *secrets: Object,
+        token_file: Path = Path("/nowhere/token"),
+    ) -> None:
+        self.api = FakeApi().holding(
+            (CLUSTERS, cluster.object()), *((SECRET, secret) for secret in secrets)
+        )
+        self.servers = Servers()
+        self.sessions: list[tuple[str, str]] = []
+        monkeypatch.setattr(adminops, "Bao", self.session)
+        outside = Outside(self.api)
+        self.clusters = StillInformer(CLUSTERS)
+        caches = {kind: StillInformer(kind) for kind in (POD, PVC, STATEFUL_SET)}
+        observer = Observer(
+            caches,
+            outside.secrets,
+            ApiServer(self.api, outside.clock, "10.96.0.1"),
+            outside.clock,
+            gen.INSTALLATION,
+        )
+        caches[POD].says(gen.pod(0).ready(leading=True).object())
+        self.reconcile = AdminOpsReconciler(
+            self.clusters,
+            caches,
+            observer,
+            StatusWriter(self.api, self.clusters, outside.events, outside.clock),
+            outside.context,
+            token_file,
+        )
+
+    def session(self, authority: str, server_name: str) -> Servers:
+        self.sessions.append((authority, server_name))
+        return self.servers
+
+    async def turn(self) -> Outcome:
+        self.clusters.says(*self.api.of(CLUSTERS))
+        self.api.calls.clear()
+        return await self.reconcile(KEY)
+
+    @property
+    def written(self) -> Object:
+        status = self.api.objects[(CLUSTERS, KEY)].get("status", {})
+        part: Object = status.get("adminOps", {})
+        return part
+
+
+# sentence: (cluster, Secrets)
+SILENT: dict[str, gen.Cluster] = {
+    "a cluster without data": gen.cluster(),
+    "a paused cluster": OLD.wanting(paused=True),
+    "a cluster that is being deleted": OLD.marked(deletionTimestamp="2030-01-01T00:00:00Z"),
+    "a spec that nobody can read": OLD.wanting(replicas="many"),
+}
+
+
+@pytest.mark.parametrize("cluster", SILENT.values(), ids=SILENT.keys())
+async def test_nobody_is_asked_about(monkeypatch: pytest.MonkeyPatch, cluster: gen.Cluster) -> None:
+    bench = Bench(monkeypatch, cluster, TLS, TOKEN)
+    assert await bench.turn() == Done()
+    assert bench.sessions == []
+    assert bench.api.asked == []
+
+
+async def test_a_cluster_that_is_gone_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
+    bench = Bench(monkeypatch, OLD)
+    bench.api.objects.clear()
+    assert await bench.turn() == Done()
+
+
+async def test_the_root_token_of_the_first_boot_is_the_login(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    bench = Bench(monkeypatch, OLD, TLS, TOKEN)
+    assert await bench.turn() == Done(QUIET_RECHECK)
+    assert bench.servers.asked[-2:] == ["members 10.0.0.1 root-abc", "bye"]
+    assert bench.written["raft"]["voters"] == len(ALL)
+    # Only servers of the cluster's own authority and name are spoken to.
+    assert bench.sessions == [(AUTHORITY.certificate.decode(), "openbao-cluster-x.local")]
+
+
+async def test_the_same_answer_is_written_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    bench = Bench(monkeypatch, OLD, TLS, TOKEN)
+    await bench.turn()
+    assert WRITE in bench.api.asked
+    await bench.turn()
+    assert WRITE not in bench.api.asked
+
+
+async def test_a_token_that_the_user_deleted_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    bench = Bench(monkeypatch, OLD, TLS)
+    await bench.turn()
+    assert bench.written["lastError"]["reason"] == "MembershipUnknown"
+    assert not any(line.startswith("members") for line in bench.servers.asked)
+
+
+async def test_a_cluster_without_a_login_is_asked_for_its_health_alone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    bench = Bench(monkeypatch, OLD.self_init(), TLS, TOKEN)
+    await bench.turn()
+    assert bench.servers.asked == ["health 10.0.0.1", "bye"]
+    assert not any("root-token" in line for line in bench.api.asked)
+
+
+async def test_the_operators_own_login_needs_its_token_file(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    bench = Bench(monkeypatch, LOGIN, TLS)
+    await bench.turn()
+    assert "/nowhere/token" in bench.written["lastError"]["message"]
+
+
+async def test_a_login_is_kept_from_one_look_to_the_next(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    store(tmp_path / "token", "jwt")
+    bench = Bench(monkeypatch, LOGIN, TLS, token_file=tmp_path / "token")
+    await bench.turn()
+    await bench.turn()
+    assert bench.servers.logins == 1
+
+
+def store(file: Path, text: str) -> None:
+    file.write_text(text, encoding="utf-8")
+
+
+async def test_members_that_are_missing_are_looked_for_soon(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    bench = Bench(monkeypatch, OLD.wanting(replicas=3), TLS, TOKEN)
+    outcome = await bench.turn()
+    assert outcome == Wait("VotersMissing", "1 of 3 servers are voters", CONVERGING_RECHECK)
+
+
+# sentence: the Secret with the server certificate; None: there is none
+UNKNOWN: dict[str, Object | None] = {
+    "it is not there": None,
+    "it belongs to somebody else": secret_object(
+        OLD.marked(uid="uid-2").owner(), "x-tls-server", {"tls.crt": b"x"}
+    ),
+    "it cannot be read": {**TLS, "data": {"tls.crt": base64.b64encode(b"garbage").decode()}},
+}
+
+
+@pytest.mark.parametrize("secret", UNKNOWN.values(), ids=UNKNOWN.keys())
+async def test_without_a_known_authority_nobody_is_asked_and_we_look_again(
+    monkeypatch: pytest.MonkeyPatch, secret: Object | None
+) -> None:
+    bench = Bench(monkeypatch, OLD, *([] if secret is None else [secret]), TOKEN)
+    outcome = await bench.turn()
+    assert isinstance(outcome, Wait)
+    assert outcome.after == gen.INSTALLATION.secret_recheck
+    assert bench.sessions == []
+    assert bench.written == {}

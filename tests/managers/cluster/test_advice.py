@@ -1,0 +1,79 @@
+"""managers.cluster.conditions: what speaks against production, the gravest first."""
+
+from typing import Any
+
+import pytest
+
+from managers.cluster.conditions import Facts, findings
+from runtime.outcome import Done
+from tests import gen
+
+FINE = gen.running(gen.cluster().initialized())
+WITHOUT_TOKEN = FINE.without_secrets("x-root-token")
+EXTERNAL = {"mode": "External"}
+KMS = {"type": "awskms"}
+
+
+def advice(world: gen.World, unserved: tuple[str, ...], **spec: Any) -> str:
+    """Status and reason of ProductionReady, whatever this version serves of the spec."""
+    facts = Facts(
+        name="x",
+        spec=gen.cluster(**spec).read().spec,
+        observed=world.facts(),
+        outcome=Done(),
+        initialized=True,
+        raft=None,
+        trouble=None,
+        was_running=True,
+        unserved=unserved,
+        conflicts=(),
+    )
+    (found,) = [found for found in findings(facts) if found.type == "ProductionReady"]
+    return f"{found.status} {found.reason}"
+
+
+# sentence: (world, fields without effect, spec, "status reason")
+ROWS: dict[str, tuple[gen.World, tuple[str, ...], dict[str, Any], str]] = {
+    "nobody said what it is for": (FINE, (), {}, "False ProfileNotSet"),
+    "it is for development": (
+        FINE,
+        (),
+        {"profile": "Development"},
+        "False DevelopmentProfile",
+    ),
+    "a field has no effect": (
+        FINE,
+        ("spec.backup is not built",),
+        {"profile": "Hardened"},
+        "False FieldsNotServed",
+    ),
+    "we hold the key of the authority": (
+        FINE,
+        (),
+        {"profile": "Hardened"},
+        "False OperatorManagedTLS",
+    ),
+    "the seal's key lies beside the data": (
+        FINE,
+        (),
+        {"profile": "Hardened", "tls": EXTERNAL},
+        "False StaticUnsealInUse",
+    ),
+    "a root token lies in a Secret": (
+        FINE,
+        (),
+        {"profile": "Hardened", "tls": EXTERNAL, "unseal": KMS},
+        "False RootTokenStored",
+    ),
+    "nothing speaks against it": (
+        WITHOUT_TOKEN,
+        (),
+        {"profile": "Hardened", "tls": EXTERNAL, "unseal": KMS},
+        "True ProductionReady",
+    ),
+}
+
+
+@pytest.mark.parametrize(("world", "unserved", "spec", "said"), ROWS.values(), ids=ROWS.keys())
+def test_row(world: gen.World, unserved: tuple[str, ...], spec: dict[str, Any], said: str) -> None:
+    assert advice(world, unserved, **spec) == said

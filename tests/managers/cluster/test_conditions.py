@@ -1,0 +1,386 @@
+"""managers.cluster.conditions: which facts give which condition, and what holds for all of them."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+
+from contracts.conditions import TYPES
+from managers.cluster.conditions import JUDGES, ON_PURPOSE, TLS_REASONS
+from managers.cluster.status import Pass, compute
+from managers.workload.plan import ROLL_PATIENCE
+from runtime.outcome import Blocked, Done, Outcome, Wait
+from tests import gen
+from tests.managers.cluster.passes import (
+    OUTCOMES,
+    SUMMARY,
+    a_pass,
+    clusters,
+    condition_of,
+    said,
+    status_of,
+    worlds,
+)
+
+NEW = gen.cluster()
+OLD = gen.cluster().initialized()
+FINE = gen.running(OLD)
+LEADER, SECOND, THIRD = FINE.pods
+
+
+def pods(*states: gen.Pod) -> gen.World:
+    return FINE.with_pods(*states)
+
+
+def raft(voters: int, non_voters: int = 0, **more: Any) -> gen.Cluster:
+    members = {"voters": voters, "nonVoters": non_voters, "leader": "x-0", "clusterID": "id"}
+    return OLD.having(adminOps={"raft": members, **more})
+
+
+def trouble(reason: str) -> dict[str, str]:
+    return {"reason": reason, "message": "as adminops says"}
+
+
+Row = tuple[gen.Cluster, gen.World, Outcome, str, str]
+BLOCKED = Blocked("UnsealKeyMissing", "the key is gone")
+ROLLING = Wait("RollingOut", "one goes")
+
+# sentence: (cluster, world, outcome of the pass, condition, "status reason")
+ROWS: dict[str, Row] = {
+    "all are ready": (OLD, FINE, Done(), "Ready", "True AllReplicasReady"),
+    "one is not ready": (OLD, pods(LEADER, SECOND), Done(), "Ready", "False NotReady"),
+    "all are ready and none leads": (
+        OLD,
+        pods(LEADER.saying(active="false"), SECOND, THIRD),
+        Done(),
+        "Ready",
+        "False LeaderUnknown",
+    ),
+    "a wait is not ready": (OLD, FINE, ROLLING, "Ready", "False RollingOut"),
+    "a blocked pass is not ready": (OLD, FINE, BLOCKED, "Ready", "False UnsealKeyMissing"),
+    "paused, nobody knows": (OLD.wanting(paused=True), FINE, Done(), "Ready", "Unknown Paused"),
+    "a wait is progress": (OLD, FINE, ROLLING, "Reconciling", "True RollingOut"),
+    "a blocked pass is no progress": (OLD, FINE, BLOCKED, "Reconciling", "False Ready"),
+    "content is no progress": (OLD, FINE, Done(), "Reconciling", "False Ready"),
+    "a blocked pass waits for a person": (OLD, FINE, BLOCKED, "Stalled", "True UnsealKeyMissing"),
+    "a wait waits for nobody": (OLD, FINE, ROLLING, "Stalled", "False Ready"),
+    "serving is available whatever the pass says": (
+        OLD,
+        FINE,
+        BLOCKED,
+        "Available",
+        "True AllReplicasReady",
+    ),
+    "some are ready": (OLD, pods(LEADER), Done(), "Available", "False NotReady"),
+    "none is ready": (OLD, pods(), Done(), "Available", "False NoReplicasReady"),
+    "paused, nobody looks": (
+        OLD.wanting(paused=True),
+        FINE,
+        Done(),
+        "Available",
+        "Unknown Paused",
+    ),
+    "nothing is wrong": (OLD, FINE, Done(), "Degraded", "False Ready"),
+    "a blocked pass is wrong": (OLD, FINE, BLOCKED, "Degraded", "True UnsealKeyMissing"),
+    "a server that is lost is wrong": (
+        OLD,
+        pods(LEADER, SECOND),
+        Wait("NotReady", "2 of 3"),
+        "Degraded",
+        "True NotReady",
+    ),
+    "a server that is replaced is not": (
+        OLD,
+        pods(LEADER, SECOND),
+        ROLLING,
+        "Degraded",
+        "False Ready",
+    ),
+    "a roll that lasts too long is": (
+        OLD,
+        pods(LEADER, SECOND).rolling_for(ROLL_PATIENCE),
+        ROLLING,
+        "Degraded",
+        "True NotReady",
+    ),
+    "a roll that may still last is not": (
+        OLD,
+        pods(LEADER, SECOND).rolling_for(ROLL_PATIENCE - timedelta(seconds=1)),
+        ROLLING,
+        "Degraded",
+        "False Ready",
+    ),
+    "a server that has no vote yet is on its way": (
+        raft(2),
+        pods(LEADER, SECOND),
+        Wait("NotReady", "2 of 3"),
+        "Degraded",
+        "False Ready",
+    ),
+    "a voter that is lost is wrong": (
+        raft(3),
+        pods(LEADER, SECOND),
+        Wait("NotReady", "2 of 3"),
+        "Degraded",
+        "True NotReady",
+    ),
+    "a cluster that never ran is not": (
+        NEW,
+        pods(),
+        Wait("FirstBoot", "it boots"),
+        "Degraded",
+        "False Ready",
+    ),
+    "two leaders are wrong": (
+        OLD,
+        pods(LEADER, SECOND.ready(leading=True), THIRD),
+        Done(),
+        "Degraded",
+        "True MultipleLeaders",
+    ),
+    "two clusters are wrong": (
+        raft(3, lastError=trouble("SplitBrain")),
+        FINE,
+        Done(),
+        "Degraded",
+        "True SplitBrain",
+    ),
+    "a certificate is there": (OLD, FINE, Done(), "TLSReady", "True Ready"),
+    "no certificate is there": (
+        OLD,
+        FINE.without_secrets("x-tls-server"),
+        Done(),
+        "TLSReady",
+        "False TLSSecretMissing",
+    ),
+    "a certificate cannot be read": (
+        OLD,
+        FINE.with_secrets(gen.secret("x-tls-server", problem="garbage")),
+        Done(),
+        "TLSReady",
+        "False TLSSecretInvalid",
+    ),
+    "a certificate of somebody else is none of ours": (
+        OLD,
+        FINE.with_secrets(
+            gen.secret("x-tls-server", of="Shop s (uid 1)", certificate=gen.certificate())
+        ),
+        Blocked("UnsealKeyMissing", "another trouble comes first"),
+        "TLSReady",
+        "False ForeignObject",
+    ),
+    "the authority is gone": (
+        OLD,
+        FINE,
+        Blocked("CASecretMissing", "gone"),
+        "TLSReady",
+        "False CASecretMissing",
+    ),
+    "data exists": (OLD, FINE, Done(), "OpenBaoInitialized", "True Initialized"),
+    "no data exists": (
+        NEW,
+        gen.world(),
+        Wait("FirstBoot", "it boots"),
+        "OpenBaoInitialized",
+        "False NotInitialized",
+    ),
+    "the first boot failed": (
+        NEW,
+        FINE.with_set(gen.stateful_set().first_boot()).with_pods(gen.pod().ready().restarted()),
+        Done(),
+        "OpenBaoInitialized",
+        "False SelfInitFailed",
+    ),
+    "nothing to unseal": (NEW, gen.world(), Done(), "OpenBaoSealed", "Unknown NotInitialized"),
+    "one says it is sealed": (
+        OLD,
+        pods(LEADER, SECOND.saying(sealed="true"), THIRD),
+        Done(),
+        "OpenBaoSealed",
+        "True Sealed",
+    ),
+    "one says nothing": (OLD, pods(LEADER, gen.pod(1)), Done(), "OpenBaoSealed", "Unknown Unknown"),
+    "all say they are not sealed": (OLD, FINE, Done(), "OpenBaoSealed", "False Unsealed"),
+    "no server runs": (OLD, pods(), Done(), "OpenBaoSealed", "Unknown Unknown"),
+    "what is going away is not asked": (
+        OLD,
+        pods(LEADER, SECOND, THIRD.saying(sealed="true").terminating()),
+        Done(),
+        "OpenBaoSealed",
+        "False Unsealed",
+    ),
+    "one leads": (OLD, FINE, Done(), "OpenBaoLeader", "True LeaderFound"),
+    "none leads": (OLD, pods(SECOND, THIRD), Done(), "OpenBaoLeader", "Unknown LeaderUnknown"),
+    "none leads yet": (NEW, gen.world(), Done(), "OpenBaoLeader", "False NotInitialized"),
+    "several lead": (
+        OLD,
+        pods(LEADER, SECOND.ready(leading=True)),
+        Done(),
+        "OpenBaoLeader",
+        "False MultipleLeaders",
+    ),
+    "no members yet": (
+        NEW,
+        gen.world(),
+        Done(),
+        "RaftMembershipReady",
+        "Unknown NotInitialized",
+    ),
+    "the members were never read": (
+        OLD,
+        FINE,
+        Done(),
+        "RaftMembershipReady",
+        "Unknown MembershipUnknown",
+    ),
+    "all are voters": (raft(3), FINE, Done(), "RaftMembershipReady", "True AllVoters"),
+    "a voter is missing": (raft(2, 1), FINE, Done(), "RaftMembershipReady", "False VotersMissing"),
+    "one voter too many": (raft(4), FINE, Done(), "RaftMembershipReady", "False VotersMissing"),
+    "members of two clusters": (
+        raft(3, lastError=trouble("SplitBrain")),
+        FINE,
+        Done(),
+        "RaftMembershipReady",
+        "False SplitBrain",
+    ),
+    "nobody is in the way": (OLD, FINE, Done(), "Conflict", "False NoConflict"),
+    "somebody is in the way": (
+        OLD,
+        FINE,
+        Blocked("ForeignObject", "Secret x exists"),
+        "Conflict",
+        "True ForeignObject",
+    ),
+    "it is paused": (OLD.wanting(paused=True), FINE, Done(), "Paused", "True Paused"),
+    "it is not paused": (OLD, FINE, Done(), "Paused", "False NotPaused"),
+    "every field counts": (OLD, FINE, Done(), "FieldsNotServed", "False Served"),
+    "a field has no effect": (
+        OLD.wanting(backup={"schedule": "@daily"}),
+        FINE,
+        Done(),
+        "FieldsNotServed",
+        "True FieldsNotServed",
+    ),
+    "a volume size that differs from the volumes has no effect": (
+        OLD.wanting(storage={"size": "2Gi"}),
+        FINE,
+        Done(),
+        "FieldsNotServed",
+        "True FieldsNotServed",
+    ),
+    "the same size in other words is the same": (
+        OLD.wanting(storage={"size": "1024Mi"}),
+        FINE,
+        Done(),
+        "FieldsNotServed",
+        "False Served",
+    ),
+    "no profile is no advice taken": (OLD, FINE, Done(), "ProductionReady", "False ProfileNotSet"),
+    "Development is not production": (
+        OLD.wanting(profile="Development"),
+        FINE,
+        Done(),
+        "ProductionReady",
+        "False DevelopmentProfile",
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    ("cluster", "world", "outcome", "kind", "expected"), ROWS.values(), ids=ROWS.keys()
+)
+def test_condition(
+    cluster: gen.Cluster, world: gen.World, outcome: Outcome, kind: str, expected: str
+) -> None:
+    assert " ".join(said(status_of(cluster, world, outcome), kind)) == expected
+
+
+def test_every_condition_has_rows() -> None:
+    assert {row[3] for row in ROWS.values()} == {kind.name for kind in TYPES}
+
+
+def test_there_is_one_judge_per_condition() -> None:
+    assert len(JUDGES) == len(TYPES)
+
+
+def test_the_sets_of_reasons_are_reasons() -> None:
+    assert set(SUMMARY) >= TLS_REASONS | ON_PURPOSE
+
+
+# sentence: (world, outcome, condition, what its message names)
+MESSAGES: dict[str, tuple[gen.World, Outcome, str, str]] = {
+    "a conflict names the object and its owner": (
+        FINE,
+        Blocked("ForeignObject", "Secret x-tls-ca exists and belongs to Shop s"),
+        "Conflict",
+        "Secret x-tls-ca exists and belongs to Shop s",
+    ),
+    "a pod that cannot run is named with the kubelet's words": (
+        pods(LEADER, gen.pod(1), gen.pod(2).waiting("ImagePullBackOff", "no such image")),
+        Wait("NotReady", "1 of 3"),
+        "Available",
+        "x-2 waits: ImagePullBackOff: no such image",
+    ),
+    "the sealed server is named": (
+        pods(LEADER, SECOND.saying(sealed="true")),
+        Done(),
+        "OpenBaoSealed",
+        "x-1",
+    ),
+    "the leader is named": (FINE, Done(), "OpenBaoLeader", "x-0"),
+    "two leaders are named": (
+        pods(LEADER, SECOND.ready(leading=True)),
+        Done(),
+        "Degraded",
+        "x-0, x-1",
+    ),
+    "the end of the certificate is named": (FINE, Done(), "TLSReady", "2030-10-28"),
+}
+
+
+@pytest.mark.parametrize(
+    ("world", "outcome", "kind", "named"), MESSAGES.values(), ids=MESSAGES.keys()
+)
+def test_message(world: gen.World, outcome: Outcome, kind: str, named: str) -> None:
+    assert named in condition_of(status_of(OLD, world, outcome), kind).message
+
+
+@pytest.mark.parametrize(("others", "told"), [(0, False), (1, True)])
+def test_members_without_a_vote_are_told(others: int, told: bool) -> None:
+    found = condition_of(status_of(raft(2, others), FINE), "RaftMembershipReady")
+    assert ("without a vote" in found.message) is told
+
+
+@settings(deadline=None, max_examples=100)
+@given(clusters(), worlds(), OUTCOMES)
+def test_what_holds_for_every_pass(
+    cluster: gen.Cluster, world: gen.World, outcome: Outcome
+) -> None:
+    this = a_pass(cluster, world, outcome)
+    status = compute(this)
+    # Each condition once, in the order of the table, with words and the generation.
+    assert [found.type for found in status.conditions] == [kind.name for kind in TYPES]
+    for found in status.conditions:
+        assert found.message
+        assert found.observed_generation == this.cluster.metadata.generation
+        assert found.last_transition_time is not None
+    _kstatus_agrees(status.conditions, this)
+    if this.cluster.spec.paused:
+        assert said(status, "Ready") == ("Unknown", "Paused")
+
+
+def _kstatus_agrees(conditions: Any, this: Pass) -> None:
+    """kstatus calls an object current when Ready is True, and neither of the others is."""
+    by_type = {found.type: found for found in conditions}
+    ready, moving, stuck = (by_type[kind] for kind in ("Ready", "Reconciling", "Stalled"))
+    if ready.status == "True":
+        assert (moving.status, stuck.status) == ("False", "False")
+        assert by_type["Available"].status == "True"
+    assert not (moving.status == "True" and stuck.status == "True")
+    if stuck.status == "True":
+        assert ready.status == "False"
+        assert ready.reason == stuck.reason
+    if isinstance(this.outcome, Blocked) and not this.cluster.spec.paused:
+        assert stuck.status == "True"
+        assert stuck.reason == this.outcome.reason

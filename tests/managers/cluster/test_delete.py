@@ -1,0 +1,243 @@
+"""managers.cluster.delete: what goes with a cluster, what stays, and in which order."""
+
+from typing import Any
+
+import pytest
+
+from contracts import labels
+from managers.access.secret_object import secret_object
+from managers.access.token_issuer import ApiServer
+from managers.cluster.delete import Deletion
+from managers.cluster.observe import Observer
+from runtime.errors import Conflict, Invalid, ServerError, status_error
+from runtime.outcome import Done, Outcome, Wait
+from runtime.resources import POD, PVC, SECRET, STATEFUL_SET
+from runtime.types import Object, ObjectKey, Resource
+from tests import gen
+from tests.gen.api import FakeApi, Outside, StillInformer, api_error
+
+CLUSTER = gen.cluster().initialized()
+OWNER = CLUSTER.owner()
+KEYS = ("x-unseal-key", "x-root-token")
+
+
+def claim(ordinal: int, *, owner: str = "uid-x", **metadata: Any) -> Object:
+    name = f"data-x-{ordinal}"
+    return {
+        "apiVersion": "v1",
+        "kind": "PersistentVolumeClaim",
+        "metadata": {
+            "name": name,
+            "namespace": gen.NAMESPACE,
+            "uid": f"uid-{name}",
+            "labels": labels.base("x"),
+            "annotations": {labels.OWNER_UID: owner},
+            **metadata,
+        },
+    }
+
+
+class Bench:
+    """The world of one deletion; the caches show what the server holds."""
+
+    def __init__(self, *objects: tuple[Resource, Object]) -> None:
+        secrets = [(SECRET, secret_object(OWNER, name, {"k": b"v"})) for name in KEYS]
+        self.api = FakeApi().holding(*secrets, *objects)
+        outside = Outside(self.api)
+        self.caches = {kind: StillInformer(kind) for kind in (POD, PVC, STATEFUL_SET)}
+        observer = Observer(
+            self.caches,
+            outside.secrets,
+            ApiServer(self.api, outside.clock, "10.96.0.1"),
+            outside.clock,
+            gen.INSTALLATION,
+        )
+        self.deletion = Deletion(outside.context, observer, self.caches)
+        self.sync()
+
+    def sync(self) -> None:
+        for kind, cache in self.caches.items():
+            cache.says(*self.api.of(kind))
+
+    def lose(self, resource: Resource, name: str) -> None:
+        del self.api.objects[(resource, ObjectKey(gen.NAMESPACE, name))]
+        self.sync()
+
+    async def run(self, policy: str | None = None) -> Outcome:
+        cluster = CLUSTER.wanting(deletionPolicy=policy).read()
+        return await self.deletion.run(cluster, OWNER)
+
+    def secret(self, name: str) -> Object:
+        return self.api.objects[(SECRET, ObjectKey(gen.NAMESPACE, name))]
+
+    @property
+    def writes(self) -> list[str]:
+        return [str(call) for call in self.api.calls if call.verb not in ("get", "peek")]
+
+
+WHOLE = (
+    (STATEFUL_SET, gen.stateful_set().object()),
+    (POD, gen.pod(0).object()),
+    *((PVC, claim(n)) for n in range(3)),
+)
+DELETING = ["DeletePVCs", "DeleteAll"]
+
+
+class TestRetain:
+    async def test_keys_are_let_go_of_and_nothing_is_deleted(self) -> None:
+        bench = Bench(*WHOLE)
+        assert await bench.run("Retain") == Done()
+        assert bench.writes == [f"patch Secret {name}" for name in KEYS]
+        for name in KEYS:
+            metadata = bench.secret(name)["metadata"]
+            assert "ownerReferences" not in metadata
+            # It still says whose it was.
+            assert metadata["annotations"][labels.OWNER_UID] == "uid-x"
+
+    async def test_no_key_is_read(self) -> None:
+        bench = Bench(*WHOLE)
+        await bench.run("Retain")
+        assert not any(call.verb == "get" for call in bench.api.calls)
+
+    async def test_it_is_what_happens_when_nobody_chose(self) -> None:
+        bench = Bench(*WHOLE)
+        await bench.run()
+        assert not any(word.startswith("delete") for word in bench.writes)
+
+    async def test_a_spec_that_cannot_be_read_loses_nothing(self) -> None:
+        bench = Bench(*WHOLE)
+        assert await bench.deletion.run(None, OWNER) == Done()
+        assert bench.writes == [f"patch Secret {name}" for name in KEYS]
+
+    async def test_a_second_time_nothing_is_written(self) -> None:
+        bench = Bench(*WHOLE)
+        await bench.run("Retain")
+        bench.api.calls.clear()
+        assert await bench.run("Retain") == Done()
+        assert bench.writes == []
+
+    async def test_keys_that_are_not_there_are_no_trouble(self) -> None:
+        bench = Bench()
+        for name in KEYS:
+            bench.lose(SECRET, name)
+        assert await bench.run("Retain") == Done()
+
+    async def test_somebody_elses_key_is_left_alone(self) -> None:
+        bench = Bench()
+        theirs = gen.cluster("x").marked(uid="uid-2").owner()
+        bench.api.holding((SECRET, secret_object(theirs, "x-unseal-key", {"k": b"v"})))
+        await bench.run("Retain")
+        assert bench.secret("x-unseal-key")["metadata"]["ownerReferences"]
+
+    async def test_the_patch_hits_the_secret_that_was_read_or_none(self) -> None:
+        bench = Bench()
+        uid = bench.secret("x-unseal-key")["metadata"]["uid"]
+        version = bench.secret("x-unseal-key")["metadata"]["resourceVersion"]
+        await bench.run("Retain")
+        ops = bench.api.body_of("patch Secret x-unseal-key")
+        assert {"op": "test", "path": "/metadata/uid", "value": uid} in ops
+        assert {
+            "op": "replace",
+            "path": "/metadata/resourceVersion",
+            "value": version,
+        } in ops
+
+    @pytest.mark.parametrize(("code", "error"), [(422, Invalid), (409, Conflict)])
+    async def test_the_cluster_stays_while_a_key_could_not_be_let_go_of(
+        self, code: int, error: type[Exception]
+    ) -> None:
+        """Its finalizer is removed only after this returned."""
+        bench = Bench()
+        bench.api.refuse("patch Secret x-unseal-key", status_error({"code": code}))
+        with pytest.raises(error):
+            await bench.run("Retain")
+
+
+@pytest.mark.parametrize("policy", DELETING)
+class TestDelete:
+    async def test_the_servers_go_first(self, policy: str) -> None:
+        bench = Bench(*WHOLE)
+        outcome = await bench.run(policy)
+        assert isinstance(outcome, Wait)
+        assert outcome.reason == "Deleting"
+        assert outcome.after is not None
+        assert bench.writes == ["delete StatefulSet x"]
+        body = bench.api.body_of("delete StatefulSet x")
+        assert body == {"uid": "uid-sts-x", "propagation": "Foreground"}
+
+    async def test_no_volume_goes_while_a_pod_could_write_to_it(self, policy: str) -> None:
+        bench = Bench(*WHOLE)
+        bench.lose(STATEFUL_SET, "x")
+        assert isinstance(await bench.run(policy), Wait)
+        assert bench.writes == []
+
+    async def test_a_set_that_goes_already_is_not_deleted_twice(self, policy: str) -> None:
+        bench = Bench((STATEFUL_SET, gen.stateful_set().terminating().object()))
+        assert isinstance(await bench.run(policy), Wait)
+        assert bench.writes == []
+
+    @pytest.mark.parametrize("code", [404, 409])
+    async def test_a_set_that_is_gone_or_new_is_looked_at_again(
+        self, policy: str, code: int
+    ) -> None:
+        bench = Bench((STATEFUL_SET, gen.stateful_set().object()), (PVC, claim(0)))
+        bench.api.refuse("delete StatefulSet x", api_error(code))
+        assert isinstance(await bench.run(policy), Wait)
+        assert bench.writes == ["delete StatefulSet x"]
+
+    async def test_then_the_volumes_go_by_uid(self, policy: str) -> None:
+        bench = Bench(*((PVC, claim(n)) for n in range(3)))
+        assert await bench.run(policy) == Done()
+        assert bench.writes == [f"delete PersistentVolumeClaim data-x-{n}" for n in range(3)]
+        for n in range(3):
+            body = bench.api.body_of(f"delete PersistentVolumeClaim data-x-{n}")
+            assert body["uid"] == f"uid-data-x-{n}"
+
+    async def test_keys_stay_with_the_cluster_and_go_with_it(self, policy: str) -> None:
+        bench = Bench()
+        await bench.run(policy)
+        for name in KEYS:
+            assert bench.secret(name)["metadata"]["ownerReferences"]
+
+    async def test_volumes_of_others_stay(self, policy: str) -> None:
+        bench = Bench(
+            (PVC, claim(0, owner="uid-of-an-earlier-cluster")),
+            (PVC, claim(1, annotations={})),
+            (PVC, claim(2, deletionTimestamp="2030-01-01T00:00:00Z")),
+            (PVC, claim(3, name="data-y-0", labels=labels.base("y"))),
+            (PVC, claim(4, name="scratch-x-0")),
+        )
+        assert await bench.run(policy) == Done()
+        assert bench.writes == []
+
+    async def test_a_set_of_somebody_else_stays(self, policy: str) -> None:
+        theirs = gen.stateful_set().object()
+        theirs["metadata"]["ownerReferences"] = []
+        bench = Bench((STATEFUL_SET, theirs), (PVC, claim(0)))
+        assert await bench.run(policy) == Done()
+        assert bench.writes == ["delete PersistentVolumeClaim data-x-0"]
+
+    @pytest.mark.parametrize("code", [404, 409])
+    async def test_a_volume_that_is_gone_or_new_is_let_be(self, policy: str, code: int) -> None:
+        bench = Bench(*((PVC, claim(n)) for n in range(2)))
+        bench.api.refuse("delete PersistentVolumeClaim data-x-0", api_error(code))
+        assert await bench.run(policy) == Done()
+        assert bench.writes[-1] == "delete PersistentVolumeClaim data-x-1"
+
+    async def test_a_broken_server_ends_the_pass(self, policy: str) -> None:
+        bench = Bench((PVC, claim(0)))
+        bench.api.refuse("delete PersistentVolumeClaim data-x-0", api_error(500))
+        with pytest.raises(ServerError):
+            await bench.run(policy)
+
+    async def test_the_whole_way(self, policy: str) -> None:
+        bench = Bench(*WHOLE)
+        waits = 0
+        while isinstance(await bench.run(policy), Wait):
+            waits += 1
+            assert waits < 5
+            bench.sync()
+            # The StatefulSet controller and the kubelet do their part.
+            bench.api.objects.pop((POD, ObjectKey(gen.NAMESPACE, "x-0")), None)
+        left = {resource for resource, _ in bench.api.objects}
+        assert left == {SECRET}

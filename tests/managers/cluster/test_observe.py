@@ -1,0 +1,195 @@
+"""managers.cluster.observe: where each fact comes from, and what it costs."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from contracts import labels
+from managers.access.secret_object import secret_object
+from managers.access.token_issuer import DISCOVERY, KEYS, ApiServer
+from managers.cluster.observe import CLUSTER_INDEX, Observer, by_cluster, secret_names
+from runtime.resources import POD, PVC, SECRET, STATEFUL_SET
+from runtime.types import Object, ObjectKey
+from tests import gen
+from tests.gen.api import FakeApi, Outside, StillInformer
+
+NEW = gen.cluster()
+OLD = gen.cluster().initialized()
+SELF = gen.cluster().self_init()
+SUPPLIED = SELF.wanting(unseal={"credentialsSecretRef": {"name": "mine"}})
+FIRST_LOOK = [
+    "get Secret x-tls-ca",
+    "get Secret x-tls-server",
+    "peek Secret x-unseal-key",
+    "peek Secret x-root-token",
+]
+
+
+class Bench:
+    def __init__(self, *secrets: Object) -> None:
+        self.api = FakeApi().holding(*((SECRET, secret) for secret in secrets))
+        self.api.raw = {DISCOVERY: {"issuer": "https://i.example.com"}, KEYS: {"keys": []}}
+        self.outside = Outside(self.api)
+        self.caches = {kind: StillInformer(kind) for kind in (POD, PVC, STATEFUL_SET)}
+        self.observer = Observer(
+            self.caches,
+            self.outside.secrets,
+            ApiServer(self.api, self.outside.clock, "10.96.0.1"),
+            self.outside.clock,
+            gen.INSTALLATION,
+        )
+
+    async def look(self, cluster: gen.Cluster = NEW) -> Any:
+        return await self.observer.observe(cluster.read(), cluster.owner())
+
+
+# sentence: (cluster, the Secrets and whether their content is read)
+SECRETS: dict[str, tuple[gen.Cluster, dict[str, bool]]] = {
+    "certificates are read, keys are only looked at": (
+        NEW,
+        {
+            "x-tls-ca": True,
+            "x-tls-server": True,
+            "x-unseal-key": False,
+            "x-root-token": False,
+        },
+    ),
+    "a cluster that initialises itself has no root token": (
+        SELF,
+        {"x-tls-ca": True, "x-tls-server": True, "x-unseal-key": False},
+    ),
+    "a supplied key is looked at in the place of ours": (
+        SUPPLIED,
+        {"x-tls-ca": True, "x-tls-server": True, "mine": False},
+    ),
+}
+
+
+@pytest.mark.parametrize(("cluster", "wanted"), SECRETS.values(), ids=SECRETS.keys())
+def test_which_secrets(cluster: gen.Cluster, wanted: dict[str, bool]) -> None:
+    assert dict(secret_names(cluster.read())) == wanted
+
+
+async def test_an_empty_namespace_is_observed_as_empty() -> None:
+    bench = Bench()
+    observed = await bench.look()
+    assert (observed.stateful_set, observed.pods, observed.claims) == (None, (), ())
+    assert observed.secrets == {}
+    assert observed.token_issuer is None
+    assert observed.api_server_hosts == ("10.96.0.1",)
+    assert observed.now == bench.outside.clock.now()
+    assert sorted(bench.api.asked) == sorted(FIRST_LOOK)
+
+
+async def test_a_second_look_asks_nobody() -> None:
+    bench = Bench(secret_object(NEW.owner(), "x-unseal-key", {"key": b"k"}))
+    await bench.look()
+    bench.api.calls.clear()
+    observed = await bench.look()
+    assert set(observed.secrets) == {"x-unseal-key"}
+    assert bench.api.asked == []
+
+
+async def test_after_a_while_only_versions_are_asked_for() -> None:
+    bench = Bench(secret_object(NEW.owner(), "x-unseal-key", {"key": b"k"}))
+    await bench.look()
+    bench.api.calls.clear()
+    await bench.outside.clock.advance(gen.INSTALLATION.secret_recheck)
+    await bench.look()
+    assert "peek Secret x-unseal-key" in bench.api.asked
+
+
+async def test_the_facts_of_a_successor_are_its_own() -> None:
+    """A cluster that was deleted and made anew within the age of what was read."""
+    bench = Bench()
+    await bench.look()
+    bench.api.holding((SECRET, secret_object(NEW.owner(), "x-unseal-key", {"key": b"k"})))
+    observed = await bench.look(NEW.marked(uid="uid-2"))
+    assert observed.secrets["x-unseal-key"].mine is False
+
+
+async def test_only_objects_of_the_cluster_are_seen() -> None:
+    bench = Bench()
+    elsewhere = gen.pod(1).object()
+    elsewhere["metadata"]["namespace"] = "elsewhere"
+    bench.caches[POD].says(gen.pod(0).object(), elsewhere, gen.pod(0, "y").object())
+    bench.caches[STATEFUL_SET].says(gen.stateful_set("y").object())
+    observed = await bench.look()
+    assert [pod.name for pod in observed.pods] == ["x-0"]
+    assert observed.stateful_set is None
+
+
+class TestIssuer:
+    # sentence: (cluster, is the API server asked)
+    ASKING = {  # noqa: RUF012  a constant
+        "before the first boot of a cluster with a login": (
+            gen.cluster().self_init(login=True),
+            True,
+        ),
+        "not once data exists": (gen.cluster().self_init(login=True).initialized(), False),
+        "not for a cluster without a login": (SELF, False),
+    }
+
+    @pytest.mark.parametrize(("cluster", "asked"), ASKING.values(), ids=ASKING.keys())
+    async def test_when_it_is_asked_for(self, cluster: gen.Cluster, asked: bool) -> None:
+        bench = Bench()
+        observed = await bench.look(cluster)
+        assert (observed.token_issuer is not None) is asked
+        assert (f"get path {DISCOVERY}" in bench.api.asked) is asked
+
+
+class TestServerSecret:
+    async def test_ours_is_told_and_somebody_elses_is_not(self) -> None:
+        ours = secret_object(OLD.owner(), "x-tls-server", {"tls.crt": b"garbage"})
+        bench = Bench(ours)
+        found = await bench.observer.server_secret(OLD.read(), OLD.owner())
+        assert found is not None
+        assert found.name == "x-tls-server"
+        assert bench.api.asked == ["get Secret x-tls-server"]
+        stranger = OLD.marked(uid="uid-2").owner()
+        assert await Bench(ours).observer.server_secret(OLD.read(), stranger) is None
+        assert await Bench().observer.server_secret(OLD.read(), OLD.owner()) is None
+
+
+class TestForget:
+    async def test_what_was_read_is_asked_for_again(self) -> None:
+        bench = Bench()
+        await bench.look()
+        bench.observer.forget(ObjectKey(gen.NAMESPACE, "x"))
+        bench.api.calls.clear()
+        await bench.look()
+        assert sorted(bench.api.asked) == sorted(FIRST_LOOK)
+
+    @pytest.mark.parametrize("name", ["Not_A_Name", "", "x" * 41, "a-public"])
+    def test_a_name_that_no_cluster_can_have_is_nothing_to_forget(self, name: str) -> None:
+        """Anybody may label a pod with it, which wakes the reconciler for that name."""
+        Bench().observer.forget(ObjectKey(gen.NAMESPACE, name))
+
+
+def test_an_object_is_filed_under_its_cluster() -> None:
+    assert list(by_cluster(gen.pod(0).object())) == ["ns/x"]
+    assert list(by_cluster({"metadata": {"name": "a", "labels": {}}})) == []
+    assert list(by_cluster({"metadata": {"name": "a", "labels": {labels.CLUSTER: "b"}}})) == ["/b"]
+    assert CLUSTER_INDEX
+
+
+def reconciling(reason: str, at: str = "2029-12-31T23:59:00Z") -> gen.Cluster:
+    condition = {
+        "type": "Reconciling",
+        "status": "True",
+        "reason": reason,
+        "message": "m",
+        "lastTransitionTime": at,
+    }
+    return OLD.having(conditions=[condition])
+
+
+async def test_since_when_pods_are_replaced_is_in_the_last_status() -> None:
+    observed = await Bench().look(reconciling("RollingOut"))
+    assert gen.NOW - observed.rolling_since == timedelta(minutes=1)
+
+
+@pytest.mark.parametrize("cluster", [NEW, OLD, reconciling("NotReady")], ids=["new", "old", "else"])
+async def test_else_no_pods_are_replaced(cluster: gen.Cluster) -> None:
+    assert (await Bench().look(cluster)).rolling_since is None

@@ -1,0 +1,96 @@
+"""managers.identity.plan: what a server may do in the API, and for which pods."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from managers.identity.plan import plan
+from runtime.outcome import Done
+from runtime.resources import ROLE, ROLE_BINDING, SERVICE_ACCOUNT
+from runtime.types import Object, Resource
+from tests import gen
+
+
+def bodies(world: gen.World | None = None, **spec: Any) -> dict[Resource, Object]:
+    made = plan(gen.resolved(gen.cluster(**spec)), (world or gen.world()).facts())
+    assert (made.effects, made.outcome, made.gate) == ((), Done(), False)
+    return {intent.resource: intent.body for intent in made.intents}
+
+
+def pods_of(role: Object) -> list[str]:
+    (rule,) = role["rules"]
+    names: list[str] = rule["resourceNames"]
+    return names
+
+
+def test_three_objects_that_point_at_each_other() -> None:
+    made = bodies()
+    assert set(made) == {SERVICE_ACCOUNT, ROLE, ROLE_BINDING}
+    binding = made[ROLE_BINDING]
+    assert binding["roleRef"]["name"] == made[ROLE]["metadata"]["name"]
+    assert binding["roleRef"]["apiGroup"] == "rbac.authorization.k8s.io"
+    assert binding["subjects"] == [
+        {
+            "kind": "ServiceAccount",
+            "name": made[SERVICE_ACCOUNT]["metadata"]["name"],
+            "namespace": gen.NAMESPACE,
+        }
+    ]
+
+
+def test_the_names_follow_the_account_of_the_users_choice() -> None:
+    made = bodies(serviceAccount={"name": "mine", "annotations": {"iam": "arn"}})
+    assert made[SERVICE_ACCOUNT]["metadata"]["name"] == "mine"
+    assert made[SERVICE_ACCOUNT]["metadata"]["annotations"] == {"iam": "arn"}
+    assert made[ROLE]["metadata"]["name"] == "mine-role"
+    assert made[ROLE_BINDING]["metadata"]["name"] == "mine-rolebinding"
+
+
+def test_no_other_pod_gets_the_accounts_token_by_accident() -> None:
+    assert bodies()[SERVICE_ACCOUNT]["automountServiceAccountToken"] is False
+
+
+def test_a_server_labels_its_own_pod_and_does_nothing_else() -> None:
+    (rule,) = bodies()[ROLE]["rules"]
+    assert rule["apiGroups"] == [""]
+    assert rule["resources"] == ["pods"]
+    assert set(rule["verbs"]) == {"get", "patch", "update"}
+    assert rule["resourceNames"]
+    assert not any("*" in word for words in rule.values() for word in words)
+
+
+# sentence: (replicas, ordinals of pods that are there, ordinals in the Role)
+ORDINALS: dict[str, tuple[int, tuple[int, ...], list[int]]] = {
+    "three at least": (1, (), [0, 1, 2]),
+    "as many as asked for": (5, (), [0, 1, 2, 3, 4]),
+    "a pod that still runs keeps its right": (3, (4,), [0, 1, 2, 4]),
+    "in the order of ordinals, not of text": (1, (10, 9), [0, 1, 2, 9, 10]),
+}
+
+
+@pytest.mark.parametrize(("replicas", "there", "expected"), ORDINALS.values(), ids=ORDINALS.keys())
+def test_which_pods(replicas: int, there: tuple[int, ...], expected: list[int]) -> None:
+    world = gen.world().with_pods(*map(gen.pod, there))
+    named = pods_of(bodies(world, replicas=replicas)[ROLE])
+    assert named == [f"x-{ordinal}" for ordinal in expected]
+
+
+@settings(deadline=None, max_examples=50)
+@given(st.lists(st.integers(0, 14), unique=True), st.randoms(use_true_random=False))
+def test_the_order_in_which_pods_come_changes_nothing(ordinals: list[int], rng: Any) -> None:
+    """A list in another order would be written anew in every pass."""
+    shuffled = list(ordinals)
+    rng.shuffle(shuffled)
+    one = bodies(gen.world().with_pods(*map(gen.pod, ordinals)))
+    other = bodies(gen.world().with_pods(*map(gen.pod, shuffled)))
+    assert one == other
+    named = pods_of(one[ROLE])
+    assert len(named) == len(set(named))
+    assert {f"x-{ordinal}" for ordinal in ordinals} <= set(named)
+
+
+def test_growth_only_adds() -> None:
+    small, large = (set(pods_of(bodies(replicas=n)[ROLE])) for n in (3, 5))
+    assert small < large

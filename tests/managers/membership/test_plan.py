@@ -1,0 +1,180 @@
+"""managers.membership.plan: what the answers of the servers mean."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from contracts.api.cluster_status import AdminOpsStatus
+from contracts.conditions import MESSAGE_MAX
+from managers.bao.models import Member
+from managers.membership.plan import (
+    CONVERGING_RECHECK,
+    QUIET_RECHECK,
+    Answers,
+    as_object,
+    judge,
+)
+from runtime.outcome import Done, Outcome, Wait
+from tests import gen
+
+ONE_CLUSTER = {"x-0": "c1", "x-1": "c1", "x-2": "c1"}
+TWO_CLUSTERS = {"x-0": "c1", "x-1": "c2", "x-2": "c1"}
+
+
+def members(voters: int, others: int = 0, leader: int | None = 0) -> tuple[Member, ...]:
+    return tuple(
+        Member(node_id=f"x-{n}", leader=n == leader, voter=n < voters)
+        for n in range(voters + others)
+    )
+
+
+def judged(
+    answers: Answers, previous: AdminOpsStatus | None = None, replicas: int = 3
+) -> tuple[AdminOpsStatus, Outcome]:
+    return judge(answers, replicas, previous, gen.NOW)
+
+
+def answers(
+    found: tuple[Member, ...] | None = None, ids: dict[str, str] | None = None, trouble: str = ""
+) -> Answers:
+    return Answers(ONE_CLUSTER if ids is None else ids, found, trouble)
+
+
+ALL = answers(members(3))
+SILENCE = answers(None, trouble="nobody leads")
+CONVERGING = Wait("VotersMissing", "2 of 3 servers are voters", CONVERGING_RECHECK)
+
+# sentence: (answers, raft as an object, the reason of the error, the outcome)
+ROWS: dict[str, tuple[Answers, dict[str, Any] | None, str, Outcome]] = {
+    "all are voters": (
+        ALL,
+        {"voters": 3, "nonVoters": 0, "leader": "x-0", "clusterID": "c1"},
+        "",
+        Done(QUIET_RECHECK),
+    ),
+    "one has no vote yet": (
+        answers(members(2, 1)),
+        {"voters": 2, "nonVoters": 1, "leader": "x-0", "clusterID": "c1"},
+        "",
+        CONVERGING,
+    ),
+    "one has not joined yet": (
+        answers(members(2)),
+        {"voters": 2, "nonVoters": 0, "leader": "x-0", "clusterID": "c1"},
+        "",
+        CONVERGING,
+    ),
+    "one too many": (
+        answers(members(4)),
+        {"voters": 4, "nonVoters": 0, "leader": "x-0", "clusterID": "c1"},
+        "",
+        Wait("VotersMissing", "4 of 3 servers are voters", CONVERGING_RECHECK),
+    ),
+    "nobody leads in the list": (
+        answers(members(3, leader=None)),
+        {"voters": 3, "nonVoters": 0, "leader": "", "clusterID": "c1"},
+        "",
+        Done(QUIET_RECHECK),
+    ),
+    "an empty list": (
+        answers(()),
+        {"voters": 0, "nonVoters": 0, "leader": "", "clusterID": "c1"},
+        "",
+        Wait("VotersMissing", "0 of 3 servers are voters", CONVERGING_RECHECK),
+    ),
+    "nobody could be asked": (SILENCE, None, "MembershipUnknown", Done(QUIET_RECHECK)),
+    "two clusters": (
+        answers(members(3), TWO_CLUSTERS),
+        {"voters": 3, "nonVoters": 0, "leader": "x-0", "clusterID": ""},
+        "SplitBrain",
+        Done(QUIET_RECHECK),
+    ),
+    "a server that does not tell is in no other cluster": (
+        answers(members(3), {"x-0": "c1", "x-1": ""}),
+        {"voters": 3, "nonVoters": 0, "leader": "x-0", "clusterID": "c1"},
+        "",
+        Done(QUIET_RECHECK),
+    ),
+    "two clusters are worse than a silent leader": (
+        answers(None, TWO_CLUSTERS, "nobody leads"),
+        None,
+        "SplitBrain",
+        Done(QUIET_RECHECK),
+    ),
+}
+
+
+@pytest.mark.parametrize(("given_answers", "raft", "reason", "outcome"), ROWS.values(), ids=ROWS)
+def test_row(
+    given_answers: Answers, raft: dict[str, Any] | None, reason: str, outcome: Outcome
+) -> None:
+    status, found = judged(given_answers)
+    assert as_object(status).get("raft") == raft
+    assert (status.last_error.reason if status.last_error else "") == reason
+    assert found == outcome
+
+
+def test_a_split_names_every_server_and_its_cluster() -> None:
+    status, _ = judged(answers(members(3), TWO_CLUSTERS))
+    assert status.last_error is not None
+    for word in ("x-0 is in c1", "x-1 is in c2", "x-2 is in c1"):
+        assert word in status.last_error.message
+
+
+def test_a_split_of_many_servers_with_long_names_is_cut_and_stays_the_same() -> None:
+    """The API server takes 1024 characters, and this is the worst moment to be refused."""
+    ids = {f"{'x' * 40}-{n}": f"{n:036}" for n in range(15)}
+    first, _ = judge(answers(members(3), ids), 15, None, gen.NOW)
+    again, _ = judge(answers(members(3), ids), 15, first, gen.LATER)
+    assert first.last_error is not None
+    assert first.last_error.reason == "SplitBrain"
+    assert len(first.last_error.message) <= MESSAGE_MAX
+    assert again == first
+
+
+def test_what_was_true_is_kept_while_nobody_can_be_asked() -> None:
+    before, _ = judged(ALL)
+    after, outcome = judged(SILENCE, before)
+    assert after.raft == before.raft
+    assert after.last_error is not None
+    assert outcome == Done(QUIET_RECHECK)
+
+
+def test_an_error_says_since_when_and_goes() -> None:
+    first, _ = judge(SILENCE, 3, None, gen.NOW)
+    again, _ = judge(SILENCE, 3, first, gen.LATER)
+    other, _ = judge(answers(None, trouble="another"), 3, first, gen.LATER)
+    gone, _ = judge(ALL, 3, first, gen.LATER)
+    assert first.last_error is not None
+    assert other.last_error is not None
+    assert first.last_error.at == gen.NOW
+    assert again == first
+    assert other.last_error.at == gen.LATER
+    assert gone.last_error is None
+
+
+_MEMBERS = st.none() | st.lists(
+    st.builds(
+        Member, node_id=st.sampled_from(["x-0", "x-1"]), leader=st.booleans(), voter=st.booleans()
+    ),
+    max_size=5,
+).map(tuple)
+_IDS = st.dictionaries(st.sampled_from(["x-0", "x-1", "x-2"]), st.sampled_from(["", "a", "b"]))
+
+
+@settings(deadline=None, max_examples=100)
+@given(_IDS, _MEMBERS, st.sampled_from(["", "why"]), st.integers(1, 5))
+def test_equal_answers_give_an_equal_status_whatever_the_time(
+    ids: dict[str, str], found: tuple[Member, ...] | None, trouble: str, replicas: int
+) -> None:
+    """Else a quiet cluster would write its status in every look."""
+    given_answers = Answers(ids, found, trouble)
+    first, outcome = judge(given_answers, replicas, None, gen.NOW)
+    second, same = judge(given_answers, replicas, first, gen.LATER)
+    assert as_object(second) == as_object(first)
+    assert outcome == same
+    assert AdminOpsStatus.model_validate(as_object(first)) == first
+    reason = first.last_error.reason if first.last_error else ""
+    assert (reason == "SplitBrain") is ({"a", "b"} <= set(ids.values()))

@@ -1,0 +1,56 @@
+"""managers.networking: the two Services, and that the policy comes before any pod."""
+
+from typing import Any
+
+import pytest
+
+from contracts import labels, names
+from managers.networking.plan import plan
+from managers.networking.services import headless_service, public_service
+from runtime.outcome import Done
+from runtime.resources import NETWORK_POLICY, SERVICE
+from tests import gen
+
+JOB = labels.component("x", "backup")
+
+
+def specs(**spec: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+    meant = gen.resolved(gen.cluster(**spec))
+    return headless_service(meant).body["spec"], public_service(meant).body["spec"]
+
+
+def test_peers_find_each_other_before_they_are_ready() -> None:
+    headless, public = specs()
+    assert headless["clusterIP"] == "None"
+    assert headless["publishNotReadyAddresses"] is True
+    assert "publishNotReadyAddresses" not in public
+
+
+@pytest.mark.parametrize("which", [0, 1], ids=["headless", "public"])
+def test_a_service_selects_the_servers_and_no_job(which: int) -> None:
+    selector = specs()[which]["selector"]
+    assert selector.items() <= labels.server_pod("x").items()
+    assert not selector.items() <= JOB.items()
+
+
+def test_clients_reach_the_api_port_alone() -> None:
+    headless, public = specs()
+    assert [port["port"] for port in public["ports"]] == [8200]
+    assert [port["port"] for port in headless["ports"]] == [8200, 8201]
+
+
+def test_the_public_service_is_as_the_user_wants_it() -> None:
+    wish = {"type": "NodePort", "annotations": {"example.com/lb": "internal"}}
+    intent = public_service(gen.resolved(gen.cluster(service=wish)))
+    assert intent.body["spec"]["type"] == "NodePort"
+    assert intent.body["metadata"]["annotations"] == {"example.com/lb": "internal"}
+
+
+def test_the_step_wants_both_services_and_the_policy() -> None:
+    made = plan(gen.resolved(gen.cluster()), gen.world().facts())
+    assert [(intent.resource, intent.key.name) for intent in made.intents] == [
+        (SERVICE, names.headless_service("x")),
+        (SERVICE, names.public_service("x")),
+        (NETWORK_POLICY, names.network_policy("x")),
+    ]
+    assert (made.effects, made.outcome, made.gate) == ((), Done(), False)

@@ -1,0 +1,269 @@
+"""managers.workload.plan: how many pods, from which template, and what is waited for."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from contracts.desired import Effect, Plan
+from managers.workload.plan import REPLACE_POD, Inputs, plan
+from managers.workload.statefulset import template_digest
+from runtime.intent import Intent
+from runtime.outcome import Blocked, Done, Wait
+from runtime.resources import POD_DISRUPTION_BUDGET, STATEFUL_SET
+from tests import gen
+
+INPUTS = Inputs(config="the configuration", certificate="the certificate")
+NEW = gen.cluster()
+OLD = gen.cluster().initialized()
+EMPTY = gen.world()
+
+
+def digest(cluster: gen.Cluster = OLD, inputs: Inputs = INPUTS) -> str:
+    return template_digest(gen.resolved(cluster), inputs.config, inputs.certificate)
+
+
+def planned(cluster: gen.Cluster, world: gen.World, inputs: Inputs = INPUTS) -> Plan:
+    return plan(gen.resolved(cluster, world), world.facts(), inputs)
+
+
+def set_of(made: Plan) -> dict[str, Any]:
+    (intent,) = [intent for intent in made.intents if intent.resource == STATEFUL_SET]
+    spec: dict[str, Any] = intent.body["spec"]
+    return spec
+
+
+def serving(count: int = 3, *, template: str | None = None, size: int | None = None) -> gen.World:
+    """A set of `size` with `count` ready pods, all from one template, of which 0 leads."""
+    made_from = digest() if template is None else template
+    pods = (gen.pod(n).made_from(made_from).ready(leading=n == 0) for n in range(count))
+    live = gen.stateful_set().sized(size or count).made_from(digest())
+    return EMPTY.with_set(live).with_pods(*pods)
+
+
+# sentence: (cluster, world, replicas of the StatefulSet, reason; "" when content)
+ROWS: dict[str, tuple[gen.Cluster, gen.World, int, str]] = {
+    "without data one server starts": (NEW, EMPTY, 1, "FirstBoot"),
+    "without data one server is enough, however many are asked for": (
+        NEW.wanting(replicas=5),
+        EMPTY.with_set(gen.stateful_set().first_boot()).with_pods(gen.pod()),
+        1,
+        "FirstBoot",
+    ),
+    "with data all are wanted": (
+        OLD,
+        EMPTY.with_set(gen.stateful_set().first_boot()).with_pods(
+            gen.pod().made_from(digest()).ready(leading=True)
+        ),
+        3,
+        "NotReady",
+    ),
+    "all are there": (OLD, serving(), 3, ""),
+    "one is not ready": (OLD, serving(2, size=3), 3, "NotReady"),
+    "more are wanted": (OLD.wanting(replicas=5), serving(), 5, "NotReady"),
+    "fewer are wanted: none is taken away": (
+        OLD.wanting(replicas=1),
+        serving(),
+        3,
+        "ScaleDownNotServed",
+    ),
+    "the StatefulSet was deleted: as many as asked for come back": (OLD, EMPTY, 3, "NotReady"),
+    "pods run an older template: one goes": (OLD, serving(template="old"), 3, "RollingOut"),
+    "the template was just changed and no pod knows": (
+        OLD,
+        serving(template="old").with_set(gen.stateful_set().made_from("old")),
+        3,
+        "RollingOut",
+    ),
+    "a single server that serves": (
+        OLD.wanting(replicas=1),
+        serving(1, template=digest(OLD.wanting(replicas=1))),
+        1,
+        "",
+    ),
+}
+
+
+@pytest.mark.parametrize(("cluster", "world", "replicas", "reason"), ROWS.values(), ids=ROWS.keys())
+def test_row(cluster: gen.Cluster, world: gen.World, replicas: int, reason: str) -> None:
+    made = planned(cluster, world)
+    assert set_of(made)["replicas"] == replicas
+    assert ("" if isinstance(made.outcome, Done) else made.outcome.reason) == reason
+    assert not made.gate
+
+
+def test_scaling_down_is_held_and_says_how_to_go_on() -> None:
+    outcome = planned(OLD.wanting(replicas=1), serving()).outcome
+    assert isinstance(outcome, Blocked)
+    assert "spec.replicas" in outcome.message
+    assert "to 3" in outcome.message
+
+
+def test_a_victim_is_named_by_uid() -> None:
+    made = planned(OLD, serving(template="old"))
+    assert made.effects == (Effect(REPLACE_POD, "x-2", "uid-x-2"),)
+    assert made.outcome == Wait("RollingOut", "3 of 3 pods run an older template")
+
+
+def test_nobody_is_replaced_before_data_exists() -> None:
+    world = EMPTY.with_set(gen.stateful_set().first_boot()).with_pods(gen.pod().made_from("old"))
+    assert planned(NEW, world).effects == ()
+
+
+def template(cluster: gen.Cluster, world: gen.World = EMPTY) -> dict[str, Any]:
+    spec: dict[str, Any] = set_of(planned(cluster, world))["template"]
+    return spec
+
+
+class TestTwoTemplates:
+    """The first pod alone may ever see what makes a new cluster (rule I05)."""
+
+    @pytest.mark.parametrize(
+        "cluster", [NEW, NEW.self_init()], ids=["a root token is left", "it initialises itself"]
+    )
+    def test_they_differ_only_by_the_parts_of_the_first_boot(self, cluster: gen.Cluster) -> None:
+        first, later = template(cluster), template(cluster.initialized())
+        first_pod, later_pod = first["spec"], later["spec"]
+        (a,), (b,) = first_pod.pop("containers"), later_pod.pop("containers")
+        extra_volumes = [v for v in first_pod["volumes"] if v not in later_pod["volumes"]]
+        extra_mounts = [m for m in a["volumeMounts"] if m not in b["volumeMounts"]]
+        assert {v["name"] for v in extra_volumes} == {"init", "root-token"}
+        assert {m["name"] for m in extra_mounts} == {"init", "root-token"}
+        assert a["command"] == [*b["command"], "-config=/etc/bao/init"]
+        for part, extras in (("volumes", extra_volumes),):
+            first_pod[part] = [item for item in first_pod[part] if item not in extras]
+        a["volumeMounts"] = [m for m in a["volumeMounts"] if m not in extra_mounts]
+        a["command"] = b["command"]
+        assert (first, a) == (later, b)
+
+    def test_both_have_the_same_digest_so_that_the_first_pod_is_not_outdated(self) -> None:
+        first, later = template(NEW), template(OLD)
+        assert first["metadata"] == later["metadata"]
+
+    def test_the_first_pod_can_restart_after_its_document_went(self) -> None:
+        volumes = {v["name"]: v for v in template(NEW)["spec"]["volumes"]}
+        assert volumes["init"]["configMap"]["optional"] is True
+        assert volumes["root-token"]["secret"]["optional"] is True
+
+
+# sentence: (spec, inputs, does it replace pods)
+DIGESTS: dict[str, tuple[dict[str, Any], Inputs, bool]] = {
+    "nothing changed": ({}, INPUTS, False),
+    "the number of servers": ({"replicas": 5}, INPUTS, False),
+    "the profile": ({"profile": "Development"}, INPUTS, False),
+    "the deletion policy": ({"deletionPolicy": "DeleteAll"}, INPUTS, False),
+    "a name in the policy": ({"network": {"dnsNamespace": "dns"}}, INPUTS, False),
+    "the Service": ({"service": {"type": "NodePort"}}, INPUTS, False),
+    "the version": ({"version": "2.4.1"}, INPUTS, True),
+    "the image": ({"image": "example.com/bao:1"}, INPUTS, True),
+    "the resources": ({"resources": {"requests": {"cpu": "1"}}}, INPUTS, True),
+    "a label of the pods": ({"podMetadata": {"labels": {"a": "b"}}}, INPUTS, True),
+    "the wish to restart": ({"runtime": {"restartAt": "now"}}, INPUTS, True),
+    "the account": ({"serviceAccount": {"name": "mine"}}, INPUTS, True),
+    "the configuration": ({}, Inputs("another", INPUTS.certificate), True),
+    "the certificate": ({}, Inputs(INPUTS.config, "another"), True),
+}
+
+
+@pytest.mark.parametrize(("spec", "inputs", "replaces"), DIGESTS.values(), ids=DIGESTS.keys())
+def test_what_replaces_pods(spec: dict[str, Any], inputs: Inputs, replaces: bool) -> None:
+    assert (digest(OLD.wanting(**spec), inputs) != digest()) is replaces
+
+
+def budget(made: Plan) -> Intent | None:
+    found = [intent for intent in made.intents if intent.resource == POD_DISRUPTION_BUDGET]
+    return found[0] if found else None
+
+
+@pytest.mark.parametrize("replicas", [1, 3, 5])
+def test_a_budget_guards_the_quorum_where_there_is_one(replicas: int) -> None:
+    found = budget(planned(OLD.wanting(replicas=replicas), EMPTY))
+    if replicas < 3:
+        # A budget would only keep the node of a single server from being drained.
+        assert found is None
+    else:
+        assert found is not None
+        assert found.body["spec"]["maxUnavailable"] == 1
+
+
+class TestImmutableFields:
+    def test_the_volume_template_stays_as_it_was_made(self) -> None:
+        """The API server refuses a change, and with it all else that is wanted."""
+        cluster = OLD.wanting(storage={"size": "5Gi"})
+        (claim,) = set_of(planned(cluster, serving()))["volumeClaimTemplates"]
+        assert claim["spec"]["resources"]["requests"]["storage"] == "1Gi"
+        assert "storageClassName" not in claim["spec"]
+
+    def test_a_new_set_is_made_as_the_spec_asks(self) -> None:
+        cluster = OLD.wanting(storage={"size": "5Gi", "storageClassName": "fast"})
+        (claim,) = set_of(planned(cluster, EMPTY))["volumeClaimTemplates"]
+        assert claim["spec"]["resources"]["requests"]["storage"] == "5Gi"
+        assert claim["spec"]["storageClassName"] == "fast"
+
+    def test_names_selector_and_order_never_change(self) -> None:
+        small = set_of(planned(NEW, EMPTY))
+        large = set_of(planned(OLD.wanting(replicas=5, version="2.4.1"), serving()))
+        for field in ("selector", "serviceName", "podManagementPolicy"):
+            assert small[field] == large[field], field
+
+
+def test_volumes_outlive_the_set() -> None:
+    policy = set_of(planned(OLD, EMPTY))["persistentVolumeClaimRetentionPolicy"]
+    assert policy == {"whenDeleted": "Retain", "whenScaled": "Retain"}
+
+
+def test_only_we_replace_pods() -> None:
+    assert set_of(planned(OLD, EMPTY))["updateStrategy"] == {"type": "OnDelete"}
+
+
+def test_a_volume_says_whose_it_is() -> None:
+    (claim,) = set_of(planned(NEW, EMPTY))["volumeClaimTemplates"]
+    assert claim["metadata"]["annotations"] == {"openbao.org/owner-uid": "uid-x"}
+    assert "ownerReferences" not in claim["metadata"]
+
+
+@pytest.mark.parametrize(
+    ("minutes", "reason"),
+    [(None, "NotReady"), (1, "RollingOut"), (6, "NotReady")],
+    ids=["out of a roll", "the last pod of a roll", "a roll that takes too long"],
+)
+def test_a_missing_pod_is_part_of_a_roll_while_that_may_last(
+    minutes: int | None, reason: str
+) -> None:
+    world = serving(2, size=3)
+    if minutes is not None:
+        world = world.rolling_for(timedelta(minutes=minutes))
+    outcome = planned(OLD, world).outcome
+    assert isinstance(outcome, Wait)
+    assert outcome.reason == reason
+
+
+def members(voters: int, others: int = 0) -> gen.Cluster:
+    """An initialised cluster of which that many members were last heard."""
+    raft = {"voters": voters, "nonVoters": others, "leader": "x-0", "clusterID": "c"}
+    return OLD.having(adminOps={"raft": raft})
+
+
+# sentence: (cluster, pods that are ready, pods that are not, replicas of the StatefulSet)
+SHRINKING: dict[str, tuple[gen.Cluster, int, tuple[int, ...], int]] = {
+    "pods that never joined are taken back": (members(3), 3, (3, 4), 3),
+    "a pod that is ready may have joined": (members(3), 4, (4,), 5),
+    "members that were not read may be any": (OLD, 3, (3, 4), 5),
+    "more members than wanted are voters to take away": (members(5), 3, (3, 4), 5),
+    "a member without a vote is a member": (members(3, 1), 3, (3, 4), 5),
+}
+
+
+@pytest.mark.parametrize(
+    ("cluster", "ready", "unready", "replicas"), SHRINKING.values(), ids=SHRINKING.keys()
+)
+def test_only_what_never_joined_is_taken_away(
+    cluster: gen.Cluster, ready: int, unready: tuple[int, ...], replicas: int
+) -> None:
+    """Rule I09: somebody else scaled the StatefulSet to five a moment ago."""
+    world = serving(ready, size=5)
+    more = (gen.pod(n).made_from(digest()) for n in unready)
+    made = planned(cluster, world.with_pods(*world.pods, *more))
+    assert set_of(made)["replicas"] == replicas
+    held = isinstance(made.outcome, Blocked) and made.outcome.reason == "ScaleDownNotServed"
+    assert held is (replicas == 5)

@@ -1,0 +1,38 @@
+"""The lock between processes: the second waits, says so, and goes on when the first is done."""
+
+import threading
+from pathlib import Path
+
+from e2e.rig.locks import locked
+from e2e.rig.progress import silent
+
+
+def test_the_second_waits_and_says_so(tmp_path: Path) -> None:
+    lines: list[str] = []
+    order: list[str] = []
+    said = threading.Event()
+
+    def note(line: str) -> None:
+        lines.append(line)
+        said.set()
+
+    def second() -> None:
+        with locked(tmp_path / "a.lock", note, "building x"):
+            order.append("second")
+
+    thread = threading.Thread(target=second)
+    with locked(tmp_path / "a.lock", silent, "building x"):
+        thread.start()
+        assert said.wait(10.0)
+        order.append("first")
+    thread.join(10.0)
+    assert order == ["first", "second"]
+    assert "building x" in lines[0]
+
+
+def test_locks_of_two_names_do_not_meet(tmp_path: Path) -> None:
+    with (
+        locked(tmp_path / "a.lock", silent, "a"),
+        locked(tmp_path / "folder" / "b.lock", silent, "b"),
+    ):
+        assert (tmp_path / "folder" / "b.lock").exists()

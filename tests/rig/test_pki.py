@@ -1,0 +1,54 @@
+"""Certificates: each is signed by the CA, names its user, and serves its addresses."""
+
+from pathlib import Path
+
+import pytest
+from cryptography import x509
+from cryptography.x509.oid import NameOID
+
+from e2e.rig.pki import Subject, make
+
+SUBJECTS = {
+    "server": Subject("kube-apiserver", (), ("10.0.0.1", "kubernetes.default")),
+    "admin": Subject("admin", ("system:masters",)),
+}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    made = tmp_path / "pki"
+    make(made, SUBJECTS)
+    return made
+
+
+def _load(folder: Path, name: str) -> x509.Certificate:
+    return x509.load_pem_x509_certificate((folder / f"{name}.crt").read_bytes())
+
+
+@pytest.mark.parametrize("name", SUBJECTS)
+def test_a_certificate_comes_from_the_authority(folder: Path, name: str) -> None:
+    certificate = _load(folder, name)
+    certificate.verify_directly_issued_by(_load(folder, "ca"))
+    subject = SUBJECTS[name]
+    names = certificate.subject.get_attributes_for_oid(NameOID.COMMON_NAME)
+    groups = certificate.subject.get_attributes_for_oid(NameOID.ORGANIZATION_NAME)
+    assert [one.value for one in names] == [subject.user]
+    assert tuple(one.value for one in groups) == subject.groups
+
+
+def test_addresses_are_split_into_ip_and_dns(folder: Path) -> None:
+    extension = _load(folder, "server").extensions
+    names = extension.get_extension_for_class(x509.SubjectAlternativeName).value
+    assert names.get_values_for_type(x509.DNSName) == ["kubernetes.default"]
+    assert [str(ip) for ip in names.get_values_for_type(x509.IPAddress)] == ["10.0.0.1"]
+
+
+def test_nothing_is_made_twice(folder: Path) -> None:
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    make(folder, SUBJECTS)
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+    assert set(before) == {
+        "ca.crt", "ca.key", "sa.key", "sa.pub",
+        "server.crt", "server.key", "admin.crt", "admin.key",
+    }  # fmt: skip
+    assert [path.name for path in folder.parent.iterdir()] == ["pki"]

@@ -1,0 +1,131 @@
+"""Process identity: a pid alone is never enough to send a signal."""
+
+import os
+import signal
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from e2e.rig.processes import (
+    Command,
+    Identity,
+    ProcessTable,
+    Stat,
+    find_by_argument,
+    is_alive,
+    parse_record,
+    parse_stat,
+    send,
+    stat_of,
+    uptime_seconds,
+    wait_gone,
+)
+
+SETTINGS = {"GREETING": "hello"}
+_AFTER_STATE = "1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 98765 20 21"
+
+STATS = {
+    "a plain name": ("42 (sleep) S ", Stat(42, "S", 98765)),
+    "a name with blanks and brackets": ("42 (a) b (c)) R ", Stat(42, "R", 98765)),
+    "a zombie": ("7 (x) Z ", Stat(7, "Z", 98765)),
+}
+
+
+@pytest.mark.parametrize("case", STATS)
+def test_parse_stat(case: str) -> None:
+    head, wanted = STATS[case]
+    assert parse_stat(head + _AFTER_STATE) == wanted
+
+
+@pytest.mark.parametrize("text", ["", "boot", "boot\n", "boot\n42 (sh) S"])
+def test_a_half_written_record_is_no_record(text: str) -> None:
+    assert parse_record(text) is None
+
+
+def test_a_whole_record() -> None:
+    assert parse_record(f"boot\n42 (sh) S {_AFTER_STATE}\n") == Identity(42, 98765, "boot")
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Iterator[ProcessTable]:
+    for name in ("run", "log"):
+        (tmp_path / name).mkdir()
+    made = ProcessTable(tmp_path / "run", tmp_path / "log")
+    yield made
+    made.stop(made.names(), 0.0)
+
+
+def _started(table: ProcessTable, name: str, *argv: str) -> Identity:
+    assert table.start(name, Command(argv, SETTINGS))
+    identity = table.running(name)
+    assert identity is not None
+    return identity
+
+
+def test_what_was_started_is_found_signalled_and_stopped(table: ProcessTable) -> None:
+    identity = _started(table, "one", "sleep", "600")
+    assert not table.start("one", Command(["sleep", "600"], {})), "it runs already"
+    assert table.running("one") == identity
+    assert 0 <= uptime_seconds(identity) < 60
+    assert table.signal("one", signal.SIGSTOP)
+    stat = stat_of(identity.pid)
+    assert stat is not None
+    table.stop(["one"], 5.0)
+    assert not is_alive(identity), "a paused process ends too"
+    assert table.names() == []
+    assert table.running("one") is None
+
+
+def test_a_process_that_ignores_the_polite_signal_is_killed(table: ProcessTable) -> None:
+    identity = _started(table, "deaf", "sh", "-c", 'trap "" TERM; exec sleep 600')
+    while Path(f"/proc/{identity.pid}/comm").read_text() != "sleep\n":
+        os.sched_yield()
+    assert send(identity, signal.SIGTERM)
+    assert not wait_gone([identity], 0.02)
+    table.stop(["deaf"], 0.02)
+    assert not is_alive(identity)
+
+
+def test_output_and_environment_reach_the_process(table: ProcessTable, tmp_path: Path) -> None:
+    assert table.start("talk", Command(["sh", "-c", "echo $GREETING; echo $$ >&2"], SETTINGS))
+    identity = parse_record((tmp_path / "run" / "talk").read_text())
+    assert identity is not None
+    assert wait_gone([identity], 5.0)
+    assert table.log("talk").read_text() == f"hello\n{identity.pid}\n"
+
+
+def test_a_dead_record_is_replaced(table: ProcessTable) -> None:
+    first = _started(table, "one", "sleep", "600")
+    assert send(first, signal.SIGKILL)
+    assert wait_gone([first], 5.0)
+    assert table.running("one") is None
+    second = _started(table, "one", "sleep", "600")
+    assert second != first
+
+
+STRANGERS: dict[str, Callable[[Identity], Identity]] = {
+    "a process that got the same pid later": lambda mine: replace(mine, start_ticks=1),
+    "a process of another boot": lambda mine: replace(mine, boot_id="another"),
+    "a pid nobody has": lambda mine: replace(mine, pid=2**22 + 1),
+}
+
+
+@pytest.mark.parametrize("case", STRANGERS)
+def test_a_stranger_gets_no_signal(table: ProcessTable, case: str) -> None:
+    mine = _started(table, "one", "sleep", "600")
+    stranger = STRANGERS[case](mine)
+    assert not is_alive(stranger)
+    assert not send(stranger, signal.SIGKILL)
+    assert is_alive(mine)
+
+
+def test_a_process_is_found_by_program_and_whole_word(table: ProcessTable) -> None:
+    word = f"600.{os.getpid()}"
+    identity = _started(table, "one", "sleep", word)
+    while Path(f"/proc/{identity.pid}/comm").read_text() != "sleep\n":
+        os.sched_yield()
+    assert [found.pid for found in find_by_argument("sleep", word)] == [identity.pid]
+    assert find_by_argument("sleep", word[:-1]) == []
+    assert find_by_argument("another", word) == []

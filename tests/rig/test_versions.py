@@ -1,0 +1,54 @@
+"""The version table and the tool modules say the same."""
+
+import re
+
+import pytest
+
+from e2e.rig import versions
+from e2e.rig.paths import TOOLS
+from e2e.rig.versions import Server
+
+SERVERS = (
+    *versions.CONTROL_PLANE,
+    *versions.NODE,
+    versions.PAUSE_SERVER,
+    versions.openbao(versions.OPENBAO_STAMP),
+)
+REQUIRED = {
+    "k8s": ("k8s.io/kubernetes", versions.KUBERNETES),
+    "etcd": ("go.etcd.io/etcd/server/v3", versions.ETCD),
+    "coredns": ("github.com/coredns/coredns", versions.COREDNS),
+    "bao": ("github.com/openbao/openbao", versions.OPENBAO),
+}
+
+
+@pytest.mark.parametrize("module", REQUIRED)
+def test_go_mod_requires_the_version_of_the_table(module: str) -> None:
+    path, version = REQUIRED[module]
+    text = (TOOLS / module / "go.mod").read_text()
+    assert re.search(rf"^\s*(require )?{re.escape(path)} {re.escape(version)}\b", text, re.M)
+
+
+def test_every_staging_module_of_kubernetes_is_pinned_to_the_same_release() -> None:
+    text = (TOOLS / "k8s" / "go.mod").read_text()
+    pinned = re.findall(r"^\s*(?:replace )?(k8s\.io/\S+) => \1 (\S+)$", text, re.M)
+    release = "v0." + versions.KUBERNETES.removeprefix("v1.")
+    assert len(pinned) > 25
+    assert {version for _, version in pinned} == {release}
+
+
+@pytest.mark.parametrize("server", SERVERS, ids=lambda server: server.name)
+def test_every_server_is_a_tool_of_its_module(server: Server) -> None:
+    text = (TOOLS / server.module / "go.mod").read_text()
+    if server is versions.PAUSE_SERVER:
+        assert f"module {server.package}\n" in text
+    else:
+        assert re.search(rf"^\s*(tool )?{re.escape(server.package)}$", text, re.M)
+
+
+def test_the_stamps_name_the_version() -> None:
+    kubelet = next(server for server in versions.NODE if server.name == "kubelet")
+    assert f"gitVersion={versions.KUBERNETES} " in kubelet.stamps
+    assert "gitMajor=1 " in kubelet.stamps
+    assert kubelet.stamps.endswith("gitMinor=36")
+    assert versions.openbao("2.5.0").stamps.endswith("fullVersion=2.5.0")

@@ -1,0 +1,72 @@
+"""Owned apply over a server in this process, and the objects that its tests speak of."""
+
+import copy
+from typing import Any
+
+from runtime.applied import Applied, Verdict
+from runtime.apply import OwnedApply
+from runtime.intent import Intent
+from runtime.metrics import Metrics
+from runtime.ownership import Marks, Owner
+from runtime.resources import CONFIG_MAP, SERVICE
+from runtime.types import Object, ObjectKey
+from tests.gen.api import FakeApi, StillInformer
+
+OWNER = Owner("shop.example.com/v1", "Shop", "ns", "corner", "uid-1")
+OTHER = Owner("shop.example.com/v1", "Shop", "ns", "other", "uid-2")
+MARKS = Marks("example.com/owner", "example.com/intent", "example.com/adopt")
+KEY = ObjectKey("ns", "c")
+
+
+def intent(name: str = "c", **data: str) -> Intent:
+    metadata = {"name": name, "namespace": "ns", "labels": {"a": "b"}}
+    return Intent(
+        CONFIG_MAP,
+        {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data or {"k": "v"}},
+    )
+
+
+class Bench:
+    """Owned apply over a server in this process, with caches that are told what is there."""
+
+    def __init__(self, api: FakeApi | None = None) -> None:
+        self.api = api or FakeApi()
+        self.caches = {CONFIG_MAP: StillInformer(CONFIG_MAP), SERVICE: StillInformer(SERVICE)}
+        self.metrics = Metrics()
+        self.restart()
+        self.sync()
+
+    def restart(self) -> None:
+        """Forget what is remembered, as a new process does."""
+        self.owned = OwnedApply(
+            self.api, self.caches, field_manager="me", marks=MARKS, metrics=self.metrics
+        )
+
+    def sync(self) -> None:
+        """Let the caches see what the server has."""
+        for resource, cache in self.caches.items():
+            cache.says(*self.api.of(resource))
+
+    def edit(self, **fields: Any) -> None:
+        """Let somebody change the object on the server, and the cache see it."""
+        live = copy.deepcopy(self.api.objects[(CONFIG_MAP, KEY)])
+        self.api.holding((CONFIG_MAP, {**live, **fields}))
+        self.sync()
+
+    async def ensure(self, wanted: Intent | None = None, owner: Owner = OWNER) -> Applied:
+        return await self.owned.ensure(owner, wanted or intent())
+
+    def counted(self, verdict: Verdict) -> float:
+        series = self.metrics.apply_total.labels(resource="configmaps", outcome=verdict.value)
+        return float(series._value.get())
+
+
+def owned(by: Owner = OWNER, **metadata: Any) -> Object:
+    reference = {"ownerReferences": [by.reference()]}
+    base = {"name": "c", "namespace": "ns", "uid": "u"}
+    return {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {**base, **reference, **metadata},
+        "data": {"k": "v"},
+    }

@@ -1,0 +1,172 @@
+"""runtime.errors: which class an answer of the API server becomes, and what it keeps of it."""
+
+from typing import Any
+
+import orjson
+import pytest
+
+from runtime.errors import (
+    MESSAGE_LIMIT,
+    AlreadyExists,
+    ApiError,
+    ApplyConflict,
+    BadRequest,
+    Conflict,
+    Forbidden,
+    Gone,
+    Invalid,
+    NamespaceTerminating,
+    NotFound,
+    ResourceVersionTooLarge,
+    ServerError,
+    TerminalError,
+    TooManyRequests,
+    Transient,
+    TransportError,
+    Unauthorized,
+    api_error,
+    status_error,
+)
+from runtime.testing.scripted import status_body
+
+FIELD_CONFLICTS = {
+    "causes": [
+        {
+            "reason": "FieldManagerConflict",
+            "message": 'conflict with "kubectl" with subresource "scale" using apps/v1',
+            "field": ".spec.replicas",
+        },
+        {
+            "reason": "FieldManagerConflict",
+            "message": 'conflict with "kubectl" using v1 at 2030-01-01T00:00:00Z',
+            "field": ".data.a",
+        },
+        {
+            "reason": "FieldManagerConflict",
+            "message": 'conflict with "helm" using v1',
+            "field": ".data.b",
+        },
+    ]
+}
+
+
+def cause(reason: str) -> dict[str, Any]:
+    return {"causes": [{"reason": reason, "message": "m"}]}
+
+
+CASES: dict[str, tuple[int, str, dict[str, Any], type[ApiError]]] = {
+    "a malformed request": (400, "BadRequest", {}, BadRequest),
+    "an expired token": (401, "Unauthorized", {}, Unauthorized),
+    "no permission": (403, "Forbidden", {}, Forbidden),
+    "a namespace on its way out": (
+        403,
+        "Forbidden",
+        cause("NamespaceTerminating"),
+        NamespaceTerminating,
+    ),
+    "no such object": (404, "NotFound", {}, NotFound),
+    "a stale resourceVersion": (409, "Conflict", {}, Conflict),
+    "an apply meant for another object": (
+        422,
+        "Invalid",
+        {"causes": [{"reason": "FieldValueInvalid", "field": "metadata.uid"}]},
+        Conflict,
+    ),
+    "a taken name": (409, "AlreadyExists", {}, AlreadyExists),
+    "fields of other managers": (409, "Conflict", FIELD_CONFLICTS, ApplyConflict),
+    "a compacted version": (410, "Expired", {}, Gone),
+    "a schema violation": (422, "Invalid", cause("FieldValueInvalid"), Invalid),
+    "load shedding": (429, "TooManyRequests", {}, TooManyRequests),
+    "a failed webhook": (500, "InternalError", {}, ServerError),
+    "a server that starts": (503, "ServiceUnavailable", {}, ServerError),
+    "a version of the future": (
+        504,
+        "Timeout",
+        cause("ResourceVersionTooLarge"),
+        ResourceVersionTooLarge,
+    ),
+    "a plain timeout": (504, "Timeout", {}, ServerError),
+    "a code without a class of its own": (405, "MethodNotAllowed", {}, ApiError),
+}
+
+
+@pytest.mark.parametrize(("code", "reason", "details", "kind"), CASES.values(), ids=CASES.keys())
+def test_class_of_a_status(
+    code: int, reason: str, details: dict[str, Any], kind: type[ApiError]
+) -> None:
+    body = status_body(code, reason, "why", **details)
+    for error in (api_error(code, {}, orjson.dumps(body)), status_error(body)):
+        assert type(error) is kind
+        assert (error.code, error.reason, error.message) == (code, reason, "why")
+        assert str(error) == f"{code} {reason}: why"
+
+
+def test_policy_follows_from_the_base_class() -> None:
+    transient = [ServerError, TooManyRequests, ResourceVersionTooLarge, TransportError]
+    assert all(issubclass(kind, Transient) for kind in transient)
+    assert issubclass(NamespaceTerminating, Forbidden)
+    # An optimistic lock is retried on fresh data, a contested field is not: never the same class.
+    assert not issubclass(ApplyConflict, Conflict)
+    assert not issubclass(AlreadyExists, Conflict)
+    assert not issubclass(Transient, TerminalError)
+
+
+def test_an_apply_conflict_names_fields_and_managers() -> None:
+    error = status_error(status_body(409, "Conflict", "3 conflicts", **FIELD_CONFLICTS))
+    assert isinstance(error, ApplyConflict)
+    assert error.fields == (".spec.replicas", ".data.a", ".data.b")
+    assert error.managers == ("kubectl", "helm")
+
+
+@pytest.mark.parametrize(
+    ("headers", "details", "seconds"),
+    [
+        ({"Retry-After": "3"}, {}, 3.0),
+        ({}, {"retryAfterSeconds": 7}, 7.0),
+        ({"Retry-After": "3"}, {"retryAfterSeconds": 7}, 3.0),
+        ({}, {}, None),
+        ({"Retry-After": "Wed, 21 Oct 2030 07:28:00 GMT"}, {}, None),
+        ({"Retry-After": "0"}, {}, None),
+        ({"Retry-After": "nan"}, {}, None),
+    ],
+)
+def test_retry_after(
+    headers: dict[str, str], details: dict[str, Any], seconds: float | None
+) -> None:
+    body = orjson.dumps(status_body(429, "TooManyRequests", "", **details))
+    assert api_error(429, headers, body).retry_after == seconds
+
+
+@pytest.mark.parametrize(
+    ("code", "body", "kind", "message"),
+    [
+        (
+            502,
+            b"<html>\n <b>Bad  Gateway</b></html>",
+            ServerError,
+            "<html> <b>Bad Gateway</b></html>",
+        ),
+        (503, b"", ServerError, ""),
+        (404, b"404 page not found\n", NotFound, "404 page not found"),
+        (401, b"[1, 2]", Unauthorized, "[1, 2]"),
+        (500, b"\xff\xfe", ServerError, "\ufffd\ufffd"),
+        (403, b'{"kind":"Status","details":null}', Forbidden, ""),
+        (403, b'{"kind":"Status","details":"odd","message":["odd"]}', Forbidden, "['odd']"),
+        (403, b'{"kind":"Status","details":{"causes":["odd"]}}', Forbidden, ""),
+    ],
+)
+def test_bodies_that_are_no_proper_status(
+    code: int, body: bytes, kind: type[ApiError], message: str
+) -> None:
+    error = api_error(code, {}, body)
+    assert type(error) is kind
+    assert (error.code, error.message, error.causes) == (code, message, ())
+
+
+def test_long_messages_are_cut() -> None:
+    for body in (b"x" * 5000, orjson.dumps(status_body(500, "InternalError", "x" * 5000))):
+        assert api_error(500, {}, body).message == "x" * MESSAGE_LIMIT
+
+
+def test_an_error_event_without_a_code_counts_as_the_fault_of_the_server() -> None:
+    assert type(status_error({"kind": "Status", "message": "odd"})) is ServerError

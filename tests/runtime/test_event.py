@@ -1,0 +1,73 @@
+"""Predicates: which updates are of no interest."""
+
+import pytest
+
+from runtime.event import (
+    Event,
+    Predicate,
+    any_of,
+    finalizers_changed,
+    generation_changed,
+    labels_or_annotations_changed,
+    resource_version_changed,
+    terminating,
+)
+from runtime.types import Object
+
+
+def thing(**metadata: object) -> Object:
+    return {
+        "metadata": {
+            "namespace": "default",
+            "name": "web",
+            "generation": 1,
+            "resourceVersion": "7",
+            **metadata,
+        }
+    }
+
+
+UPDATES: dict[str, tuple[Predicate, Object, bool]] = {
+    "a new generation passes": (generation_changed, thing(generation=2), True),
+    "status alone is no new generation": (generation_changed, thing(resourceVersion="8"), False),
+    "a label is no new generation": (generation_changed, thing(labels={"a": "b"}), False),
+    "a label passes": (labels_or_annotations_changed, thing(labels={"a": "b"}), True),
+    "an annotation passes": (labels_or_annotations_changed, thing(annotations={"a": "b"}), True),
+    "status is no label": (labels_or_annotations_changed, thing(resourceVersion="8"), False),
+    "a finalizer passes": (finalizers_changed, thing(finalizers=["a/b"]), True),
+    "a label is no finalizer": (finalizers_changed, thing(labels={"a": "b"}), False),
+    "a replay is dropped": (resource_version_changed, thing(), False),
+    "a new version passes": (resource_version_changed, thing(resourceVersion="8"), True),
+    "a deletion under way passes": (terminating, thing(deletionTimestamp="2030-01-01"), True),
+    "a living object is dropped": (terminating, thing(resourceVersion="8"), False),
+    "one of several is enough": (
+        any_of(generation_changed, finalizers_changed),
+        thing(finalizers=["a/b"]),
+        True,
+    ),
+    "none of several is too little": (
+        any_of(generation_changed, finalizers_changed),
+        thing(labels={"a": "b"}),
+        False,
+    ),
+}
+
+
+@pytest.mark.parametrize(("predicate", "new", "passes"), UPDATES.values(), ids=UPDATES.keys())
+def test_update(predicate: Predicate, new: Object, passes: bool) -> None:
+    assert predicate(Event("update", new, thing())) is passes
+
+
+@pytest.mark.parametrize(
+    "predicate",
+    [
+        generation_changed,
+        labels_or_annotations_changed,
+        finalizers_changed,
+        resource_version_changed,
+    ],
+)
+@pytest.mark.parametrize("obj", [thing(), {"metadata": {}}], ids=["full", "bare"])
+def test_adds_and_deletes_always_pass(predicate: Predicate, obj: Object) -> None:
+    assert predicate(Event("add", obj, initial=True))
+    assert predicate(Event("delete", obj))

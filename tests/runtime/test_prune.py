@@ -1,0 +1,44 @@
+"""runtime.apply: what is deleted because a complete plan does not name it, and what never is."""
+
+import pytest
+
+from runtime.resources import CONFIG_MAP, SERVICE
+from runtime.types import Object, ObjectKey
+from tests.gen.api import FakeApi, api_error
+from tests.runtime.apply_bench import KEY, MARKS, OTHER, OWNER, Bench, owned
+
+# sentence: (what is there, is it deleted)
+PRUNING: dict[str, tuple[Object, bool]] = {
+    "what the plan does not name goes": (owned(), True),
+    "what belongs to somebody else stays": (owned(OTHER), False),
+    "what has no controller stays, whatever its mark says": (
+        owned(ownerReferences=[], annotations={MARKS.owner_uid: "uid-1"}),
+        False,
+    ),
+    "what goes already is not deleted twice": (
+        owned(deletionTimestamp="2030-01-01T00:00:00Z"),
+        False,
+    ),
+}
+
+
+@pytest.mark.parametrize(("there", "goes"), PRUNING.values(), ids=PRUNING.keys())
+async def test_pruning(there: Object, goes: bool) -> None:
+    bench = Bench(FakeApi().holding((CONFIG_MAP, there)))
+    gone = await bench.owned.prune(OWNER, [CONFIG_MAP], keep=())
+    assert gone == ((KEY,) if goes else ())
+    assert bench.api.asked == (["delete ConfigMap c"] if goes else [])
+
+
+async def test_pruning_keeps_what_the_plan_names_and_kinds_that_are_not_listed() -> None:
+    bench = Bench(FakeApi().holding((CONFIG_MAP, owned()), (SERVICE, owned(name="s"))))
+    assert await bench.owned.prune(OWNER, [CONFIG_MAP], keep={(CONFIG_MAP, KEY)}) == ()
+    assert await bench.owned.prune(OWNER, [], keep=()) == ()
+    assert bench.api.asked == []
+
+
+@pytest.mark.parametrize("code", [404, 409])
+async def test_pruning_lets_somebody_faster_win(code: int) -> None:
+    bench = Bench(FakeApi().holding((CONFIG_MAP, owned()), (CONFIG_MAP, owned(name="d"))))
+    bench.api.refuse("delete ConfigMap c", api_error(code))
+    assert await bench.owned.prune(OWNER, [CONFIG_MAP], keep=()) == (ObjectKey("ns", "d"),)
