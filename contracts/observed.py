@@ -136,6 +136,12 @@ class Observed:
         return tuple(p for p in self.pods if p.registration.active and not p.terminating)
 
     @property
+    def leader_in_doubt(self) -> bool:
+        """Tell whether several servers run and not exactly one of them says that it leads."""
+        running = sum(bool(pod.ip) and not pod.terminating for pod in self.pods)
+        return running > 1 and len(self.leaders) != 1
+
+    @property
     def holds_data(self) -> bool:
         """Tell whether a volume exists that may hold the data of this cluster."""
         return bool(self.claims)

@@ -16,8 +16,8 @@ from e2e.harness.manifests import cluster as manifest
 from e2e.harness.manifests import key_value_engine, self_init
 from e2e.harness.operator import Operator
 from e2e.harness.waiting import Stopwatch, throughout, until
-from runtime.resources import SECRET, SERVICE, STATEFUL_SET
-from runtime.types import Resource, is_terminating, uid_of
+from runtime.resources import POD, SECRET, SERVICE, STATEFUL_SET
+from runtime.types import Resource, is_terminating, labels_of, uid_of
 
 WITHIN = 5.0
 # Secrets are not watched: they are looked at every 15 seconds.
@@ -106,6 +106,21 @@ def test_nothing_of_this_disturbed_the_servers(cluster: Cluster) -> None:
     assert [status["restartCount"] for status in statuses] == [0, 0, 0]
 
 
+def test_a_label_of_a_leader_that_stayed_behind_fools_nobody(cluster: Cluster) -> None:
+    """It stays on its pod: the next test replaces all pods, and must not wait for it."""
+    standby = next(pod for pod in cluster.pods() if not leads(pod))
+    label = {"metadata": {"labels": {labels.SERVER_ACTIVE: "true"}}}
+    cluster.api.patch(POD, cluster.namespace, standby["metadata"]["name"], label)
+    assert sum(map(leads, cluster.pods())) == 2
+
+    def one_leader() -> bool:
+        found = cluster.condition("OpenBaoLeader", "True", "LeaderFound")
+        degraded = cluster.condition("Degraded", "False", None)
+        return found is not None and degraded is not None
+
+    throughout("one server leads, as the servers say", one_leader, 5.0)
+
+
 @pytest.mark.timeout(240)
 def test_a_deleted_certificate_is_issued_anew_and_taken_by_one_server_at_a_time(
     cluster: Cluster,
@@ -151,6 +166,11 @@ def test_keys_that_are_gone_are_missed_and_never_made_anew(cluster: Cluster) -> 
     cluster.await_condition("Stalled", "False", seconds=SECRET_WITHIN)
     cluster.await_available()
     assert {uid_of(pod) for pod in cluster.pods()} == pods
+
+
+def leads(pod: Object) -> bool:
+    """Tell whether the pod's label says that its server leads."""
+    return labels_of(pod).get(labels.SERVER_ACTIVE) == "true"
 
 
 def successor(cluster: Cluster, resource: Resource, before: Object) -> Object | None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from datetime import datetime
 
 from contracts import labels, names
@@ -16,6 +17,7 @@ from contracts.observed import Observed, SecretFacts
 from managers.access.installation import Installation
 from managers.access.secrets import SecretStore
 from managers.access.token_issuer import ApiServer
+from managers.bao.client import Bao
 from managers.cluster.facts import (
     SecretReading,
     claim_facts,
@@ -23,6 +25,7 @@ from managers.cluster.facts import (
     secret_facts,
     stateful_set_facts,
 )
+from managers.membership.leadership import ask_who_leads
 from managers.workload.plan import ROLLING_OUT
 from runtime.clock import Clock
 from runtime.informer import Informer
@@ -63,7 +66,7 @@ class Observer:
         slot = str(owner.key)
         readings = await self._read_secrets(cluster, owner)
         needs_issuer = cluster.spec.wants_operator_login and not cluster.status.initialized
-        return Observed(
+        observed = Observed(
             now=self._clock.now(),
             stateful_set=stateful_set_facts(self._informers[STATEFUL_SET].get(owner.key)),
             pods=pod_facts(owner.name, self._informers[POD].by_index(CLUSTER_INDEX, slot)),
@@ -73,6 +76,16 @@ class Observer:
             rolling_since=rolling_since(cluster.status),
             api_server_hosts=await self._api_server.hosts(),
         )
+        if cluster.status.initialized and observed.leader_in_doubt:
+            return await self._with_leader(observed, owner)
+        return observed
+
+    async def _with_leader(self, observed: Observed, owner: Owner) -> Observed:
+        server = observed.secrets.get(names.tls_server_secret(owner.name))
+        if server is None or not server.mine or not server.authority:
+            return observed
+        async with Bao(server.authority, names.raft_server_name(owner.name)) as bao:
+            return replace(observed, pods=await ask_who_leads(bao, observed.pods))
 
     async def server_secret(self, cluster: OpenBaoCluster, owner: Owner) -> SecretFacts | None:
         """Read the server certificate alone; None when it is not there or not ours."""

@@ -13,7 +13,7 @@ from contracts import names
 from contracts.api.cluster import OpenBaoCluster
 from contracts.api.group import API_VERSION, CLUSTER_KIND, CLUSTERS
 from contracts.api.violation import InvalidClusterError
-from contracts.desired import AppliedSet, Desired
+from contracts.observed import Observed
 from managers.access.context import FIELD_MANAGER, Context
 from managers.cluster.apply import Applier
 from managers.cluster.delete import Deletion
@@ -30,6 +30,7 @@ from runtime.outcome import Blocked, Done, Outcome, Wait, combine
 from runtime.ownership import Owner
 from runtime.types import Object, ObjectKey, Request, key_of, uid_of
 
+LEADER_RECHECK = 2.0
 # Failures in a row before the status speaks of them.
 TOLD_AFTER = 3
 
@@ -112,12 +113,17 @@ class WorkloadReconciler:
         applied = await self._applier.apply(owner, desired)
         if applied.in_place or not desired.complete:
             await run_effects(self._context, resolved, desired.effects)
-        return Pass(cluster, observed, self._outcome(desired, applied), resolved, applied)
+        outcome = combine(*applied.outcomes, *desired.outcomes, self._recheck(observed))
+        return Pass(cluster, observed, outcome, resolved, applied)
 
-    def _outcome(self, desired: Desired, applied: AppliedSet) -> Outcome:
-        # Secrets are not watched: even a quiet cluster is looked at again after a while.
-        quiet = Done(self._observer.installation.secret_recheck)
-        return combine(*applied.outcomes, *desired.outcomes, quiet)
+    def _recheck(self, observed: Observed) -> Outcome:
+        # Secrets are not watched: even a quiet cluster is looked at again after a while. Nor
+        # does anybody tell us when servers that cannot agree on a leader come to agree.
+        return Done(
+            LEADER_RECHECK
+            if observed.leader_in_doubt
+            else self._observer.installation.secret_recheck
+        )
 
 
 def owner_of(live: Object) -> Owner:

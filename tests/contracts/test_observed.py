@@ -1,5 +1,7 @@
 """What can be read off the facts of one pass."""
 
+import pytest
+
 from tests import gen
 
 
@@ -25,3 +27,22 @@ def test_a_volume_may_hold_data_even_while_it_goes() -> None:
     assert not gen.world().facts().holds_data
     assert gen.world().with_claims(0).facts().holds_data
     assert gen.world().with_claims(0, gone=True).facts().holds_data
+
+
+# sentence: (pods, whether the servers have to be asked who leads)
+DOUBTS: dict[str, tuple[tuple[gen.Pod, ...], bool]] = {
+    "one leads": ((gen.pod(0).ready(leading=True), gen.pod(1).ready()), False),
+    "two lead": ((gen.pod(0).ready(leading=True), gen.pod(1).ready(leading=True)), True),
+    "nobody leads": ((gen.pod(0).ready(), gen.pod(1).ready()), True),
+    "a single server, which is about to lead": ((gen.pod(0).ready(),), False),
+    "the second is on its way out": (
+        (gen.pod(0).ready(leading=True), gen.pod(1).ready(leading=True).terminating()),
+        False,
+    ),
+    "the second has not started": ((gen.pod(0).ready(), gen.pod(1).unscheduled("full")), False),
+}
+
+
+@pytest.mark.parametrize(("pods", "doubt"), DOUBTS.values(), ids=DOUBTS)
+def test_when_labels_do_not_tell_who_leads(pods: tuple[gen.Pod, ...], doubt: bool) -> None:
+    assert gen.world().with_pods(*pods).facts().leader_in_doubt is doubt

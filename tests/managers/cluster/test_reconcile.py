@@ -4,14 +4,15 @@ import copy
 
 import pytest
 
-from contracts import names
+from contracts import labels, names
 from contracts.api.group import CLUSTERS
 from managers.access.context import FIELD_MANAGER, MARKS
 from managers.access.token_issuer import ApiServer
+from managers.cluster import observe
 from managers.cluster.apply import PRUNED, Applier
 from managers.cluster.delete import Deletion
 from managers.cluster.observe import Observer
-from managers.cluster.reconcile import TOLD_AFTER, WorkloadReconciler
+from managers.cluster.reconcile import LEADER_RECHECK, TOLD_AFTER, WorkloadReconciler
 from managers.cluster.status_writer import DETAIL_INTERVAL, StatusWriter
 from runtime.apply import OwnedApply
 from runtime.errors import ServerError
@@ -22,6 +23,7 @@ from runtime.types import Object, ObjectKey
 from tests import gen
 from tests.gen.api import FakeApi, Outside, StillInformer, api_error
 from tests.gen.worlds import digest_of
+from tests.managers.membership.servers import Servers
 
 KEY = ObjectKey(gen.NAMESPACE, "x")
 STATUS = "apply/status OpenBaoCluster x"
@@ -91,6 +93,12 @@ class Bench:
     def condition(self, kind: str) -> tuple[str, str]:
         (found,) = [c for c in self.cluster["status"]["conditions"] if c["type"] == kind]
         return found["status"], found["reason"]
+
+    def label_as_leader(self, ordinal: int) -> None:
+        """Let a pod say that it leads, whoever else does."""
+        live = copy.deepcopy(self.api.objects[(POD, ObjectKey(gen.NAMESPACE, f"x-{ordinal}"))])
+        live["metadata"]["labels"][labels.SERVER_ACTIVE] = "true"
+        self.api.holding((POD, live))
 
     def start_pods(self, count: int) -> None:
         """Do what the StatefulSet controller, the kubelet and the servers do."""
@@ -165,6 +173,43 @@ async def test_a_new_operator_writes_nothing() -> None:
     after.api.objects = before.api.objects
     await after.turn()
     assert after.writes == []
+
+
+class TestWhoLeads:
+    """Two pods carry the label of the leader: a label that stayed behind, or worse."""
+
+    @pytest.fixture
+    def servers(self, monkeypatch: pytest.MonkeyPatch) -> Servers:
+        servers = Servers()
+        monkeypatch.setattr(observe, "Bao", lambda authority, server_name: servers)
+        return servers
+
+    async def test_nobody_is_asked_while_the_labels_agree(self, servers: Servers) -> None:
+        await booted(gen.cluster())
+        assert servers.asked == []
+
+    async def test_a_label_that_stayed_behind_does_not_stop_a_roll(self, servers: Servers) -> None:
+        bench = await booted(gen.cluster())
+        servers.standby = {"10.0.0.1", "10.0.0.2"}
+        bench.label_as_leader(2)
+        bench.ask_for(image="example.com/bao:2")
+        await bench.turn()
+        await bench.turn()
+        assert "delete Pod x-1" in bench.writes
+        assert bench.condition("OpenBaoLeader") == ("True", "LeaderFound")
+
+    async def test_two_that_really_lead_are_told_and_asked_again_soon(
+        self, servers: Servers
+    ) -> None:
+        bench = await booted(gen.cluster())
+        bench.label_as_leader(2)
+        bench.ask_for(image="example.com/bao:2")
+        await bench.turn()
+        outcome = await bench.turn()
+        assert not [call for call in bench.writes if call.startswith("delete Pod")]
+        assert isinstance(outcome, Wait)
+        assert outcome.after == LEADER_RECHECK
+        assert bench.condition("Degraded") == ("True", "MultipleLeaders")
 
 
 async def test_a_new_template_is_never_told_as_ready() -> None:

@@ -18,6 +18,8 @@ class Servers(Bao):
     def __init__(self) -> None:
         self.asked: list[str] = []
         self.silent: set[str] = set()
+        self.standby: set[str] = set()
+        self.sealed = False
         self.valid: Callable[[str], bool] = lambda token: True
         self.lease = 3600
         self.logins = 0
@@ -35,7 +37,8 @@ class Servers(Bao):
         self.asked.append(f"health {address}")
         if address in self.silent:
             raise BaoError("no answer")
-        return Health(initialized=True, sealed=False, standby=False, cluster_id="c1")
+        standby = address in self.standby
+        return Health(initialized=True, sealed=self.sealed, standby=standby, cluster_id="c1")
 
     async def login(self, address: str, mount: str, role: str, token: str) -> Login:
         self.asked.append(f"login {address} {mount} {role} {token}")
