@@ -18,7 +18,7 @@ from runtime.resources import CONFIG_MAP, NAMESPACE, STATEFUL_SET
 from runtime.types import uid_of
 
 AWAY_SECONDS = 40.0
-CATCHES_UP_WITHIN = 10.0
+CATCHES_UP_WITHIN = 30.0
 
 
 @contextmanager
@@ -37,7 +37,7 @@ def without_api_server(rig: Rig, api: Api) -> Iterator[None]:
         )
 
 
-@pytest.mark.timeout(180)
+@pytest.mark.timeout(400)
 def test_the_operator_stays_and_catches_up(
     rig: Rig, api: Api, launcher: Launcher, controller: Identity, namespace: str
 ) -> None:

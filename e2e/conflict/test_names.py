@@ -29,7 +29,7 @@ TAKEN: dict[str, tuple[Resource, Callable[[str], str], Object]] = {
 }
 
 
-@pytest.mark.timeout(240)
+@pytest.mark.timeout(400)
 def test_somebody_elses_objects_are_told_and_left_alone(
     api: Api, operator: Operator, namespace: str
 ) -> None:

@@ -116,7 +116,7 @@ def never_reached(clean: Iterable[WriteKey], cases: Iterable[Case]) -> list[str]
     return [f"{position} {key}" for key, position in sorted(wanted - reached)]
 
 
-@pytest.mark.timeout(240)
+@pytest.mark.timeout(400)
 def test_scale_out_of_three_servers(campaign: Campaign, make_namespace: MakeNamespace) -> None:
     document = names.self_init_config_map(NAME)
     moments = [
@@ -130,12 +130,12 @@ def test_scale_out_of_three_servers(campaign: Campaign, make_namespace: MakeName
     assert all(case.result and case.result.crashed for case in cases)
 
 
-@pytest.mark.timeout(240)
+@pytest.mark.timeout(400)
 def test_root_token_that_is_drawn(campaign: Campaign, make_namespace: MakeNamespace) -> None:
     token = names.root_token_secret(NAME)
     moments = [(WriteKey("create", SECRET.plural, "", token, FIELD_MANAGER), 1)]
     left = expected_belongings(NAME, root_token=True)
     cases = cases_of(campaign, make_namespace, moments, left)
-    run(campaign, cases, root_token, 45.0)
+    run(campaign, cases, root_token, 90.0)
     assert not (wrong := [str(case) for case in cases if case.faults]), "\n".join(wrong)
     assert all(case.result and case.result.crashed for case in cases)

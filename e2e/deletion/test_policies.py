@@ -14,7 +14,7 @@ from e2e.harness.operator import Operator
 from e2e.harness.waiting import Stopwatch, until
 from runtime.resources import NAMESPACE, STATEFUL_SET
 
-GONE_WITHIN = 45.0
+GONE_WITHIN = 90.0
 NAMESPACE_GONE_WITHIN = 60.0
 # Name of a cluster: its policy.
 ALL_GOES = {"first": "DeletePVCs", "second": "DeleteAll"}
@@ -62,7 +62,7 @@ def test_a_cluster_may_go_while_it_is_made(api: Api, operator: Operator, namespa
     api.create(CLUSTERS, manifest(namespace, "early", selfInit=self_init(key_value_engine())))
     cluster = Cluster(api, namespace, "early")
     asked = "the first pod is asked for"
-    until(asked, lambda: api.find(STATEFUL_SET, namespace, names.stateful_set("early")), 10.0)
+    until(asked, lambda: api.find(STATEFUL_SET, namespace, names.stateful_set("early")), 30.0)
     api.delete(CLUSTERS, namespace, "early")
     await_gone(cluster)
 

@@ -25,7 +25,7 @@ def client_token(cluster: Cluster) -> str:
     return cluster.server().login(CLIENT, jwt)
 
 
-@pytest.mark.timeout(240)
+@pytest.mark.timeout(400)
 def test_data_and_key_outlive_a_cluster_and_are_taken_up_by_the_next(
     api: Api, operator: Operator, namespace: str
 ) -> None:
@@ -51,7 +51,7 @@ def test_data_and_key_outlive_a_cluster_and_are_taken_up_by_the_next(
     api.delete(CLUSTERS, namespace, NAME)
     until("the cluster is gone", lambda: cluster.find() is None, 30.0)
     kept = volumes | {(SECRET.kind, key)}
-    until("all else is gone", lambda: cluster.belongings() == kept, 45.0)
+    until("all else is gone", lambda: cluster.belongings() == kept, 90.0)
     after = api.get(SECRET, namespace, key)
     assert (uid_of(after), after["data"]) == (uid_of(before), before["data"])
     assert not after["metadata"].get("ownerReferences")

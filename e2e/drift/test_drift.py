@@ -19,10 +19,10 @@ from e2e.harness.waiting import Stopwatch, throughout, until
 from runtime.resources import POD, SECRET, SERVICE, STATEFUL_SET
 from runtime.types import Resource, is_terminating, labels_of, uid_of
 
-WITHIN = 5.0
+WITHIN = 20.0
 # Secrets are not watched: they are looked at every 15 seconds.
-SECRET_WITHIN = 30.0
-ROLL_SECONDS = 90.0
+SECRET_WITHIN = 60.0
+ROLL_SECONDS = 150.0
 
 
 @pytest.fixture(scope="module")
@@ -121,7 +121,7 @@ def test_a_label_of_a_leader_that_stayed_behind_fools_nobody(cluster: Cluster) -
     throughout("one server leads, as the servers say", one_leader, 5.0)
 
 
-@pytest.mark.timeout(240)
+@pytest.mark.timeout(400)
 def test_a_deleted_certificate_is_issued_anew_and_taken_by_one_server_at_a_time(
     cluster: Cluster,
 ) -> None:
@@ -148,7 +148,7 @@ def test_a_deleted_certificate_is_issued_anew_and_taken_by_one_server_at_a_time(
     cluster.await_condition("RaftMembershipReady", reason="AllVoters")
 
 
-@pytest.mark.timeout(180)
+@pytest.mark.timeout(400)
 def test_keys_that_are_gone_are_missed_and_never_made_anew(cluster: Cluster) -> None:
     unseal, authority = names.unseal_key_secret(NAME), names.tls_ca_secret(NAME)
     pods = {uid_of(pod) for pod in cluster.pods()}

@@ -20,7 +20,7 @@ BAD: Object = {
 }
 
 
-@pytest.mark.timeout(200)
+@pytest.mark.timeout(400)
 def test_a_failed_request_is_named_and_stops_the_cluster(
     api: Api, operator: Operator, namespace: str
 ) -> None:

@@ -103,7 +103,7 @@ def test_only_the_first_server_ever_saw_how_to_make_a_cluster(boot: Boot) -> Non
         assert name not in orjson.dumps(pod["spec"]).decode(), pod["metadata"]["name"]
 
 
-@pytest.mark.timeout(240)
+@pytest.mark.timeout(400)
 def test_is_silent_afterwards_and_the_first_server_forgets(
     boot: Boot, rig: Rig, audit: AuditLog, controller: Identity
 ) -> None:
@@ -125,7 +125,7 @@ def test_is_silent_afterwards_and_the_first_server_forgets(
     until("the folder of the first boot is empty", lambda: not visible(folder), EMPTIED_SECONDS)
 
 
-@pytest.mark.timeout(240)
+@pytest.mark.timeout(400)
 def test_a_lost_server_comes_back_into_the_same_cluster(boot: Boot) -> None:
     cluster = boot.cluster
     (before,) = cluster.cluster_ids()
@@ -161,7 +161,7 @@ def until_voters(cluster: Cluster, token: str) -> None:
         members = cluster.server(1).members(token)
         return {member["node_id"] for member in members if member["voter"]} == wanted
 
-    until("three voters", voters, 45.0, every=0.5)
+    until("three voters", voters, 90.0, every=0.5)
 
 
 def visible(folder: "os.PathLike[str]") -> list[str]:

@@ -75,7 +75,7 @@ class Cluster:
         return None
 
     def await_condition(
-        self, kind: str, status: str = "True", reason: str | None = None, *, seconds: float = 45.0
+        self, kind: str, status: str = "True", reason: str | None = None, *, seconds: float = 90.0
     ) -> Object:
         """Wait for a condition and return it; the failure tells all conditions there are."""
         what = " ".join(filter(None, (f"{self.namespace}/{self.name}", kind, status, reason)))
@@ -84,7 +84,7 @@ class Cluster:
         except NotSoError as error:
             raise NotSoError(f"{error}\n{self.told()}") from None
 
-    def await_available(self, seconds: float = 45.0) -> Object:
+    def await_available(self, seconds: float = 90.0) -> Object:
         """Wait until every server is ready and nothing is left to do."""
         self.await_condition("Ready", seconds=seconds)
         return self.await_condition("Available", seconds=1.0)

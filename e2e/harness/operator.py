@@ -51,7 +51,7 @@ class Operator:
         """Whether a line with this message is in the log."""
         return any(line.get("msg") == event for line in self.lines())
 
-    def await_leading(self, seconds: float = 30.0) -> None:
+    def await_leading(self, seconds: float = 60.0) -> None:
         """Wait until it holds the lease."""
         until(f"{self.name} leads", lambda: self._said_or_ended("became leader"), seconds)
 
