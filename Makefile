@@ -17,7 +17,7 @@ BIN := $(VENV)/bin
 PY := $(BIN)/python
 STAMP := $(VENV)/.made
 PIP := $(PY) -m pip --quiet --disable-pip-version-check
-SOURCES := baoctl managers contracts runtime tests e2e
+SOURCES := baoctl managers contracts runtime tests e2e examples
 
 UV := uv
 LOCK := pip compile pyproject.toml --quiet --python-version 3.11 --generate-hashes \
@@ -78,6 +78,16 @@ image: $(STAMP) ## Build the operator image, and load it into the rig if that is
 measure: $(STAMP) ## Measure speed, requests and memory on the rig.
 	@$(RIG_ONLY)
 	@$(PY) -m e2e.measure
+
+.PHONY: bench
+bench: $(STAMP) ## Measure the runtime beside a Go program on controller-runtime, as ratios.
+	@$(RIG_ONLY)
+	@$(PY) -m e2e.bench
+
+.PHONY: soak
+soak: $(STAMP) ## Ten minutes of random faults: tasks, sockets and memory may not grow.
+	@$(RIG_ONLY)
+	@$(PY) -m e2e.soak --minutes 10
 
 .PHONY: crd
 crd: $(STAMP) ## Write config/crd from contracts/api.

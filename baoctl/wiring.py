@@ -37,6 +37,7 @@ from runtime.manager import Group, Manager, Runnable
 from runtime.metrics import Metrics
 from runtime.ratelimit import ItemExponentialFailure
 from runtime.selection import Selection
+from runtime.settled import Settled
 from runtime.types import Resource
 
 USER_AGENT = "openbao-operator"
@@ -45,6 +46,9 @@ REPORTER = "openbao.org/operator"
 # A watch is opened anew at least every ten minutes; twice that without a word means it is dead.
 WATCH_MAX_AGE = 1200.0
 SYNC_TIMEOUT = 120.0
+# Decoded objects hold no cycles, and many are made at once: with the defaults the collector walks
+# all of them again and again while a large list comes in, and holds the event loop for 200 ms.
+GC_THRESHOLDS = (50_000, 50, 100)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +57,7 @@ class Parts:
 
     settings: Settings
     clock: Clock
+    rng: random.Random
     metrics: Metrics
     client: Client
     lease_client: Client
@@ -74,11 +79,13 @@ async def build_parts(settings: Settings, clock: Clock) -> Parts:
     credentials = await credentials_of(settings, clock)
     lease_client = Client(credentials, user_agent=f"{USER_AGENT}/lease", clock=clock)
     rng = random.Random()  # noqa: S311  jitter, not keys
+    reporter = Reporter(REPORTER, settings.identity)
     elector = None
     if settings.leader_election:
+        namespace = settings.installation.namespace
         elector = LeaderElector(
             lease_client,
-            LeaseLock(settings.installation.namespace, LEASE_NAME, settings.identity),
+            LeaseLock(namespace, LEASE_NAME, settings.identity, reporter),
             clock=clock,
             rng=rng,
             metrics=metrics,
@@ -92,10 +99,10 @@ async def build_parts(settings: Settings, clock: Clock) -> Parts:
         # The fence counts on it: a write that was let out ends before anybody else may lead.
         timeout=LeaderOptions().write_timeout,
     )
-    reporter = Reporter(REPORTER, settings.identity)
     return Parts(
         settings=settings,
         clock=clock,
+        rng=rng,
         metrics=metrics,
         client=client,
         lease_client=lease_client,
@@ -123,7 +130,12 @@ def build_controllers(parts: Parts) -> tuple[Controller, ...]:
     observer = Observer(children, store, api_server, parts.clock, installation)
     statuses = StatusWriter(parts.client, clusters, parts.events, parts.clock)
     owned = OwnedApply(
-        parts.client, children, field_manager=FIELD_MANAGER, marks=MARKS, metrics=parts.metrics
+        parts.client,
+        children,
+        field_manager=FIELD_MANAGER,
+        marks=MARKS,
+        metrics=parts.metrics,
+        settled=Settled(parts.clock, parts.rng),
     )
     workload = WorkloadReconciler(
         clusters,
@@ -188,6 +200,7 @@ async def _synced(informers: InformerSet) -> None:
 
 async def run(settings: Settings, clock: Clock) -> None:
     """Run an operator until a signal, a crash, or the loss of its lease (which raise)."""
+    gc.set_threshold(*GC_THRESHOLDS)
     parts = await build_parts(settings, clock)
     manager = build_manager(parts, build_controllers(parts))
     try:

@@ -17,19 +17,21 @@ Credentials
     Where the server is and how we prove who we are (credentials).
 Reflector
     Keeps one selection of objects mirrored: a list, then a watch, and every way in which a watch
-    can end (reflector); its decisions are a pure step function (watch).
+    can end (reflector, backoff); its decisions are a pure step function (watch).
 Store, index
     The mirrored objects by key, and by values computed from them (store).
 Informer
     A store kept current by a reflector, with handlers that hear of each change; one per
-    selection, shared by all who need it (informer).
+    selection (selection), shared by all who need it (informer). Who asks for it is shown all
+    objects again from time to time (resync).
 Event handler, predicate
     What turns a change into requests, and what decides that a change is of no interest.
 Workqueue
-    Requests waiting for a worker: each at most once, never with two workers, delayed and retried
-    with backoff (workqueue, ratelimit).
+    Requests waiting for a worker: each at most once, never with two workers, by priority, delayed
+    and retried with backoff (workqueue, ratelimit).
 Controller
-    Informers feeding a workqueue, and workers that call a reconciler (controller).
+    Informers feeding a workqueue, and workers that call a reconciler, each pass within a deadline
+    (controller, watchdog).
 Reconciler, outcome
     The function that compares the world with the wish for one request, and how it ended: done,
     waiting, or blocked on a person (outcome).
@@ -38,6 +40,9 @@ Leader election, guard
     (leader).
 Manager
     Starts and stops all of these in order; what crashes ends the process (manager).
+Metrics, health
+    The families and endpoints of controller-runtime, under the same names (metrics, series,
+    health).
 
 How they work together
 ----------------------

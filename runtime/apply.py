@@ -12,26 +12,36 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from runtime.applied import Applied, Verdict
-from runtime.client import Client
-from runtime.errors import AlreadyExists, ApplyConflict, Conflict, Invalid, NotFound, Transient
+from runtime.applied import Applied, Refusal, Verdict, refusal_of
+from runtime.client import ApplyResult, Client
+from runtime.errors import ApiError, Conflict, NotFound, TerminalError, Transient
 from runtime.informer import Informer
-from runtime.intent import Intent, contains, digest
+from runtime.intent import Intent, contains
 from runtime.metrics import Metrics
 from runtime.ownership import Claim, Marks, Owner, claim_of, describe_owner
+from runtime.settled import Forgetting, Settled
 from runtime.types import (
     Object,
     ObjectKey,
     Resource,
-    annotations_of,
     controller_of,
     is_terminating,
     key_of,
     resource_version_of,
     uid_of,
 )
+from runtime.upgrade import upgrade
 
 OWNER_INDEX = "owner-uid"
+
+CREATE_ONLY = "1"
+"""The resourceVersion of an apply that may create and never merge.
+
+The server compares it only with an object that exists, and no object has it: the storage counts
+from 1, and its first write makes 2.
+"""
+
+TAKEOVER_TRIES = 3
 
 
 def controller_uid(obj: Object) -> Iterable[str]:
@@ -48,7 +58,7 @@ class OwnedApply:
 
     Guarantees: an object of somebody else is never changed, not even when it appears between
     our read and our write; an unchanged intent costs no request; a foreign edit of a field we
-    own costs exactly one.
+    own costs exactly one. What is remembered is bounded by what the informers hold.
 
     Assumptions: the informers select all objects that carry our labels; cached objects are
     never mutated.
@@ -62,20 +72,19 @@ class OwnedApply:
         field_manager: str,
         marks: Marks,
         metrics: Metrics,
+        settled: Settled,
     ) -> None:
         self._client = client
         self._informers = informers
         self._manager = field_manager
         self._marks = marks
         self._metrics = metrics
-        # What our last write of an object left behind: live fingerprint and intent hash. The
-        # server may store a value in another form than we sent, so the comparison in
+        # The server may keep a value in another form than we sent, so that the comparison in
         # `runtime.intent.contains` alone could send the same apply for ever.
-        self._settled: dict[tuple[Resource, ObjectKey], tuple[str, str]] = {}
-        # What the server refused, and of which state: asking again would give the same answer.
-        self._refused: dict[tuple[Resource, ObjectKey], tuple[str, str, str]] = {}
+        self._settled = settled
         for resource, informer in informers.items():
             informer.add_index(OWNER_INDEX, controller_uid)
+            informer.add_handler(Forgetting(settled, resource))
             metrics.register_apply(resource.plural)
 
     async def ensure_all(self, owner: Owner, intents: Sequence[Intent]) -> tuple[Applied, ...]:
@@ -84,13 +93,21 @@ class OwnedApply:
         Raises the first transient error after every intent was tried, so that one failing
         object does not hold back the others.
         """
+        # What is settled needs no task: in a quiet cluster that is all of it.
+        known = [self._skipped(owner, intent) for intent in intents]
         results = await asyncio.gather(
-            *(self.ensure(owner, intent) for intent in intents), return_exceptions=True
+            *(
+                self.ensure(owner, intent)
+                for intent, skipped in zip(intents, known, strict=True)
+                if skipped is None
+            ),
+            return_exceptions=True,
         )
         for result in results:
             if isinstance(result, BaseException):
                 raise result
-        return tuple(result for result in results if isinstance(result, Applied))
+        answers = iter([result for result in results if isinstance(result, Applied)])
+        return tuple(next(answers) if applied is None else applied for applied in known)
 
     async def ensure(self, owner: Owner, intent: Intent) -> Applied:
         """Make one object be as intended.
@@ -98,11 +115,10 @@ class OwnedApply:
         Raises Transient (and its API subclasses) when the server could not answer, and
         LeaseLost when this process may no longer write.
         """
-        applied = await self._ensure(owner, intent)
-        self._metrics.apply_total.labels(
-            resource=intent.resource.plural, outcome=applied.verdict.value
-        ).inc()
-        return applied
+        skipped = self._skipped(owner, intent)
+        if skipped is not None:
+            return skipped
+        return self._counted(await self._ensure(owner, intent))
 
     async def prune(
         self,
@@ -127,29 +143,50 @@ class OwnedApply:
                 except (NotFound, Conflict):
                     # Somebody was faster. The watch tells what is true now.
                     continue
-                self._settled.pop((resource, key), None)
+                self._settled.drop((resource, key))
                 gone.append(key)
         return tuple(gone)
 
+    def _skipped(self, owner: Owner, intent: Intent) -> Applied | None:
+        """Answer without a request, if what the cache holds is ours and settled."""
+        live = self._informers[intent.resource].get(intent.key)
+        if live is None or is_terminating(live):
+            return None
+        slot = (intent.resource, intent.key)
+        if not self._settled.holds(slot, live, intent.digest):
+            return None
+        if claim_of(live, owner, self._marks) is not Claim.MINE:
+            return None
+        return self._counted(Applied(intent, Verdict.SKIPPED, live))
+
+    def _counted(self, applied: Applied) -> Applied:
+        self._metrics.apply_total.labels(
+            resource=applied.intent.resource.plural, outcome=applied.verdict.value
+        ).inc()
+        return applied
+
     async def _ensure(self, owner: Owner, intent: Intent) -> Applied:
-        wanted_hash = digest(intent.body)
         cached = self._informers[intent.resource].get(intent.key)
         live = cached if cached is not None else await self._look_up(intent)
         if live is None:
-            return await self._create(owner, intent, wanted_hash)
+            return await self._send(owner, intent, None)
         if is_terminating(live):
             return Applied(intent, Verdict.TERMINATING, live, f"{intent} is being deleted")
         if claim_of(live, owner, self._marks) is Claim.FOREIGN:
             return Applied(intent, Verdict.FOREIGN, live, self._foreign(intent, live))
-        if cached is not None and self._is_settled(owner, intent, live, wanted_hash):
+        if cached is None:
+            return await self._send(owner, intent, live)
+        slot = (intent.resource, intent.key)
+        refusal = self._settled.refusal(slot, live, intent.digest)
+        if refusal is not None:
+            return Applied(intent, Verdict.REJECTED, live, refusal)
+        # The hash among our annotations tells of fields that are no longer wanted.
+        if contains(live, self._marked(owner, intent, live)):
+            self._settled.note(slot, live, intent.digest)
             return Applied(intent, Verdict.SKIPPED, live)
-        refused = self._refused.get((intent.resource, intent.key))
-        if refused is not None and refused[:2] == (fingerprint(live), wanted_hash):
-            return Applied(intent, Verdict.REJECTED, live, refused[2])
-        applied = await self._send(owner, intent, wanted_hash, uid=uid_of(live))
+        applied = await self._send(owner, intent, live)
         if applied.verdict is Verdict.REJECTED:
-            refusal = (fingerprint(live), wanted_hash, applied.message)
-            self._refused[(intent.resource, intent.key)] = refusal
+            self._settled.note(slot, live, intent.digest, refusal=applied.message)
         return applied
 
     async def _look_up(self, intent: Intent) -> Object | None:
@@ -159,89 +196,80 @@ class OwnedApply:
         except NotFound:
             return None
 
-    async def _create(self, owner: Owner, intent: Intent, wanted_hash: str) -> Applied:
-        """Apply an object that was absent a moment ago.
-
-        An apply creates or merges, whichever fits. When the answer says that it merged,
-        somebody else's object came between our read and our write: our fields are taken back
-        with an empty apply, which leaves that object as its owner made it.
-        """
-        applied = await self._send(owner, intent, wanted_hash, uid=None)
-        if applied.verdict is not Verdict.UPDATED or applied.live is None:
-            return applied
-        self._settled.pop((intent.resource, intent.key), None)
-        identity = {k: intent.body[k] for k in ("apiVersion", "kind")}
-        identity["metadata"] = {"name": intent.key.name, "uid": uid_of(applied.live)}
-        if intent.resource.namespaced:
-            identity["metadata"]["namespace"] = intent.key.namespace
-        restored = await self._client.apply(
-            intent.resource, identity, field_manager=self._manager, force=False
-        )
-        return Applied(
-            intent, Verdict.FOREIGN, restored.object, self._foreign(intent, restored.object)
-        )
-
-    async def _send(
-        self, owner: Owner, intent: Intent, wanted_hash: str, *, uid: str | None
-    ) -> Applied:
-        body = self._marked(owner, intent, wanted_hash, uid)
+    async def _send(self, owner: Owner, intent: Intent, live: Object | None) -> Applied:
+        """Apply to the object that was looked at, or create it when there was none."""
+        body = self._marked(owner, intent, live)
         try:
-            # Forced only on an object that was proven ours.
-            result = await self._client.apply(
-                intent.resource, body, field_manager=self._manager, force=uid is not None
-            )
-        except Invalid as error:
-            return Applied(intent, Verdict.REJECTED, None, f"{intent}: {error.message}")
-        except (ApplyConflict, AlreadyExists) as error:
-            return Applied(intent, Verdict.FOREIGN, None, f"{intent} exists: {error.message}")
-        except Conflict as error:
-            # The UID no longer fits: deleted, or deleted and made anew, since we looked.
-            raise Transient(f"{intent} changed while it was written: {error.message}") from error
-        self._informers[intent.resource].observe(result.object)
-        self._settled[(intent.resource, intent.key)] = (fingerprint(result.object), wanted_hash)
+            result = await self._apply(intent, body, force=live is not None)
+            result = await self._take_over(intent, body, result)
+        except ApiError as error:
+            return _refused(intent, error)
+        if live is None and not result.created:
+            raise TerminalError(f"{intent}: the server merged an apply that may only create")
+        informer = self._informers[intent.resource]
+        informer.observe(result.object)
+        if informer.get(intent.key) is not None:
+            self._settled.note((intent.resource, intent.key), result.object, intent.digest)
         verdict = Verdict.CREATED if result.created else Verdict.UPDATED
         return Applied(intent, verdict, result.object)
 
-    def _is_settled(self, owner: Owner, intent: Intent, live: Object, wanted_hash: str) -> bool:
-        print_now = fingerprint(live)
-        slot = (intent.resource, intent.key)
-        if self._settled.get(slot) == (print_now, wanted_hash):
-            return True
-        if annotations_of(live).get(self._marks.intent_hash) != wanted_hash:
-            return False
-        if not contains(live, self._marked(owner, intent, wanted_hash, uid_of(live))):
-            return False
-        self._settled[slot] = (print_now, wanted_hash)
-        return True
+    async def _apply(self, intent: Intent, body: Object, *, force: bool) -> ApplyResult:
+        # Forced only on an object that was proven ours.
+        return await self._client.apply(
+            intent.resource, body, field_manager=self._manager, force=force
+        )
 
-    def _marked(self, owner: Owner, intent: Intent, wanted_hash: str, uid: str | None) -> Object:
+    async def _take_over(self, intent: Intent, body: Object, result: ApplyResult) -> ApplyResult:
+        """Become the owner of what former managers left behind, if there is any of it.
+
+        The answer to an apply is the one place where managedFields are seen. A second apply then
+        takes away what is ours by now and not wanted.
+        """
+        live = result.object
+        for _ in range(TAKEOVER_TRIES):
+            ops = upgrade(live, self._marks.legacy_managers, self._manager)
+            if ops is None:
+                return result
+            try:
+                await self._client.json_patch(intent.resource, intent.key, ops)
+            except Conflict:
+                live = await self._client.get(intent.resource, intent.key)
+                continue
+            metadata = {**body["metadata"], "uid": uid_of(live)}
+            metadata.pop("resourceVersion", None)
+            again = await self._apply(intent, {**body, "metadata": metadata}, force=True)
+            return ApplyResult(again.object, created=result.created)
+        raise Transient(f"{intent} changed again and again while its fields were taken over")
+
+    def _marked(self, owner: Owner, intent: Intent, live: Object | None) -> Object:
         metadata = dict(intent.body["metadata"])
         metadata["ownerReferences"] = [owner.reference()]
         metadata["annotations"] = {
             **metadata.get("annotations", {}),
             self._marks.owner_uid: owner.uid,
-            self._marks.intent_hash: wanted_hash,
+            self._marks.intent_hash: intent.digest,
         }
-        if uid is not None:
-            metadata["uid"] = uid
+        if live is None:
+            metadata["resourceVersion"] = CREATE_ONLY
+        else:
+            metadata["uid"] = uid_of(live)
         return {**intent.body, "metadata": metadata}
 
     def _foreign(self, intent: Intent, live: Object) -> str:
         return f"{intent} exists and belongs to {describe_owner(live, self._marks)}"
 
 
-def fingerprint(live: Object) -> str:
-    """Name the state of an object as far as an owner of its spec is concerned.
-
-    Kinds that count generations are named by generation and metadata, so that status updates
-    do not matter; the others by their resourceVersion.
-    """
-    metadata = live["metadata"]
-    generation = metadata.get("generation")
-    if generation is None:
-        return f"{metadata.get('uid')}/{resource_version_of(live)}"
-    marks = [
-        metadata.get(field)
-        for field in ("labels", "annotations", "ownerReferences", "finalizers", "deletionTimestamp")
-    ]
-    return f"{metadata.get('uid')}/{generation}/{digest(marks)}"
+def _refused(intent: Intent, error: ApiError) -> Applied:
+    """Turn an error into the answer that the table gives it, or raise what it says."""
+    match refusal_of(error):
+        case Refusal.REJECTED:
+            return Applied(intent, Verdict.REJECTED, None, f"{intent}: {error.message}")
+        case Refusal.LEAVING:
+            return Applied(intent, Verdict.TERMINATING, None, f"{intent}: {error.message}")
+        case Refusal.LOOK_AGAIN:
+            told = f"{intent} changed while it was written: {error.message}"
+            raise Transient(told) from error
+        case Refusal.TERMINAL:
+            raise TerminalError(f"{intent}: {error}") from error
+        case Refusal.RAISED:
+            raise error

@@ -4,32 +4,33 @@ Uses runtime.transport and runtime.codec; no models, no discovery, no cache. Cal
 reflector, the leader elector, owned apply, and by code that needs one direct read.
 
 Every method raises the ApiError classes of runtime.errors, TransportError when no answer came,
-and writes raise LeaseLost when the guard refuses them.
+and writes raise LeaseLost when the guard refuses them. With dry_run a write is checked, defaulted
+and answered as if, and nothing is stored.
 """
 
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Self
 
-from runtime.clock import Clock
+from runtime.clock import Clock, yield_to_loop
 from runtime.codec import (
     APPLY_PATCH,
     JSON,
     JSON_PATCH,
     PARTIAL_LIST,
     PARTIAL_OBJECT,
-    Page,
+    PageReader,
     decode_object,
-    decode_page,
     encode,
     encode_apply,
 )
 from runtime.credentials import Credentials
-from runtime.errors import Gone
+from runtime.errors import Gone, Invalid, PatchFailed
 from runtime.metrics import Metrics
-from runtime.transport import Call, Transport
+from runtime.transport import Call, Transport, Wire
 from runtime.types import Object, ObjectKey, Resource, key_of
+from runtime.wire import HttpWire
 
 PAGE_SIZE = 500
 PAGE_SECONDS = 60.0
@@ -44,7 +45,7 @@ class ListOptions:
     """What to list. limit is the page size, 0 for one answer of any size.
 
     resource_version "" asks for the most recent state, "0" for any cached one. transform is
-    applied page by page, so that the unreduced list never exists as a whole.
+    applied piece by piece, so that the unreduced list never exists as a whole.
     """
 
     label_selector: str = ""
@@ -57,13 +58,19 @@ class ListOptions:
 
 @dataclass(frozen=True, slots=True)
 class WatchOptions:
-    """What to watch, from which version on, and for how many seconds at most."""
+    """What to watch, from which version on, and for how many seconds at most.
+
+    With send_initial_events the watch begins with an ADDED event for each object there is, and a
+    bookmark annotated k8s.io/initial-events-end that closes this list; it is at least as new as
+    resource_version, and with "" the most recent. Servers that cannot do so answer 400 or 422.
+    """
 
     resource_version: str
     timeout_seconds: int
     label_selector: str = ""
     field_selector: str = ""
     metadata_only: bool = False
+    send_initial_events: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,8 +95,10 @@ LIST_ALL = ListOptions()
 class Client:
     """One identity at one API server. Safe to share between tasks of one event loop.
 
-    guard is called right before each write is sent and raises LeaseLost to refuse it. timeout
-    bounds each request in seconds (list pages have their own bound, watches only while opening).
+    Each client has connections of its own: give the leader elector one for itself, so that
+    renewals never wait behind other requests. guard is called right before each write is sent and
+    raises LeaseLost to refuse it. timeout bounds each request in seconds (list pages have their
+    own bound, watches only while opening).
     """
 
     def __init__(
@@ -102,15 +111,31 @@ class Client:
         guard: Callable[[], None] | None = None,
         timeout: float = 10.0,
     ) -> None:
-        self.credentials = credentials
+        wire = HttpWire(credentials, user_agent=user_agent, guard=guard)
         self._transport = Transport(
-            credentials,
-            user_agent=user_agent,
-            clock=clock,
-            metrics=metrics,
-            guard=guard,
-            timeout=timeout,
+            wire, credentials, clock=clock, metrics=metrics, guard=guard, timeout=timeout
         )
+
+    @classmethod
+    def over(
+        cls,
+        wire: Wire,
+        credentials: Credentials,
+        *,
+        clock: Clock,
+        metrics: Metrics | None = None,
+        guard: Callable[[], None] | None = None,
+        timeout: float = 10.0,
+    ) -> Self:
+        """A client whose calls go over another wire, such as a server in memory.
+
+        Second tries, deadlines, the guard and the counting are the same.
+        """
+        made = cls.__new__(cls)
+        made._transport = Transport(
+            wire, credentials, clock=clock, metrics=metrics, guard=guard, timeout=timeout
+        )
+        return made
 
     async def get(
         self, resource: Resource, key: ObjectKey, *, metadata_only: bool = False
@@ -123,7 +148,7 @@ class Client:
     async def list(
         self, resource: Resource, namespace: str | None = None, *, options: ListOptions = LIST_ALL
     ) -> ObjectList:
-        """All selected objects, fetched and decoded page by page.
+        """All selected objects, fetched page by page; other tasks run while they are decoded.
 
         When the server has forgotten the version of the first page before the last one was read
         (410), the list is started again as a single answer.
@@ -147,10 +172,13 @@ class Client:
         query = {
             "watch": "true",
             "allowWatchBookmarks": "true",
-            "resourceVersion": options.resource_version,
             "timeoutSeconds": str(options.timeout_seconds),
             **_selectors(options),
         }
+        if options.resource_version:
+            query["resourceVersion"] = options.resource_version
+        if options.send_initial_events:
+            query |= {"sendInitialEvents": "true", "resourceVersionMatch": "NotOlderThan"}
         accept = PARTIAL_OBJECT if options.metadata_only else JSON
         return self._transport.stream(Call("GET", resource.path(namespace), query, accept=accept))
 
@@ -173,9 +201,8 @@ class Client:
             "fieldManager": field_manager,
             "force": "true" if force else "false",
             "fieldValidation": "Strict",
+            **_trial(dry_run),
         }
-        if dry_run:
-            query["dryRun"] = "All"
         key = key_of(body)
         path = resource.path(key.namespace, key.name, subresource)
         answer = await self._transport.request(
@@ -183,15 +210,22 @@ class Client:
         )
         return ApplyResult(decode_object(answer.body), created=answer.status == 201)
 
-    async def create(self, resource: Resource, body: Object, *, field_manager: str) -> Object:
+    async def create(
+        self, resource: Resource, body: Object, *, field_manager: str, dry_run: bool = False
+    ) -> Object:
         """A new object; AlreadyExists when the name is taken."""
-        query = {"fieldManager": field_manager, "fieldValidation": "Strict"}
+        query = {"fieldManager": field_manager, "fieldValidation": "Strict", **_trial(dry_run)}
         path = resource.path(key_of(body).namespace)
         answer = await self._transport.request(Call("POST", path, query, encode(body)))
         return decode_object(answer.body)
 
     async def update(
-        self, resource: Resource, body: Object, *, subresource: str | None = None
+        self,
+        resource: Resource,
+        body: Object,
+        *,
+        subresource: str | None = None,
+        dry_run: bool = False,
     ) -> Object:
         """Replace a whole object; Conflict unless the resourceVersion in body is the present one.
 
@@ -201,7 +235,7 @@ class Client:
             raise ValueError("an update needs the resourceVersion it is based on")
         key = key_of(body)
         path = resource.path(key.namespace, key.name, subresource)
-        query = {"fieldValidation": "Strict"}
+        query = {"fieldValidation": "Strict", **_trial(dry_run)}
         answer = await self._transport.request(Call("PUT", path, query, encode(body)))
         return decode_object(answer.body)
 
@@ -213,14 +247,23 @@ class Client:
         *,
         field_manager: str | None = None,
         subresource: str | None = None,
+        dry_run: bool = False,
     ) -> Object:
-        """Apply RFC 6902 operations in order, all or none; Invalid when a test does not hold."""
-        query = {"fieldManager": field_manager} if field_manager else {}
+        """Apply RFC 6902 operations in order, all or none.
+
+        Raises PatchFailed when a `test` among them does not hold or a path does not exist, Invalid
+        when the outcome breaks the schema.
+        """
+        query = _trial(dry_run)
+        if field_manager:
+            query["fieldManager"] = field_manager
         path = resource.path(key.namespace, key.name, subresource)
-        answer = await self._transport.request(
-            Call("PATCH", path, query, encode(ops), content_type=JSON_PATCH)
-        )
-        return decode_object(answer.body)
+        call = Call("PATCH", path, query, encode(ops), content_type=JSON_PATCH)
+        try:
+            return decode_object((await self._transport.request(call)).body)
+        except Invalid as error:
+            # What a schema refuses comes with its causes.
+            raise error if error.causes else PatchFailed(error.info) from error
 
     async def delete(
         self,
@@ -230,6 +273,7 @@ class Client:
         uid: str,
         resource_version: str | None = None,
         propagation: str = "Background",
+        dry_run: bool = False,
     ) -> None:
         """Ask for the deletion of that very object, and of that state of it if a version is given.
 
@@ -242,12 +286,15 @@ class Client:
         preconditions = {"uid": uid}
         if resource_version is not None:
             preconditions["resourceVersion"] = resource_version
-        body = {
+        body: Object = {
             "apiVersion": "v1",
             "kind": "DeleteOptions",
             "preconditions": preconditions,
             "propagationPolicy": propagation,
         }
+        if dry_run:
+            # Beside a body the server ignores what the query says.
+            body["dryRun"] = ["All"]
         path = resource.path(key.namespace, key.name)
         await self._transport.request(Call("DELETE", path, body=encode(body)))
 
@@ -262,18 +309,21 @@ class Client:
     async def _list_pages(
         self, resource: Resource, namespace: str | None, options: ListOptions
     ) -> ObjectList:
-        page = await self._list_page(resource, namespace, options, token="")
-        items = _shaped(page.items, options.transform)
-        # The version of the list is that of its first page: later ones continue that snapshot.
-        resource_version = page.resource_version
-        while page.token:
-            page = await self._list_page(resource, namespace, options, token=page.token)
-            items += _shaped(page.items, options.transform)
-        return ObjectList(items, resource_version)
+        token, version = "", ""
+        items: list[Object] = []
+        while True:
+            page = await self._list_page(resource, namespace, options, token)
+            for piece in page:
+                items += _shaped(piece, options.transform)
+                await yield_to_loop()
+            # The version of the list is that of its first page: later ones continue that snapshot.
+            version, token = version or page.resource_version, page.token
+            if not token:
+                return ObjectList(items, version)
 
     async def _list_page(
         self, resource: Resource, namespace: str | None, options: ListOptions, token: str
-    ) -> Page:
+    ) -> PageReader:
         query = _selectors(options)
         if options.limit:
             query["limit"] = str(options.limit)
@@ -285,7 +335,11 @@ class Client:
         accept = PARTIAL_LIST if options.metadata_only else JSON
         call = Call("GET", resource.path(namespace), query, accept=accept)
         answer = await self._transport.request(call, seconds=PAGE_SECONDS)
-        return decode_page(answer.body, resource)
+        return PageReader(answer.body, resource)
+
+
+def _trial(dry_run: bool) -> dict[str, str]:
+    return {"dryRun": "All"} if dry_run else {}
 
 
 def _selectors(options: ListOptions | WatchOptions) -> dict[str, str]:

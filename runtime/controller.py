@@ -7,15 +7,16 @@ or raises, never both, and `Controller._settle` is the one place that turns eith
 """
 
 import asyncio
+import itertools
 import uuid
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import structlog
-from structlog.contextvars import bound_contextvars
+from structlog.contextvars import bind_contextvars
 
-from runtime.clock import Clock, Deadline, yield_to_loop
+from runtime.clock import Clock, yield_to_loop
 from runtime.errors import ApiError, LeaseLost, TerminalError, Transient
 from runtime.event import Event, Predicate
 from runtime.handler import Handler
@@ -23,9 +24,14 @@ from runtime.metrics import Metrics
 from runtime.outcome import Blocked, Done, Outcome, Wait
 from runtime.ratelimit import ItemExponentialFailure, RateLimiter
 from runtime.types import Object, Request, key_of
-from runtime.workqueue import ShutDown, Workqueue
+from runtime.watchdog import Watchdog, Worker
+from runtime.workqueue import LOW, NORMAL, ShutDown, Workqueue
 
 log: structlog.typing.FilteringBoundLogger = structlog.get_logger()
+
+SLICE_PASSES = 16
+SLICE_SECONDS = 0.001
+"""What the workers may do in one turn of the loop, if nothing in it suspends them."""
 
 
 class Reconciler(Protocol):
@@ -50,8 +56,11 @@ class Source(Protocol):
         ...
 
 
-def _new_id() -> str:
-    return str(uuid.uuid4())
+def numbered_ids() -> Callable[[], str]:
+    """Names for passes: a random word of this process, and a number."""
+    word = uuid.uuid4().hex[:8]
+    numbers = itertools.count(1)
+    return lambda: f"{word}-{next(numbers)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +73,7 @@ class ControllerOptions:
     deadline: float = 120.0
     sync_timeout: float = 120.0
     limiter: Callable[[], RateLimiter] = ItemExponentialFailure
-    reconcile_id: Callable[[], str] = _new_id
+    reconcile_id: Callable[[], str] = field(default_factory=numbered_ids)
 
 
 class Feed:
@@ -87,11 +96,15 @@ class Feed:
     def on_delete(self, obj: Object) -> None:
         self._deliver(Event("delete", obj))
 
+    def on_resync(self, obj: Object) -> None:
+        self._deliver(Event("update", obj, obj, resync=True))
+
     def _deliver(self, event: Event) -> None:
         try:
             if all(predicate(event) for predicate in self._predicates):
+                priority = NORMAL if event.is_news else LOW
                 for request in self._handler(event):
-                    self._queue.add(request)
+                    self._queue.add(request, priority=priority)
         except Exception:
             # One malformed object must not stop the events of all the others.
             log.exception("event handler failed", controller=self._name, key=key_of(event.object))
@@ -124,6 +137,9 @@ class Controller:
         self._error_classes = metrics.reconcile_error_classes_total
         self._queue = Workqueue(name, clock=clock, limiter=self._options.limiter(), metrics=metrics)
         self._sources: list[Source] = []
+        self._watchdog = Watchdog(clock, self._options.deadline)
+        self._active = 0
+        self._series.active_workers.set_function(lambda: self._active)
         self._syncing: asyncio.Task[None] | None = None
         self._stopped = False
         # What was last said about a key; plain Done is the rule and is not remembered.
@@ -135,9 +151,9 @@ class Controller:
         if source not in self._sources:
             self._sources.append(source)
 
-    def enqueue(self, request: Request, after: float = 0.0) -> None:
+    def enqueue(self, request: Request, after: float = 0.0, *, priority: int = NORMAL) -> None:
         """Ask for a look at `request`, now or in `after` seconds."""
-        self._queue.add_after(request, after)
+        self._queue.add_after(request, after, priority=priority)
 
     async def run(self) -> None:
         """Wait for the sources, then work until `stop`; returns once nothing is in hand.
@@ -149,14 +165,18 @@ class Controller:
         try:
             await self._syncing
         except asyncio.CancelledError:
-            if not self._stopped or _cancelled_from_outside():
+            if not self._stopped or _current_task().cancelling():
                 raise
         if self._stopped:
             return
         self._series.max_concurrent.set(self._workers)
-        async with asyncio.TaskGroup() as group:
-            for number in range(self._workers):
-                group.create_task(self._work(), name=f"{self.name}-{number}")
+        try:
+            async with asyncio.TaskGroup() as group:
+                for number in range(self._workers):
+                    group.create_task(self._work(), name=f"{self.name}-{number}")
+        finally:
+            self._queue.shut_down()
+            self._watchdog.stop()
 
     def stop(self) -> None:
         """Take no further request; what is in hand runs to its end, then `run` returns."""
@@ -172,54 +192,72 @@ class Controller:
     async def _wait_synced(self) -> None:
         end = self._clock.monotonic() + self._options.sync_timeout
         for source in self._sources:
-            await source.wait_synced(end - self._clock.monotonic())
+            await source.wait_synced(max(0.0, end - self._clock.monotonic()))
 
     async def _work(self) -> None:
+        worker = _current_task()
+        bind_contextvars(controller=self.name)
+        passes, slice_end = 0, 0.0
         while True:
             try:
                 request = await self._queue.get()
             except ShutDown:
                 return
             try:
-                await self._process(request)
+                ended = await self._process(request, worker)
             finally:
                 self._queue.done(request)
-            # A reconciler that finds everything in stores never suspends by itself: without this
-            # turn a full queue would hold up watches, lease renewals and health checks.
-            await yield_to_loop()
+            if worker.cancelling():
+                # The reconciler made something else of the end of this task.
+                raise asyncio.CancelledError
+            # A reconciler that finds everything in stores never suspends by itself: without a
+            # turn now and then a full queue would hold up watches, lease renewals and probes.
+            passes += 1
+            if passes >= SLICE_PASSES or ended >= slice_end:
+                await yield_to_loop()
+                passes, slice_end = 0, self._clock.monotonic() + SLICE_SECONDS
 
-    async def _process(self, request: Request) -> None:
+    async def _process(self, request: Request, worker: Worker) -> float:
+        """One pass; answers the monotonic time of its end."""
         started = self._clock.monotonic()
-        self._series.active_workers.inc()
+        # Each worker has a context of its own, and the next pass overwrites these.
+        bind_contextvars(
+            namespace=request.namespace,
+            name=request.name,
+            reconcile_id=self._options.reconcile_id(),
+        )
+        self._active += 1
+        self._watchdog.begin(worker, started)
         try:
-            with bound_contextvars(
-                controller=self.name,
-                namespace=request.namespace,
-                name=request.name,
-                reconcile_id=self._options.reconcile_id(),
-            ):
-                self._settle(request, await self._attempt(request))
+            verdict = await self._attempt(request, worker)
         finally:
-            self._series.active_workers.dec()
-            self._series.seconds.observe(self._clock.monotonic() - started)
+            expired = self._watchdog.end(worker)
+            self._active -= 1
+            ended = self._clock.monotonic()
+            self._series.seconds.observe(ended - started)
+        if expired:
+            self._series.timeouts.inc()
+        self._settle(request, verdict)
+        return ended
 
-    async def _attempt(self, request: Request) -> Outcome | BaseException:
+    async def _attempt(self, request: Request, worker: Worker) -> Outcome | BaseException:
         """Call the reconciler; what it raises is returned, unless it is the end of this task."""
-        deadline = Deadline(self._clock, self._options.deadline)
         try:
-            async with deadline:
-                return await self._reconcile(request)
+            return await self._reconcile(request)
         except Exception as error:  # noqa: BLE001 - one failing key must not end the worker
-            if deadline.expired:
-                self._series.timeouts.inc()
             return error
         except (KeyboardInterrupt, SystemExit):
             raise
         except BaseException as error:
+            expired = self._watchdog.expired(worker)
             # A cancellation that nobody sent to us leaks out of something the reconciler awaits.
             # Passing it on would end this worker without a trace.
-            if _cancelled_from_outside():
+            if worker.cancelling() > expired:
                 raise
+            if expired and isinstance(error, asyncio.CancelledError):
+                late = TimeoutError(f"not done after {self._options.deadline:g} s")
+                late.__cause__ = error  # its traceback tells what the pass was waiting for
+                return late
             self._series.panics.inc()
             return error
 
@@ -239,7 +277,7 @@ class Controller:
                 # LeaseLost included: either the lease is gone and so is this process, or it is
                 # renewed late and the refused work is still to be done.
                 self._fail(request, verdict)
-                self._queue.add_rate_limited(request)
+                self._queue.add_rate_limited(request, priority=self._queue.priority_of(request))
         self._report(request, verdict)
 
     def _succeed(self, request: Request, after: float | None) -> None:
@@ -248,7 +286,7 @@ class Controller:
             self._series.results["success"].inc()
         else:
             self._series.results["requeue_after"].inc()
-            self._queue.add_after(request, after)
+            self._queue.add_after(request, after, priority=self._queue.priority_of(request))
 
     def _fail(self, request: Request, error: BaseException) -> None:
         self._series.results["error"].inc()
@@ -291,6 +329,8 @@ class Controller:
         return True
 
 
-def _cancelled_from_outside() -> bool:
+def _current_task() -> Worker:
     task = asyncio.current_task()
-    return task is not None and task.cancelling() > 0
+    if task is None:
+        raise RuntimeError("a controller needs a running task")
+    return task

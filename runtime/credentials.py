@@ -7,6 +7,7 @@ import alone costs half a second and 70 MiB.
 """
 
 import asyncio
+import math
 import os
 import ssl
 from collections.abc import Mapping
@@ -14,12 +15,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+import structlog
+
 from runtime.clock import Clock, Deadline
 from runtime.errors import TransportError
 
 if TYPE_CHECKING:
     from kubernetes_asyncio.client import Configuration
     from kubernetes_asyncio.config.kube_config import KubeConfigLoader
+
+log: structlog.typing.FilteringBoundLogger = structlog.get_logger()
 
 SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 
@@ -54,14 +59,22 @@ class Credentials(Protocol):
         """The present trust and client certificate; the same instance until a file changes."""
         ...
 
-    def invalidate(self) -> None:
-        """The server refused us (401): read everything anew before the next request."""
+    def invalidate(self, *, before: float) -> None:
+        """The server refused us (401): read everything anew before the next request.
+
+        `before` is when the refused request was sent, on clock.monotonic(): what was read since
+        then stays, or each of many requests under way would discard the renewal of the others.
+        """
         ...
 
 
 @dataclass(slots=True)
 class TlsFiles:
-    """An SSL context built from files, and built again when one of them changes."""
+    """An SSL context built from files, and built again when one of them changes.
+
+    While they are missing or do not fit together, as in the middle of a rotation, the last good
+    context stays in use.
+    """
 
     ca: Path | None = None
     cert: Path | None = None
@@ -69,14 +82,29 @@ class TlsFiles:
     verify: bool = True
     _stamp: tuple[tuple[int, int], ...] | None = field(default=None, init=False, compare=False)
     _context: ssl.SSLContext | None = field(default=None, init=False, compare=False)
+    _failing: bool = field(default=False, init=False, compare=False)
 
     def context(self) -> ssl.SSLContext:
-        """Raises OSError (ssl.SSLError is one) when a file is missing or malformed."""
-        stamp = tuple(_stamp(path) for path in (self.ca, self.cert, self.key) if path is not None)
-        if self._context is None or stamp != self._stamp:
-            self._context = self._build()
-            self._stamp = stamp
+        """Raises OSError (ssl.SSLError is one) when there is none yet and no file to make it of."""
+        try:
+            self._context = self._fresh()
+        except OSError as error:
+            if self._context is None:
+                raise
+            if not self._failing:
+                log.warning("certificates cannot be read anew", error=str(error))
+            self._failing = True
+        else:
+            self._failing = False
         return self._context
+
+    def _fresh(self) -> ssl.SSLContext:
+        stamp = tuple(_stamp(path) for path in (self.ca, self.cert, self.key) if path is not None)
+        if self._context is not None and stamp == self._stamp:
+            return self._context
+        made = self._build()
+        self._stamp = stamp
+        return made
 
     def _build(self) -> ssl.SSLContext:
         context = ssl.create_default_context(cafile=str(self.ca) if self.ca else None)
@@ -103,22 +131,33 @@ class ServiceAccountCredentials:
         self._clock = clock
         self._tls = TlsFiles(ca=root / "ca.crt")
         self._headers: dict[str, str] = {}
-        self._read_at: float | None = None
+        self._read_at = -math.inf
+        self._failing = False
         self.server = server
         self.namespace = (root / "namespace").read_text(encoding="utf-8").strip()
 
     async def headers(self) -> Mapping[str, str]:
         now = self._clock.monotonic()
-        if self._read_at is None or now - self._read_at >= REREAD_SECONDS:
-            self._headers = {"Authorization": f"Bearer {self._read_token()}"}
-            self._read_at = now
+        if now - self._read_at >= REREAD_SECONDS:
+            try:
+                self._headers = {"Authorization": f"Bearer {self._read_token()}"}
+                self._read_at = now
+                self._failing = False
+            except (OSError, TransportError) as error:
+                # The old token is good for minutes after its file was due to be renewed.
+                if not self._headers:
+                    raise TransportError(f"no token: {error}") from error
+                if not self._failing:
+                    log.warning("token cannot be read anew", error=str(error))
+                self._failing = True
         return self._headers
 
     def ssl_context(self) -> ssl.SSLContext:
         return self._tls.context()
 
-    def invalidate(self) -> None:
-        self._read_at = None
+    def invalidate(self, *, before: float) -> None:
+        if self._read_at <= before:
+            self._read_at = -math.inf
 
     def _read_token(self) -> str:
         token = self._token_file.read_text(encoding="utf-8").strip()
@@ -168,9 +207,10 @@ class KubeconfigCredentials:
     def ssl_context(self) -> ssl.SSLContext:
         return self._tls.context()
 
-    def invalidate(self) -> None:
+    def invalidate(self, *, before: float) -> None:
         # The loader keeps a plugin's token until its expiry: only a new loader asks again.
-        self._loader = None
+        if self._read_at <= before:
+            self._loader = None
 
     async def refresh(self) -> None:
         """Read what is due: the file after `invalidate`, a plugin's token when it expired.

@@ -17,14 +17,21 @@ class Event:
     """One change of one object.
 
     `object` is the state after the change, for a delete the last one known; `old` the state
-    before an update, None otherwise; `initial` marks the adds that replay what was there before
-    the informer or the handler started.
+    before an update, None otherwise. `initial` marks the adds that replay what was there before
+    the informer or the handler started; `resync` the updates from an object to itself that replay
+    the store from time to time, without a word from the server.
     """
 
     type: Literal["add", "update", "delete"]
     object: Object
     old: Object | None = None
     initial: bool = False
+    resync: bool = False
+
+    @property
+    def is_news(self) -> bool:
+        """False for what only repeats: initial adds, resyncs, updates to the same version."""
+        return not (self.initial or self.resync) and resource_version_changed(self)
 
 
 Predicate = Callable[[Event], bool]
@@ -57,6 +64,11 @@ def finalizers_changed(event: Event) -> bool:
 def resource_version_changed(event: Event) -> bool:
     """Drops updates that replay a version we have seen, as a new list after a broken watch does."""
     return event.old is None or resource_version_of(event.old) != resource_version_of(event.object)
+
+
+def resynced(event: Event) -> bool:
+    """Drops everything but resyncs, which the predicates above all drop; for use in `any_of`."""
+    return event.resync
 
 
 def terminating(event: Event) -> bool:

@@ -8,7 +8,7 @@ names and the semantics are those of controller-runtime (pkg/handler).
 from collections.abc import Callable, Iterable
 
 from runtime.event import Event
-from runtime.types import Object, Request, controller_of, key_of
+from runtime.types import Object, Request, key_of
 
 Handler = Callable[[Event], Iterable[Request]]
 """Synchronous, called on the event loop: it may look things up in stores, never wait."""
@@ -21,8 +21,10 @@ def enqueue_object(event: Event) -> Iterable[Request]:
     return (key_of(event.object),)
 
 
-def enqueue_owner(kind: str, group: str, *, namespaced: bool = True) -> Handler:
-    """The controlling owner of the object, if it is of that kind.
+def enqueue_owner(
+    kind: str, group: str, *, namespaced: bool = True, controller_only: bool = True
+) -> Handler:
+    """The controlling owner of the object, if it is of that kind; or every owner of that kind.
 
     The version of the reference is ignored, so that a bump of the owner's API version loses no
     event. On an update both the old and the new owner are meant. The uid is not compared: the
@@ -31,10 +33,14 @@ def enqueue_owner(kind: str, group: str, *, namespaced: bool = True) -> Handler:
     """
 
     def owners(obj: Object) -> Iterable[Request]:
-        owner = controller_of(obj)
-        if owner is None or owner.kind != kind or _group(owner.api_version) != group:
-            return ()
-        return (Request(key_of(obj).namespace if namespaced else "", owner.name),)
+        namespace = key_of(obj).namespace if namespaced else ""
+        return [
+            Request(namespace, reference.get("name", ""))
+            for reference in (obj.get("metadata") or {}).get("ownerReferences") or ()
+            if reference.get("kind") == kind
+            and _group(reference.get("apiVersion", "")) == group
+            and (reference.get("controller") or not controller_only)
+        ]
 
     return enqueue_mapped(owners)
 

@@ -1,12 +1,17 @@
 """The HTTP endpoints of the process: /healthz, /readyz and /metrics.
 
 Uses aiohttp, the metrics registry and the clock. The composition registers the checks and runs
-one server, or two on different ports; the kubelet and Prometheus call them. Endpoints and answers
-are those of controller-runtime: 200 "ok", or 500 with the names of the failed checks. The reasons
+one server, or two on different ports; the kubelet and Prometheus call them.
+
+Endpoints and answers are those of controller-runtime (pkg/healthz): /healthz and /readyz answer
+for all checks, /healthz/NAME for one, ?verbose tells each, ?exclude=NAME (repeated for several)
+leaves one out; 200 "ok", or 500 with the names of the failed checks. Two differences: the last
+line says readyz where readyz was asked, and a single check withholds its reason too. The reasons
 stay in the log, because the port is open to the whole pod network.
 """
 
 import asyncio
+import json
 from collections.abc import Callable, Mapping
 from typing import Final
 
@@ -25,6 +30,11 @@ Check = Callable[[], str | None]
 STOP_SECONDS: Final = 1.0
 """How long open requests may last when the server stops."""
 
+IDLE_SECONDS: Final = 90.0
+"""How long a connection may stay without a request; that of controller-runtime."""
+
+HEADERS: Final = {"X-Content-Type-Options": "nosniff"}
+
 LAG_PERIOD: Final = 0.5
 
 
@@ -38,18 +48,23 @@ class Health:
     def __init__(self) -> None:
         self.liveness: dict[str, Check] = {}
         self.readiness: dict[str, Check] = {}
-        self._failing: dict[str, str] = {}
+        self._failing: set[str] = set()
 
-    def verdict(self, checks: Mapping[str, Check]) -> dict[str, str | None]:
-        """Run checks; the reason by name, None for those that pass. Changes are logged once."""
+    def verdict(self, word: str, checks: Mapping[str, Check]) -> dict[str, str | None]:
+        """Run checks; the reason by name, None for those that pass. Changes are logged once.
+
+        `word` is the endpoint: liveness and readiness may have checks of the same name.
+        """
         verdict = {name: _run(check) for name, check in checks.items()}
         for name, reason in verdict.items():
+            path = f"{word}/{name}"
             if reason is None:
-                if self._failing.pop(name, None) is not None:
-                    log.info("check passes again", check=name)
-            elif name not in self._failing:
-                self._failing[name] = reason
-                log.warning("check fails", check=name, reason=reason)
+                if path in self._failing:
+                    self._failing.remove(path)
+                    log.info("check passes again", check=path)
+            elif path not in self._failing:
+                self._failing.add(path)
+                log.warning("check fails", check=path, reason=reason)
         return verdict
 
 
@@ -79,7 +94,12 @@ class HttpServer:
 
     async def run(self) -> None:
         """Serve until cancelled. Raises OSError when the address cannot be bound."""
-        runner = web.AppRunner(self._app, access_log=None, shutdown_timeout=STOP_SECONDS)
+        runner = web.AppRunner(
+            self._app,
+            access_log=None,
+            shutdown_timeout=STOP_SECONDS,
+            keepalive_timeout=IDLE_SECONDS,
+        )
         await runner.setup()
         try:
             site = web.TCPSite(runner, self.host, self.port)
@@ -105,35 +125,46 @@ class _Probe:
 
     def mount(self, router: web.UrlDispatcher) -> None:
         router.add_get(f"/{self._word}", self._answer_all)
+        router.add_get(f"/{self._word}/", self._answer_all)
         router.add_get(f"/{self._word}/{{check}}", self._answer_one)
 
     def _checks(self) -> Mapping[str, Check]:
         return self._registered or {"ping": lambda: None}
 
     async def _answer_all(self, request: web.Request) -> web.Response:
-        excluded = {*request.query.getall("exclude", [])} & {*self._checks()}
+        checks = self._checks()
+        excluded = {*request.query.getall("exclude", [])}
         verdict = self._health.verdict(
-            {name: check for name, check in self._checks().items() if name not in excluded}
+            self._word, {name: check for name, check in checks.items() if name not in excluded}
         )
         failed = any(reason is not None for reason in verdict.values())
         if not failed and "verbose" not in request.query:
-            return web.Response(text="ok")
-        lines = [
-            f"[+]{name} ok" if reason is None else f"[-]{name} failed: reason withheld"
-            for name, reason in verdict.items()
-        ]
-        lines += [f"[+]{name} excluded: ok" for name in sorted(excluded)]
+            return _text("ok")
+        lines = [_line(name, verdict) for name in sorted(checks)]
+        if unknown := sorted(excluded - {*checks}):
+            quoted = ",".join(json.dumps(name) for name in unknown)
+            lines.append(f"warn: some health checks cannot be excluded: no matches for {quoted}")
         lines.append(f"{self._word} check {'failed' if failed else 'passed'}")
-        return web.Response(text="\n".join(lines) + "\n", status=500 if failed else 200)
+        return _text("\n".join(lines) + "\n", 500 if failed else 200)
 
     async def _answer_one(self, request: web.Request) -> web.Response:
         name = request.match_info["check"]
         check = self._checks().get(name)
         if check is None:
-            return web.Response(text="no such check\n", status=404)
-        if self._health.verdict({name: check})[name] is None:
-            return web.Response(text="ok")
-        return web.Response(text="internal server error: reason withheld\n", status=500)
+            return _text("404 page not found\n", 404)
+        if self._health.verdict(self._word, {name: check})[name] is None:
+            return _text("ok")
+        return _text("internal server error: reason withheld\n", 500)
+
+
+def _line(name: str, verdict: Mapping[str, str | None]) -> str:
+    if name not in verdict:
+        return f"[+]{name} excluded: ok"
+    return f"[+]{name} ok" if verdict[name] is None else f"[-]{name} failed: reason withheld"
+
+
+def _text(text: str, status: int = 200) -> web.Response:
+    return web.Response(text=text, status=status, headers=HEADERS)
 
 
 class LoopLag:

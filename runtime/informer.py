@@ -3,26 +3,31 @@
 Called by controllers (as a source of events and a cache to read) and by owned apply (observe).
 One informer per selection serves all who need it; InformerSet hands them out.
 
-Contract for handlers: they are synchronous, run right after the store has changed and before the
-next frame is read, and may not raise: a handler that raises has lost an event, which ends `run`
-and with it the process. Objects passed to them and returned from here are read-only.
+Contract for handlers: they are synchronous, hear of changes in order, after the store has changed
+and before the next frame is read, and may not raise: a handler that raises has lost an event,
+which ends `run` and with it the process. Of a whole new list, which enters the store in one go,
+they hear in slices: the store can be ahead of them then, never behind. Objects passed to them and
+returned from here are read-only.
 """
 
 import asyncio
 import random
+from collections import deque
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import NoReturn, Protocol
 
 from runtime.client import Client
-from runtime.clock import Clock, Deadline
+from runtime.clock import Clock, Deadline, yield_to_loop
 from runtime.metrics import Metrics
 from runtime.reflector import Reflector
-from runtime.selection import Selection, strip_managed_fields
-from runtime.store import Change, IndexFunction, Store
+from runtime.resync import Resync
+from runtime.selection import Selection
+from runtime.store import Change, IndexFunction, Store, version_number
 from runtime.types import Object, ObjectKey
 from runtime.watch import Mirror, Progress, Remove, Replace, Upsert
 
-__all__ = ["EventHandler", "Informer", "InformerSet", "Selection", "strip_managed_fields"]
+__all__ = ["EventHandler", "Informer", "InformerOptions", "InformerSet", "Selection"]
 
 Objects = list[Object]
 
@@ -46,6 +51,29 @@ class EventHandler(Protocol):
         """
         ...
 
+    def on_resync(self, obj: Object) -> None:
+        """Nothing happened: obj is in the store, and its turn in a periodic replay has come."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class InformerOptions:
+    """How to mirror, as opposed to what.
+
+    watch_list asks for lists at the head of the watch, where the server can do that. resync is
+    the period in seconds in which a handler is shown all objects again, None for never; a handler
+    may ask for a period of its own.
+    """
+
+    watch_list: bool = True
+    resync: float | None = None
+
+
+DEFAULT = InformerOptions()
+
+SLICE = 256
+"""Changes of a new list that are told before other tasks get their turn."""
+
 
 class Informer:
     """Mirrors one selection; read it any time after `synced`.
@@ -62,15 +90,27 @@ class Informer:
         clock: Clock,
         rng: random.Random,
         metrics: Metrics,
+        options: InformerOptions = DEFAULT,
     ) -> None:
         self.selection = selection
         self._clock = clock
+        self._rng = rng
+        self._options = options
         self._store = Store()
-        self._handlers: list[EventHandler] = []
+        # A new tuple for each new handler: a change is for those who were there when it happened.
+        self._handlers: tuple[EventHandler, ...] = ()
+        self._untold: deque[tuple[tuple[EventHandler, ...], Change, bool]] = deque()
         self._synced = asyncio.Event()
         self._created_at = clock.monotonic()
+        self._resyncs: list[Resync] = []
+        self._group: asyncio.TaskGroup | None = None
         self._reflector = Reflector(
-            client, selection, self._take_in, clock=clock, rng=rng, metrics=metrics
+            client,
+            selection,
+            clock=clock,
+            rng=rng,
+            metrics=metrics,
+            watch_list=options.watch_list,
         )
         metrics.register_informer(selection.resource.plural)
         self._counted = 0
@@ -80,6 +120,11 @@ class Informer:
     def synced(self) -> bool:
         """True once the first list is in the store and every handler has heard of it."""
         return self._synced.is_set()
+
+    @property
+    def resource_version(self) -> str:
+        """How far the server has told its history: the store stands there, or ahead of it."""
+        return self._store.resource_version
 
     async def wait_synced(self, timeout: float) -> None:  # noqa: ASYNC109 - on our own clock
         """Wait for `synced`, at most that many seconds.
@@ -96,13 +141,39 @@ class Informer:
 
     async def run(self) -> NoReturn:
         """Mirror until cancelled. Whatever this raises is a bug and should end the process."""
-        await self._reflector.run()
+        try:
+            async with asyncio.TaskGroup() as group:
+                self._group = group
+                for resync in self._resyncs:
+                    self._start(group, resync)
+                await self._reflector.run(self._mirror, self._settle)
+        except ExceptionGroup as crash:
+            raise crash.exceptions[0] from crash
+        finally:
+            self._group = None
 
-    def add_handler(self, handler: EventHandler) -> None:
-        """Tell handler of every change from now on, after an initial add for all that is here."""
+    def add_handler(self, handler: EventHandler, *, resync: float | None = None) -> None:
+        """Tell handler of every change from now on, after an initial add for all that is here.
+
+        Every `resync` seconds, or as often as the options say, it is shown each object again.
+        Raises ValueError when that is below a second.
+        """
+        period = self._options.resync if resync is None else resync
+        if period is not None:
+            made = Resync(
+                self._store,
+                handler,
+                period,
+                clock=self._clock,
+                rng=self._rng,
+                busy=lambda: bool(self._untold),
+            )
+            self._resyncs.append(made)
+            if self._group is not None:
+                self._start(self._group, made)
         for obj in self._store.select():
             handler.on_add(obj, initial=True)
-        self._handlers.append(handler)
+        self._handlers = (*self._handlers, handler)
 
     def add_index(self, name: str, fn: IndexFunction) -> None:
         """Make by_index(name, value) answer; may come late, and again with the same function."""
@@ -123,7 +194,8 @@ class Informer:
     def observe(self, obj: Object) -> None:
         """Read your writes: take the answer to an apply in before the watch tells of it.
 
-        The handlers hear of it now, and not again when the event arrives; older events that are
+        The handlers hear of it now (in the middle of a new list: after it), and not again when the
+        event arrives; older events that are
         still on their way change nothing. An answer that the watch has overtaken is ignored, as
         is an object that this selection would not contain.
         """
@@ -135,7 +207,26 @@ class Informer:
         last = self._reflector.last_contact
         return self._clock.monotonic() - (self._created_at if last is None else last)
 
+    def healthy(self, max_age: float) -> str | None:
+        """None, or that nothing was heard of this selection for more than max_age seconds."""
+        age = self.last_event_age()
+        return f"nothing heard of {self.selection} for {age:.0f} s" if age > max_age else None
+
+    def _start(self, group: asyncio.TaskGroup, resync: Resync) -> None:
+        async def begin() -> None:
+            await self._synced.wait()
+            await resync.run()
+
+        group.create_task(begin(), name=f"resync {self.selection}")
+
     def _take_in(self, effect: Mirror) -> None:
+        """Mirror one effect, and tell of it to the end."""
+        self._mirror(effect)
+        self._tell_next(len(self._untold))
+        if isinstance(effect, Replace):
+            self._synced.set()
+
+    def _mirror(self, effect: Mirror) -> None:
         match effect:
             case Upsert(obj):
                 self._tell(self._store.upsert(obj))
@@ -144,16 +235,32 @@ class Informer:
             case Progress(version):
                 self._store.advance(version)
             case Replace(items, version):
-                self._tell(self._store.replace(items, version))
-                self._synced.set()
+                self._queue(self._store.replace(items, version))
+
+    async def _settle(self) -> None:
+        """Tell of a whole new list, slice by slice; what happens meanwhile is told after it."""
+        while self._untold:
+            self._tell_next(SLICE)
+            await yield_to_loop()
+        self._synced.set()
 
     def _tell(self, changes: Iterable[Change]) -> None:
+        behind = bool(self._untold)
+        self._queue(changes)
+        if not behind:
+            self._tell_next(len(self._untold))
+
+    def _queue(self, changes: Iterable[Change]) -> None:
         # The gauge is shared by all informers of this resource: each adds what it holds.
         self._count.inc(len(self._store) - self._counted)
         self._counted = len(self._store)
         initial = not self.synced
-        for change in changes:
-            for handler in self._handlers:
+        self._untold.extend((self._handlers, change, initial) for change in changes)
+
+    def _tell_next(self, count: int) -> None:
+        for _ in range(min(count, len(self._untold))):
+            handlers, change, initial = self._untold.popleft()
+            for handler in handlers:
                 _pass_on(handler, change, initial)
 
 
@@ -171,9 +278,16 @@ class InformerSet:
     """All informers of a process: one per selection, run together, fatal together."""
 
     def __init__(
-        self, client: Client, *, clock: Clock, rng: random.Random, metrics: Metrics
+        self,
+        client: Client,
+        *,
+        clock: Clock,
+        rng: random.Random,
+        metrics: Metrics,
+        options: InformerOptions = DEFAULT,
     ) -> None:
         self._client = client
+        self._options = options
         self._clock = clock
         self._rng = rng
         self._metrics = metrics
@@ -186,11 +300,18 @@ class InformerSet:
         if known is not None:
             return known
         made = self._informers[selection] = Informer(
-            self._client, selection, clock=self._clock, rng=self._rng, metrics=self._metrics
+            self._client,
+            selection,
+            clock=self._clock,
+            rng=self._rng,
+            metrics=self._metrics,
+            options=self._options,
         )
         plural = selection.resource.plural
         age = self._metrics.informer_last_event_age_seconds.labels(resource=plural)
         age.set_function(lambda: self._oldest(plural))
+        reached = self._metrics.informer_store_resource_version.labels(resource=plural)
+        reached.set_function(lambda: self._hindmost(plural))
         if self._group is not None:
             self._start(self._group, made)
         return made
@@ -217,10 +338,8 @@ class InformerSet:
 
     def healthy(self, max_age: float) -> str | None:
         """None, or which informer has heard nothing for more than max_age seconds."""
-        for informer in self._informers.values():
-            if (age := informer.last_event_age()) > max_age:
-                return f"nothing heard of {informer.selection} for {age:.0f} s"
-        return None
+        reasons = (informer.healthy(max_age) for informer in self._informers.values())
+        return next(filter(None, reasons), None)
 
     def unsynced(self) -> str | None:
         """None once every informer has its first full list, else which one has not."""
@@ -232,6 +351,14 @@ class InformerSet:
     def _oldest(self, plural: str) -> float:
         return max(
             informer.last_event_age()
+            for selection, informer in self._informers.items()
+            if selection.resource.plural == plural
+        )
+
+    def _hindmost(self, plural: str) -> int:
+        """The version that every informer of a resource has reached; 0 before, or if no number."""
+        return min(
+            version_number(informer.resource_version) or 0
             for selection, informer in self._informers.items()
             if selection.resource.plural == plural
         )

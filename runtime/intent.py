@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import orjson
 
+from runtime.normal import normal
 from runtime.types import Object, ObjectKey, Resource
 
 # Merge keys of the lists that server-side apply treats as maps; anything else is compared by
@@ -38,10 +39,26 @@ class Intent:
 
     `body` is a server-side apply configuration without ownership marks: those are added by
     `runtime.apply`, so that two owners that want the same thing have equal intents.
+
+    The body is copied and brought into its one form (`runtime.normal`, which also lists what it
+    raises), and is not to be changed afterwards. `keep` names fields whose emptiness is meant,
+    beside those that mean something everywhere.
     """
 
     resource: Resource
     body: Object
+    keep: frozenset[str] = frozenset()
+    _digest: str = field(default="", init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "body", normal(self.resource, self.body, self.keep))
+
+    @property
+    def digest(self) -> str:
+        """The hash of the body, whatever the order of its keys; computed once."""
+        if not self._digest:
+            object.__setattr__(self, "_digest", digest(self.body))
+        return self._digest
 
     @property
     def key(self) -> ObjectKey:
@@ -51,18 +68,6 @@ class Intent:
 
     def __str__(self) -> str:
         return f"{self.resource.kind} {self.key}"
-
-
-def without_nulls(value: Any) -> Any:
-    """Copy `value` without `None` members.
-
-    A JSON null in an apply body counts as a value and would be owned by us.
-    """
-    if isinstance(value, Mapping):
-        return {k: without_nulls(v) for k, v in value.items() if v is not None}
-    if isinstance(value, list | tuple):
-        return [without_nulls(v) for v in value if v is not None]
-    return value
 
 
 def digest(value: Any) -> str:
@@ -75,12 +80,15 @@ def contains(live: Any, wanted: Any) -> bool:
     """Tell whether every leaf of `wanted` is in `live` with the same value.
 
     Defaults and foreign fields in `live` do not count against it, except in what the server
-    replaces whole. A server that writes a value in another form than ours (`1000m` as `1`) makes
-    this false: the caller then applies once and remembers the result instead of comparing again.
+    replaces whole. An empty list is not stored by most kinds, and is the same as none. A server
+    that keeps a value in another form than ours makes this false: the caller then applies once
+    and remembers the result instead of comparing again.
     """
     if isinstance(wanted, Mapping):
         return isinstance(live, Mapping) and all(
-            key in live and (_equal if key in _ATOMIC else contains)(live[key], value)
+            (_equal if key in _ATOMIC else contains)(live[key], value)
+            if key in live
+            else value == []
             for key, value in wanted.items()
         )
     if isinstance(wanted, list | tuple):

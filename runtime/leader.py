@@ -5,9 +5,10 @@ own. Started by runtime.manager, which runs the leader-only work inside `LeaderE
 client for all other writes calls `LeaderElector.guard` before each of them.
 
 The protocol is that of client-go (tools/leaderelection), so that old and new replicas of any
-operator built on it understand each other. Two rules are stricter here: leadership is lost
-RenewDeadline after the last renewal that succeeded was *sent*, and a release writes only over a
-lease that was just read and is ours.
+operator built on it understand each other. Three rules are stricter here: leadership is lost
+RenewDeadline after the last renewal that succeeded was *sent*; a release writes only over a
+lease that was just read and is ours; and who has seen the lease before waits its whole duration
+when somebody deletes it, because its holder does not know yet.
 
 A lease is no lock. A request that passed the guard may still land late; what makes that harmless
 are preconditions (uid, resourceVersion) on the writes themselves. The guard closes the far wider
@@ -22,14 +23,16 @@ import contextlib
 import enum
 import math
 import random
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 import structlog
 
-from runtime.clock import Clock, Deadline
+from runtime.clock import Clock, Deadline, yield_to_loop
 from runtime.errors import Conflict, LeaseLost, NotFound
+from runtime.events import EventRecorder, Reporter
+from runtime.lease import duration_of, freed, holder_of, spec_of, taken, transitions_of, with_spec
 from runtime.metrics import Metrics
 from runtime.resources import LEASE
 from runtime.types import Object, ObjectKey, Resource
@@ -40,6 +43,9 @@ JITTER = 1.2
 """A candidate pauses RetryPeriod times 1 to 2.2, a figure of client-go."""
 
 FIELD_MANAGER = "leader-election"
+
+EVENT_SECONDS = 1.0
+"""The longest that the end of `run` waits for the event that tells of it."""
 
 
 class LeaseClient(Protocol):
@@ -60,11 +66,15 @@ class LeaseClient(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class LeaseLock:
-    """Which lease, and who we are. The identity is new for each process: hostname and a uuid."""
+    """Which lease, and who we are. The identity is new for each process: hostname and a uuid.
+
+    With a reporter, each change of leadership is told in an event on the lease.
+    """
 
     namespace: str
     name: str
     identity: str
+    reporter: Reporter | None = None
 
     def __post_init__(self) -> None:
         if not self.identity:
@@ -129,11 +139,24 @@ class LeaderElector:
         self._rng = rng
         self._options = options or LeaderOptions()
         self._status = metrics.leader_election_master_status.labels(lock.name)
+        self._slow_path = metrics.leader_election_slowpath_total.labels(lock.name)
         self._leading = False
         self._renewed_at = -math.inf
         self._observed: Object | None = None
         self._observed_at = -math.inf
+        self._gone = False
         self._last_trouble = ""
+        self._epoch: int | None = None
+        self._events = EventRecorder(client, lock.reporter, clock=clock) if lock.reporter else None
+
+    @property
+    def epoch(self) -> int | None:
+        """leaseTransitions when we took the lease, for records that a successor compares with its
+        own: a later leader has a higher one, unless somebody deleted the lease with its history.
+
+        None before the first acquisition. It stays after a loss.
+        """
+        return self._epoch
 
     @property
     def is_leader(self) -> bool:
@@ -162,33 +185,54 @@ class LeaderElector:
         The work ends (or raises): the lease is released, and run returns (or raises the same).
         Cancelled: the work is cancelled, the lease is renewed until it has ended, then released.
         Leadership lost: the work is cancelled, and LeaseLost raised once it has ended, at most
-        lease - renew deadline later. The process should end then: a restart is the recovery.
+        lease - renew deadline later, and EVENT_SECONDS for the event that tells of it. The process
+        should end then: a restart is the recovery.
         """
-        await self._acquire()
-        self._leading = True
-        self._status.set(1)
-        log.info("became leader", lease=str(self._key), identity=self._lock.identity)
+        telling = asyncio.create_task(_run(self._events.run if self._events else yield_to_loop))
+        try:
+            await self._acquire()
+            await self._lead(on_started, telling)
+        finally:
+            telling.cancel()
+
+    async def _lead(
+        self, on_started: Callable[[], Awaitable[None]], telling: "asyncio.Task[None]"
+    ) -> None:
+        self._turn(leading=True)
         work = asyncio.create_task(_run(on_started), name="leader-work")
         watchers = (asyncio.create_task(self._renew()), asyncio.create_task(self._expire()))
-        interrupted: asyncio.CancelledError | None = None
-        try:
-            await asyncio.wait({work, *watchers}, return_when=asyncio.FIRST_COMPLETED)
-        except asyncio.CancelledError as error:
-            interrupted = error
-            work.cancel()
-            await asyncio.wait({work, *watchers}, return_when=asyncio.FIRST_COMPLETED)
+        interrupted = await _until_any({work, *watchers}, work)
         lost = any(watcher.done() for watcher in watchers)
-        self._leading = False
-        self._status.set(0)
+        self._turn(leading=False)
         for watcher in watchers:
             watcher.cancel()
         if lost:
-            raise await self._abandon(work)
+            raise await self._abandon(work, telling)
         await asyncio.wait(watchers)
         await self._release()
+        await self._told(telling)
         if interrupted is not None:
             raise interrupted
         work.result()
+
+    def _turn(self, *, leading: bool) -> None:
+        self._leading = leading
+        self._status.set(int(leading))
+        lease = self._observed or {}
+        if leading:
+            self._epoch = transitions_of(lease)
+        words = "became leader" if leading else "stopped leading"
+        log.info(words, lease=str(self._key), identity=self._lock.identity, epoch=self._epoch)
+        if self._events is not None:
+            note = f"{self._lock.identity} {words}"
+            self._events.event(lease, "Normal", "LeaderElection", note, action="LeaderElection")
+
+    async def _told(self, telling: "asyncio.Task[None]") -> None:
+        if self._events is not None:
+            self._events.stop()
+        with contextlib.suppress(TimeoutError):
+            async with Deadline(self._clock, EVENT_SECONDS):
+                await asyncio.wait({telling})
 
     async def _acquire(self) -> None:
         while await self._try() is not _Attempt.HELD:
@@ -226,29 +270,45 @@ class LeaderElector:
             try:
                 return await self._put(self._observed)
             except (Conflict, NotFound):
-                log.debug("the lease changed under us", lease=str(self._key))
+                self._slow_path.inc()
         try:
-            lease = await self._client.get(LEASE, self._key)
+            lease: Object | None = await self._client.get(LEASE, self._key)
         except NotFound:
-            return await self._put(None)
+            lease = None
         self._observe(lease)
-        holder = _spec(lease).get("holderIdentity")
-        if holder and holder != self._lock.identity:
-            # Only the time since *we* saw the record change counts. The timestamps inside were
-            # made by another clock.
-            valid_for = float(_spec(lease).get("leaseDurationSeconds") or 0)
-            if self._clock.monotonic() < self._observed_at + valid_for:
-                return _Attempt.TAKEN
-        return await self._put(lease)
+        return _Attempt.TAKEN if self._taken() else await self._put(lease)
+
+    def _taken(self) -> bool:
+        """Whether somebody else may lead, as far as we have seen.
+
+        Only the time since *we* saw the record change counts. The timestamps inside were made by
+        another clock.
+        """
+        holder = holder_of(self._observed)
+        if self._leading:
+            # A lease that is free is not ours either: others may have led since.
+            return holder != self._lock.identity
+        if self._gone:
+            # Deleted under its holder, of whom we may have seen nothing: it will not know yet.
+            valid_for = self._options.lease_duration
+        elif holder in ("", self._lock.identity):
+            valid_for = 0.0
+        else:
+            valid_for = duration_of(self._observed)
+        return self._clock.monotonic() < self._observed_at + valid_for
 
     async def _put(self, lease: Object | None) -> _Attempt:
         """Write ourselves into the lease, which the resourceVersion inside guards."""
         sent_at = self._clock.monotonic()
+        # The history of a deleted lease goes on, so that no epoch comes twice.
+        before = self._observed if lease is None else lease
+        duration = self._options.lease_duration
+        spec = taken(before, self._lock.identity, duration, self._clock.now())
+        body = with_spec(lease, self._key, spec)
         if lease is None:
-            body = self._body({}, self._renewal({}))
             lease = await self._client.create(LEASE, body, field_manager=FIELD_MANAGER)
         else:
-            lease = await self._client.update(LEASE, self._body(lease, self._renewal(_spec(lease))))
+            lease = await self._client.update(LEASE, body)
         self._observe(lease)
         # We may have been stopped while the answer was on its way.
         counted_from = self._renewed_at if self._leading else sent_at
@@ -257,52 +317,36 @@ class LeaderElector:
         self._renewed_at = sent_at
         return _Attempt.HELD
 
-    def _renewal(self, spec: Mapping[str, Any]) -> dict[str, Any]:
-        now = _micro_time(self._clock)
-        transitions = int(spec.get("leaseTransitions") or 0)
-        mine = spec.get("holderIdentity") == self._lock.identity
-        if not mine and spec:
-            transitions += 1
-        return {
-            "holderIdentity": self._lock.identity,
-            "leaseDurationSeconds": math.ceil(self._options.lease_duration),
-            "acquireTime": (spec.get("acquireTime") or now) if mine else now,
-            "renewTime": now,
-            "leaseTransitions": transitions,
-        }
-
-    def _body(self, lease: Object, changes: Mapping[str, Any]) -> Object:
-        named = {"namespace": self._lock.namespace, "name": self._lock.name}
-        return {
-            **lease,
-            "apiVersion": LEASE.api_version,
-            "kind": LEASE.kind,
-            "metadata": {**(lease.get("metadata") or {}), **named},
-            "spec": {**_spec(lease), **changes},
-        }
-
-    def _observe(self, lease: Object) -> None:
-        before = _spec(self._observed or {})
-        after = _spec(lease)
-        if self._observed is None or before != after:
+    def _observe(self, lease: Object | None) -> None:
+        if lease is None:
+            if self._observed is not None and not self._gone:
+                self._gone = True
+                self._observed_at = self._clock.monotonic()
+            return
+        if self._observed is None or spec_of(self._observed) != spec_of(lease):
             self._observed_at = self._clock.monotonic()
-        holder = after.get("holderIdentity")
-        if holder not in (before.get("holderIdentity"), self._lock.identity):
+        holder = holder_of(lease)
+        if holder not in (holder_of(self._observed), self._lock.identity):
             log.info("lease holder", lease=str(self._key), holder=holder)
         self._observed = lease
+        self._gone = False
 
-    async def _abandon(self, work: asyncio.Task[None]) -> LeaseLost:
+    async def _abandon(
+        self, work: "asyncio.Task[None]", telling: "asyncio.Task[None]"
+    ) -> LeaseLost:
         log.error("leadership lost", lease=str(self._key), identity=self._lock.identity)
         work.cancel()
         cap = self._options.lease_duration - self._options.renew_deadline
-        with contextlib.suppress(TimeoutError):
-            async with Deadline(self._clock, cap):
-                await asyncio.wait({work})
+        too_late = asyncio.create_task(self._clock.sleep(cap))
+        await _until_any({work, too_late}, work)
+        too_late.cancel()
         lost = LeaseLost(f"lease {self._key} was not renewed in time or is held by another")
         if not work.done():
             log.error("guarded work does not end", lease=str(self._key))
-        elif not work.cancelled():
+            return lost
+        if not work.cancelled():
             lost.__cause__ = work.exception()
+        await self._told(telling)
         return lost
 
     async def _release(self) -> None:
@@ -317,14 +361,10 @@ class LeaderElector:
     async def _try_release(self) -> bool:
         try:
             lease = await self._client.get(LEASE, self._key)
-            if _spec(lease).get("holderIdentity") != self._lock.identity:
+            if holder_of(lease) != self._lock.identity:
                 return True
-            free = {
-                "holderIdentity": "",
-                "leaseDurationSeconds": 1,
-                "renewTime": _micro_time(self._clock),
-            }
-            await self._client.update(LEASE, self._body(lease, free))
+            free = freed(lease, self._clock.now())
+            await self._client.update(LEASE, with_spec(lease, self._key, free))
         except Conflict:
             return False
         log.info("lease released", lease=str(self._key))
@@ -337,15 +377,23 @@ class LeaderElector:
         self._last_trouble = trouble
 
 
+async def _until_any(
+    tasks: "set[asyncio.Task[None]]", work: "asyncio.Task[None]"
+) -> asyncio.CancelledError | None:
+    """Wait for one of the tasks. A cancellation of ours is passed on to `work` and returned.
+
+    However often it comes: leaving before the work has ended would leave it without a keeper.
+    """
+    interrupted = None
+    while True:
+        try:
+            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        except asyncio.CancelledError as error:
+            interrupted = error
+            work.cancel()
+        else:
+            return interrupted
+
+
 async def _run(work: Callable[[], Awaitable[None]]) -> None:
     await work()
-
-
-def _spec(lease: Mapping[str, Any]) -> Mapping[str, Any]:
-    spec: Mapping[str, Any] = lease.get("spec") or {}
-    return spec
-
-
-def _micro_time(clock: Clock) -> str:
-    """The MicroTime of the Kubernetes API: UTC with exactly six digits."""
-    return clock.now().strftime("%Y-%m-%dT%H:%M:%S.%fZ")

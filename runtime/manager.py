@@ -10,6 +10,12 @@ their caches still live, and the lease goes last because whoever sees it free st
 
 There is no restart of parts: a part that dies takes the process with it, and the platform starts
 a new one. A controller that is silently dead is worse than one that is loudly down.
+
+What differs from controller-runtime: a part that returns unasked has crashed, where Go takes nil
+for an end in peace; there is no group of webhooks, and no warm-up group, because informers run
+and fill the queues of controllers before the election anyway; reconcilers are not told of the
+stop at its beginning but may end what they are at, and are cancelled when the grace runs out;
+a stop always ends: what does not even end when cancelled is left behind, and the process with it.
 """
 
 import asyncio
@@ -70,11 +76,16 @@ class Elector(Protocol):
 @dataclass(frozen=True, slots=True)
 class ManagerOptions:
     """In seconds. `grace` bounds a stop in good order, of which the last `cancel_grace` are for
-    what had to be cancelled; `hard_cap` bounds a stop without grace."""
+    what had to be cancelled; `hard_cap` bounds a stop without grace. ValueError unless the first
+    is the longer one and both others are above 0."""
 
     grace: float = 30.0
     cancel_grace: float = 5.0
     hard_cap: float = 5.0
+
+    def __post_init__(self) -> None:
+        if not (0 < self.cancel_grace <= self.grace and self.hard_cap > 0):
+            raise ValueError(f"nothing could end within {self}")
 
 
 class RunnableCrashed(Exception):  # noqa: N818 - named after what happened
@@ -90,7 +101,7 @@ class ShutdownTimeout(Exception):  # noqa: N818 - named after what happened
 
 
 class Manager:
-    """Owns the tasks of a process. `add` everything, then `run` once."""
+    """Owns the tasks of a process. `add` what it is made of, and `run` it once."""
 
     def __init__(
         self,
@@ -107,15 +118,30 @@ class Manager:
         self._exit_now = exit_now
         self._runnables: dict[Group, list[Runnable]] = {group: [] for group in Group}
         self._tasks: dict[Group, dict[asyncio.Task[None], Runnable]] = {g: {} for g in Group}
+        # The groups whose turn has come; what is added to them starts at once.
+        self._begun: set[Group] = set()
+        # Wait for what was added late to become ready; nothing waits for them.
+        self._late: set[asyncio.Task[None]] = set()
         self._stop_asked = asyncio.Event()
         self._lease_lost = asyncio.Event()
         self._failure: Exception | None = None
 
-    def add(self, runnable: Runnable, group: Group) -> None:
-        """Register before `run`. ValueError for a name that is taken."""
+    def add(self, runnable: Runnable, group: Group = Group.LEADER) -> None:
+        """Register a part; it starts with its group, or at once when that has started already.
+
+        ValueError for a name that is taken, RuntimeError once a stop has begun.
+        """
         if any(runnable.name == other.name for group in Group for other in self._runnables[group]):
             raise ValueError(f"there is a runnable named {runnable.name!r} already")
+        if self._stop_asked.is_set():
+            raise RuntimeError(f"{runnable.name}: too late, the manager stops")
         self._runnables[group].append(runnable)
+        if group in self._begun:
+            self._start_one(runnable, group)
+            if runnable.ready is not None:
+                task = asyncio.create_task(_ready(runnable), name=f"{runnable.name} ready")
+                self._late.add(task)
+                task.add_done_callback(self._on_late_ready)
 
     def stop(self) -> None:
         """Begin a stop in good order, as SIGTERM does. Safe to repeat."""
@@ -142,6 +168,8 @@ class Manager:
         finally:
             for number in SIGNALS:
                 loop.remove_signal_handler(number)
+            for waiting in self._late:
+                waiting.cancel()
         if self._failure is not None:
             raise self._failure
 
@@ -165,18 +193,29 @@ class Manager:
     async def _start_group(self, group: Group) -> None:
         if self._stop_asked.is_set():
             await _until_cancelled()
-        for runnable in self._runnables[group]:
-            task = asyncio.create_task(_run(runnable), name=runnable.name)
-            self._tasks[group][task] = runnable
-            task.add_done_callback(self._on_task_done)
+        self._begun.add(group)
+        members = tuple(self._runnables[group])
+        for runnable in members:
+            self._start_one(runnable, group)
         # New tasks get their first turn before anything asks whether they are ready.
         await yield_to_loop()
-        for runnable in self._runnables[group]:
-            if runnable.ready is not None:
-                try:
-                    await runnable.ready()
-                except Exception as error:
-                    raise RunnableCrashed(runnable.name, f"not ready: {error!r}") from error
+        for runnable in members:
+            await _ready(runnable)
+
+    def _start_one(self, runnable: Runnable, group: Group) -> None:
+        task = asyncio.create_task(_run(runnable), name=runnable.name)
+        self._tasks[group][task] = runnable
+        task.add_done_callback(self._on_task_done)
+
+    def _on_late_ready(self, task: "asyncio.Task[None]") -> None:
+        self._late.discard(task)
+        error = None if task.cancelled() else task.exception()
+        if self._stop_asked.is_set():
+            return
+        if isinstance(error, RunnableCrashed):
+            self._fail(error)
+        elif error is not None:
+            self._crash(task.get_name(), error)
 
     def _on_signal(self, number: signal.Signals) -> None:
         if self._stop_asked.is_set():
@@ -266,6 +305,14 @@ class Manager:
 
 async def _run(runnable: Runnable) -> None:
     await runnable.run()
+
+
+async def _ready(runnable: Runnable) -> None:
+    if runnable.ready is not None:
+        try:
+            await runnable.ready()
+        except Exception as error:
+            raise RunnableCrashed(runnable.name, f"not ready: {error!r}") from error
 
 
 async def _until_cancelled() -> None:

@@ -7,12 +7,18 @@ the application adds families of its own through `counter`, `gauge` and `histogr
 Names, labels and buckets are those of controller-runtime v0.25 and client-go, so that dashboards
 and alerts written for them work unchanged. Every attribute bears the name of its family.
 Series whose labels are known at start are created at zero, because `rate()` and `absent()` both
-go wrong on a series that is born with its first increment.
+go wrong on a series that is born with its first increment. Series about one object are made
+through `object_gauge` and forgotten with the object.
+
+Of the families of controller-runtime these are left out, each because nothing here could feed it:
+controller_runtime_webhook_* and controller_runtime_conversion_webhook_panics_total (there are no
+webhooks), certwatcher_* (no TLS server), rest_client_rate_limiter_duration_seconds (the server's
+priority and fairness limits us, not we) and rest_client_dns_resolution_duration_seconds.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -28,6 +34,7 @@ from prometheus_client import (
 )
 
 from runtime.applied import Verdict
+from runtime.series import DepthSeries, ObjectGauge, Spread, Spreads, Tallies, Tally
 
 # fmt: off
 RECONCILE_BUCKETS: Final = (
@@ -36,6 +43,10 @@ RECONCILE_BUCKETS: Final = (
     60,
 )
 QUEUE_BUCKETS: Final = (1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1, 1.0, 10.0, 100.0, 1000.0)
+REQUEST_BUCKETS: Final = (0.005, 0.025, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 30.0, 60.0)
+SIZE_BUCKETS: Final = (
+    64, 256, 512, 2**10, 2**12, 2**14, 2**16, 2**18, 2**20, 2**22, 2**24,
+)
 LAG_BUCKETS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 # fmt: on
 
@@ -51,36 +62,62 @@ class ControllerSeries:
     `results` maps each of RESULTS to its counter of controller_runtime_reconcile_total.
     """
 
-    results: dict[str, Counter]
+    results: dict[str, Tally]
     errors: Counter
     terminal_errors: Counter
     panics: Counter
     timeouts: Counter
-    seconds: Histogram
+    seconds: Spread
     active_workers: Gauge
     max_concurrent: Gauge
 
 
 @dataclass(frozen=True, slots=True)
-class QueueSeries:
-    """The series of one workqueue; `depth` counts ready items only, never delayed ones."""
+class RequestFamilies:
+    """What controller-runtime measures of its requests only where one opts in, by verb and host.
 
-    depth: Gauge
-    adds: Counter
-    retries: Counter
-    queue_seconds: Histogram
-    work_seconds: Histogram
-    unfinished_seconds: Gauge
-    longest_seconds: Gauge
+    Three histograms per verb and host are many series; `retries` moreover has the code.
+    """
+
+    rest_client_request_duration_seconds: Histogram
+    rest_client_request_size_bytes: Histogram
+    rest_client_response_size_bytes: Histogram
+    rest_client_request_retries_total: Counter
+
+
+@dataclass(frozen=True, slots=True)
+class QueueReadings:
+    """What a workqueue knows anyway and is asked for at each scrape.
+
+    `depth` counts its ready keys by priority; `unfinished` and `longest` answer in seconds.
+    client-go refreshes these gauges at every change or every 500 ms, which costs more and tells
+    less.
+    """
+
+    depth: Mapping[int, int]
+    unfinished: Callable[[], float]
+    longest: Callable[[], float]
+
+
+@dataclass(frozen=True, slots=True)
+class QueueSeries:
+    """The series of one workqueue."""
+
+    depth: DepthSeries
+    adds: Tally
+    retries: Tally
+    queue_seconds: Spread
+    work_seconds: Spread
 
 
 class Metrics:
     """All families of the runtime, plus whatever the application adds.
 
     One instance per process (per test): nothing is registered with the library's global registry.
+    `requests` is None unless `request_details` asks for it.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, request_details: bool = False) -> None:
         # Go clients send no `_created` series, and each would double the cost of a counter.
         disable_created_metrics()  # type: ignore[no-untyped-call]  # the library has no hint here
         self.registry: Final = CollectorRegistry(auto_describe=True)
@@ -96,8 +133,14 @@ class Metrics:
             "HTTP requests to the API server by status code ('<error>': no answer), method, host.",
             ("code", "method", "host"),
         )
+        self.requests = self._request_families() if request_details else None
         self.leader_election_master_status = self.gauge(
             "leader_election_master_status", "1 while this process holds the lease.", ("name",)
+        )
+        self.leader_election_slowpath_total = self.counter(
+            "leader_election_slowpath_total",
+            "Renewals that had to read the lease first, because the last write failed.",
+            ("name",),
         )
         self.apply_total = self.counter(
             "apply_total", "Owned applies by what became of them.", ("resource", "outcome")
@@ -117,11 +160,26 @@ class Metrics:
         """Add a gauge family. ValueError if the name is taken."""
         return Gauge(name, help_text, labels, registry=self.registry)
 
+    def object_gauge(self, name: str, help_text: str, labels: Sequence[str] = ()) -> ObjectGauge:
+        """Add a gauge family about objects: namespace and name come before `labels`.
+
+        ValueError if the name is taken.
+        """
+        return ObjectGauge(name, help_text, ("namespace", "name", *labels), self.registry)
+
     def histogram(
         self, name: str, help_text: str, labels: Sequence[str], buckets: Sequence[float]
     ) -> Histogram:
         """Add a histogram family; `buckets` are upper bounds, `+Inf` is added by the library."""
         return Histogram(name, help_text, labels, registry=self.registry, buckets=buckets)
+
+    def _tallies(self, name: str, help_text: str, labels: Sequence[str]) -> Tallies:
+        return Tallies(name, help_text, labels, self.registry)
+
+    def _spreads(
+        self, name: str, help_text: str, labels: Sequence[str], buckets: Sequence[float]
+    ) -> Spreads:
+        return Spreads(name, help_text, labels, buckets, self.registry)
 
     def register_controller(self, name: str) -> ControllerSeries:
         """Create the series of controller `name` at zero and return them.
@@ -132,7 +190,7 @@ class Metrics:
             raise ValueError(f"there is a controller named {name!r} already")
         self._controllers.add(name)
         results = {
-            result: self.controller_runtime_reconcile_total.labels(controller=name, result=result)
+            result: self.controller_runtime_reconcile_total.labels(name, result)
             for result in RESULTS
         }
         return ControllerSeries(
@@ -146,27 +204,20 @@ class Metrics:
             max_concurrent=self.controller_runtime_max_concurrent_reconciles.labels(name),
         )
 
-    def register_queue(
-        self, name: str, unfinished: Callable[[], float], longest: Callable[[], float]
-    ) -> QueueSeries:
-        """Create the series of workqueue `name` at zero and return them.
-
-        `unfinished` and `longest` answer in seconds and are asked at each scrape; client-go
-        refreshes the same two gauges every 500 ms, which costs a timer and tells less.
-        """
+    def register_queue(self, name: str, readings: QueueReadings) -> QueueSeries:
+        """Create the series of workqueue `name` at zero and return them."""
         both = {"name": name, "controller": name}
-        series = QueueSeries(
-            depth=self.workqueue_depth.labels(**both, priority=""),
-            adds=self.workqueue_adds_total.labels(**both),
-            retries=self.workqueue_retries_total.labels(**both),
-            queue_seconds=self.workqueue_queue_duration_seconds.labels(**both),
-            work_seconds=self.workqueue_work_duration_seconds.labels(**both),
-            unfinished_seconds=self.workqueue_unfinished_work_seconds.labels(**both),
-            longest_seconds=self.workqueue_longest_running_processor_seconds.labels(**both),
+        unfinished = self.workqueue_unfinished_work_seconds.labels(**both)
+        unfinished.set_function(readings.unfinished)
+        longest = self.workqueue_longest_running_processor_seconds.labels(**both)
+        longest.set_function(readings.longest)
+        return QueueSeries(
+            depth=DepthSeries(self.workqueue_depth, name, readings.depth),
+            adds=self.workqueue_adds_total.labels(name, name),
+            retries=self.workqueue_retries_total.labels(name, name),
+            queue_seconds=self.workqueue_queue_duration_seconds.labels(name, name),
+            work_seconds=self.workqueue_work_duration_seconds.labels(name, name),
         )
-        series.unfinished_seconds.set_function(unfinished)
-        series.longest_seconds.set_function(longest)
-        return series
 
     def register_informer(self, resource: str) -> None:
         """Create the series of one informer at zero; `resource` is the plural name.
@@ -175,6 +226,7 @@ class Metrics:
         """
         self.informer_objects.labels(resource)
         self.informer_last_event_age_seconds.labels(resource)
+        self.informer_store_resource_version.labels(resource)
         for kind in WATCH_EVENT_TYPES:
             self.watch_events_total.labels(resource=resource, type=kind)
 
@@ -185,7 +237,7 @@ class Metrics:
 
     def _add_controller_families(self) -> None:
         by_name = ("controller",)
-        self.controller_runtime_reconcile_total = self.counter(
+        self.controller_runtime_reconcile_total = self._tallies(
             "controller_runtime_reconcile_total",
             "Reconciliations per controller and result.",
             ("controller", "result"),
@@ -215,7 +267,7 @@ class Metrics:
             "Failed reconciliations by the class of the error.",
             ("controller", "error"),
         )
-        self.controller_runtime_reconcile_time_seconds = self.histogram(
+        self.controller_runtime_reconcile_time_seconds = self._spreads(
             "controller_runtime_reconcile_time_seconds",
             "Length of a reconciliation.",
             by_name,
@@ -233,13 +285,13 @@ class Metrics:
         self.workqueue_depth = self.gauge(
             "workqueue_depth", "Keys that are ready to be taken.", (*both, "priority")
         )
-        self.workqueue_adds_total = self.counter(
+        self.workqueue_adds_total = self._tallies(
             "workqueue_adds_total", "Keys that became ready.", both
         )
-        self.workqueue_queue_duration_seconds = self.histogram(
+        self.workqueue_queue_duration_seconds = self._spreads(
             "workqueue_queue_duration_seconds", "From ready to taken.", both, QUEUE_BUCKETS
         )
-        self.workqueue_work_duration_seconds = self.histogram(
+        self.workqueue_work_duration_seconds = self._spreads(
             "workqueue_work_duration_seconds", "From taken to done.", both, QUEUE_BUCKETS
         )
         self.workqueue_unfinished_work_seconds = self.gauge(
@@ -248,8 +300,30 @@ class Metrics:
         self.workqueue_longest_running_processor_seconds = self.gauge(
             "workqueue_longest_running_processor_seconds", "Age of the oldest key in hand.", both
         )
-        self.workqueue_retries_total = self.counter(
+        self.workqueue_retries_total = self._tallies(
             "workqueue_retries_total", "Adds that asked for a delay.", both
+        )
+
+    def _request_families(self) -> RequestFamilies:
+        by_verb = ("verb", "host")
+        return RequestFamilies(
+            self.histogram(
+                "rest_client_request_duration_seconds",
+                "Length of a request to the API server.",
+                by_verb,
+                REQUEST_BUCKETS,
+            ),
+            self.histogram(
+                "rest_client_request_size_bytes", "Size of request bodies.", by_verb, SIZE_BUCKETS
+            ),
+            self.histogram(
+                "rest_client_response_size_bytes", "Size of answers.", by_verb, SIZE_BUCKETS
+            ),
+            self.counter(
+                "rest_client_request_retries_total",
+                "Requests sent again, by the status code of the try before.",
+                ("code", *by_verb),
+            ),
         )
 
     def _add_informer_families(self) -> None:
@@ -263,6 +337,11 @@ class Metrics:
         self.informer_last_event_age_seconds = self.gauge(
             "informer_last_event_age_seconds",
             "Time since the server last sent anything on the watch, bookmarks included.",
+            by_resource,
+        )
+        self.informer_store_resource_version = self.gauge(
+            "informer_store_resource_version",
+            "Version that the store of an informer has reached; comparable within a resource.",
             by_resource,
         )
         self.watch_events_total = self.counter(

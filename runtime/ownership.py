@@ -48,7 +48,7 @@ class Owner:
 
 @dataclass(frozen=True, slots=True)
 class Marks:
-    """Annotation keys that carry ownership, named by the application."""
+    """What carries ownership, named by the application: annotation keys, and earlier managers."""
 
     owner_uid: str
     """UID of the owner. On objects that outlive their owner it is the only proof."""
@@ -56,6 +56,9 @@ class Marks:
     """Digest of the intent that was applied last: a restarted operator skips what is right."""
     adopt: str
     """Set by a person to the owner's name: hands an object over that is not ours."""
+    legacy_managers: frozenset[str] = frozenset()
+    """Field managers that wrote by update what the application now applies: an earlier version of
+    it, or kubectl. What they own becomes ours, so that it goes when it is no longer wanted."""
 
 
 class Claim(Enum):

@@ -3,36 +3,50 @@
 The loop around runtime.watch: it turns answers and errors into frames, passes on the effects that
 concern objects, and knows the deadlines and the backoff. Called by the informer.
 
+The list comes, unless the server cannot do it, at the head of the watch (WatchList, KEP-3157):
+each object is decoded and reduced by itself, so that a collection of any size neither holds the
+event loop nor exists unreduced as a whole. It is gathered here, beside the store, and replaces
+what the store holds in one go once it is complete.
+
 Every expected failure (an ApiError, no answer, a torn or silent stream) is retried for ever;
 anything else is a bug, leaves `run` as it is and ends the process.
 """
 
 import random
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import NoReturn
 
 import structlog
+from prometheus_client import Counter
 
+from runtime.backoff import REFUSED_LADDER, UNREACHABLE_LADDER, Backoff
 from runtime.client import Client, ListOptions, WatchOptions
 from runtime.clock import Clock, Deadline, yield_to_loop
 from runtime.codec import decode_event
 from runtime.errors import ApiError, TransportError
 from runtime.metrics import Metrics
 from runtime.selection import Selection
+from runtime.types import Object, ObjectKey
 from runtime.watch import (
+    Complete,
+    Discard,
     Effect,
     Ended,
     Event,
     Failed,
+    Forget,
     Frame,
+    Gather,
     Listed,
     Mirror,
     Opened,
     Pause,
     Phase,
     Replace,
+    Rest,
+    SilentStreamError,
     Skip,
-    State,
+    start,
     step,
 )
 
@@ -46,55 +60,26 @@ IDLE_SECONDS = 100.0
 """Longest silence on a watch. Bookmarks come about once a minute; HTTP/1.1 has no ping, and a
 half-open connection is silent for ever. Costs one re-opened watch where there are no bookmarks."""
 
+COLLECT_IDLE_SECONDS = 15.0
+"""Longest silence in a streamed list. A server that knows of such lists has one reason to be
+silent in one: it waits for its cache to catch up with its storage, for seconds at most."""
+
 LIST_PAGE = 250
-"""Objects per page: decoding 500 large ones holds the event loop for 60 ms."""
+"""Objects per page of a list that is not streamed."""
 
 SLICE = 64
 """Buffered events handled before other tasks get their turn."""
 
 _OBJECT_EVENTS = frozenset({"ADDED", "MODIFIED", "DELETED"})
+_STREAMING = frozenset({Phase.COLLECT, Phase.STREAM})
+_SNAPSHOT = frozenset({Phase.SNAPSHOT, Phase.COLLECT})
 
 log = structlog.get_logger(__name__)
-
-
-class Backoff:
-    """Delays that double from initial to cap, each with up to 100 % jitter, in seconds.
-
-    The ladder starts anew when it was not needed for calm seconds. Constants of client-go's
-    reflector: 0.8, 30, 120.
-    """
-
-    def __init__(
-        self, clock: Clock, rng: random.Random, ladder: tuple[float, float, float]
-    ) -> None:
-        self._clock = clock
-        self._rng = rng
-        self._initial, self._cap, self._calm = ladder
-        self._next = self._initial
-        self._used_until = clock.monotonic()
-
-    def delay(self) -> float:
-        """How long to wait now; the next one will be longer."""
-        now = self._clock.monotonic()
-        if now - self._used_until > self._calm:
-            self._next = self._initial
-        delay = self._next * (1.0 + self._rng.random())
-        self._next = min(self._next * 2.0, self._cap)
-        self._used_until = now + delay
-        return delay
-
-
-REFUSED_LADDER = (0.8, 15.0, 120.0)
-"""The server answers, and the answer is an error: do not add to its troubles. 30 s at most."""
-
-UNREACHABLE_LADDER = (0.1, 1.5, 10.0)
-"""Nobody answers: asking costs nobody anything, and the moment it is back is worth catching."""
 
 
 class Reflector:
     """Mirrors one selection; `run` is its only verb.
 
-    deliver is called with each effect right after it was decided, and may not await.
     last_contact is the monotonic time at which the server last spoke to us, None before it did;
     last_error is why it does not at the moment, None while all is well.
     """
@@ -103,36 +88,50 @@ class Reflector:
         self,
         client: Client,
         selection: Selection,
-        deliver: Callable[[Mirror], None],
         *,
         clock: Clock,
         rng: random.Random,
         metrics: Metrics,
+        watch_list: bool = True,
     ) -> None:
         self._client = client
         self._selection = selection
-        self._deliver = deliver
         self._clock = clock
         self._rng = rng
         self._metrics = metrics
         self._refused = Backoff(clock, rng, REFUSED_LADDER)
         self._unreachable = Backoff(clock, rng, UNREACHABLE_LADDER)
-        self._state = State()
-        self._pause: Pause | None = None
+        self._state = start(watch_list=watch_list)
+        self._reduce = selection.reducer()
+        self._gathered: dict[ObjectKey, Object] = {}
+        self._counts: dict[str, Counter] = {}
+        self._deliver: Callable[[Mirror], None]
+        self._replaced = False
+        self._pause: Pause | Rest | None = None
         self._log = log.bind(selection=str(selection))
         self.last_contact: float | None = None
         self.last_error: ApiError | TransportError | None = None
 
-    async def run(self) -> NoReturn:
-        """List, then watch, and start over from wherever the last frame left us; never returns."""
+    async def run(
+        self, deliver: Callable[[Mirror], None], settle: Callable[[], Awaitable[None]]
+    ) -> NoReturn:
+        """List, then watch, and start over from wherever the last frame left us; never returns.
+
+        deliver is called with each effect right after it was decided, and may not await. After a
+        Replace, settle is awaited before anything else is delivered: passing on ten thousand
+        changes at once would hold the event loop.
+        """
+        self._deliver = deliver
         while True:
             try:
                 if self._state.phase is Phase.LIST:
                     await self._list()
                 else:
-                    await self._watch()
+                    await self._watch(settle)
             except (ApiError, TransportError) as error:
                 self._feed(Failed(self._clock.monotonic(), error))
+            if self._replaced:
+                await self._settled(settle)
             if self._pause is not None:
                 await self._clock.sleep(self._delay(self._pause))
                 self._pause = None
@@ -144,78 +143,117 @@ class Reflector:
             field_selector=chosen.field_selector,
             limit=LIST_PAGE,
             metadata_only=chosen.metadata_only,
-            transform=chosen.transform,
+            transform=self._reduce,
         )
         answer = await self._client.list(chosen.resource, chosen.namespace, options=options)
+        if not answer.resource_version:
+            # A watch from no version at all tells of everything there is, in no order.
+            raise TransportError("the list names no resourceVersion")
         self._touch()
         self._feed(Listed(answer.items, answer.resource_version))
 
-    async def _watch(self) -> None:
-        chosen = self._selection
+    async def _settled(self, settle: Callable[[], Awaitable[None]]) -> None:
+        self._replaced = False
+        await settle()
+
+    async def _watch(self, settle: Callable[[], Awaitable[None]]) -> None:
         seconds = self._rng.randint(*WATCH_SECONDS)
-        options = WatchOptions(
-            resource_version=self._state.resource_version,
-            timeout_seconds=seconds,
-            label_selector=chosen.label_selector,
-            field_selector=chosen.field_selector,
-            metadata_only=chosen.metadata_only,
-        )
         end = self._clock.monotonic() + seconds + WATCH_GRACE_SECONDS
+        chosen, options = self._selection, self._watch_options(seconds)
         try:
             async with (
-                Deadline(self._clock, IDLE_SECONDS) as idle,
+                Deadline(self._clock, self._patience) as idle,
                 self._client.watch(chosen.resource, chosen.namespace, options) as lines,
             ):
                 self._feed(Opened(self._touch()))
                 handled = 0
                 async for line in lines:
-                    idle.move(min(self._touch() + IDLE_SECONDS, end))
+                    idle.move(min(self._touch() + self._patience, end))
                     self._feed(self._decoded(line))
-                    if self._state.phase is not Phase.STREAM:
+                    if self._state.phase not in _STREAMING:
                         return
+                    if self._replaced:
+                        await self._settled(settle)
                     handled += 1
                     if handled % SLICE == 0:
                         await yield_to_loop()
         except TimeoutError as error:
-            raise TransportError("the watch fell silent") from error
+            raise SilentStreamError("the watch fell silent") from error
         self._feed(Ended(self._clock.monotonic()))
+
+    def _watch_options(self, seconds: int) -> WatchOptions:
+        chosen, snapshot = self._selection, self._state.phase is Phase.SNAPSHOT
+        return WatchOptions(
+            # With a list at its head the watch begins at the most recent state, see runtime.watch.
+            resource_version="" if snapshot else self._state.resource_version,
+            timeout_seconds=seconds,
+            label_selector=chosen.label_selector,
+            field_selector=chosen.field_selector,
+            metadata_only=chosen.metadata_only,
+            send_initial_events=snapshot,
+        )
+
+    @property
+    def _patience(self) -> float:
+        return COLLECT_IDLE_SECONDS if self._state.phase in _SNAPSHOT else IDLE_SECONDS
 
     def _decoded(self, line: bytes) -> Event:
         kind, obj = decode_event(line, self._selection.resource)
-        plural = self._selection.resource.plural
-        self._metrics.watch_events_total.labels(resource=plural, type=kind).inc()
-        return Event(kind, self._selection.transform(obj) if kind in _OBJECT_EVENTS else obj)
+        count = self._counts.get(kind)
+        if count is None:
+            plural = self._selection.resource.plural
+            count = self._counts[kind] = self._metrics.watch_events_total.labels(plural, kind)
+        count.inc()
+        return Event(kind, self._reduce(obj) if kind in _OBJECT_EVENTS else obj)
 
     def _feed(self, frame: Frame) -> None:
         if isinstance(frame, Failed):
             self._report(frame.error)
-        elif isinstance(frame, Listed | Event) and self.last_error is not None:
+        elif self.last_error is not None and _is_good(frame):
             self._log.info("watch recovered")
             self.last_error = None
-        self._state, effects = step(self._state, frame)
+        before, (self._state, effects) = self._state, step(self._state, frame)
+        if before.streams and not self._state.streams:
+            self._log.info("the server streams no lists", reason=str(self.last_error))
         for effect in effects:
             self._perform(effect)
 
     def _perform(self, effect: Effect) -> None:
         match effect:
-            case Pause():
+            case Gather(key, obj):
+                self._gathered[key] = obj
+            case Forget(key):
+                self._gathered.pop(key, None)
+            case Discard():
+                self._gathered = {}
+            case Complete(version, reason):
+                items, self._gathered = list(self._gathered.values()), {}
+                self._perform(Replace(items, version, reason))
+            case Pause(error):
                 self._pause = effect
-                return
+                if error is not None:
+                    self._report(error)
+            case Rest():
+                self._pause = effect
             case Skip(kind):
                 self._log.warning("watch event skipped", type=kind)
-                return
             case Replace(_, _, reason):
                 self._metrics.informer_relists_total.labels(
-                    resource=self._selection.resource.plural, reason=reason
+                    self._selection.resource.plural, reason
                 ).inc()
-        self._deliver(effect)
+                self._replaced = True
+                self._deliver(effect)
+            case _:
+                self._deliver(effect)
 
     def _touch(self) -> float:
         """Note that the server has just spoken to us; the moment, in monotonic seconds."""
         self.last_contact = self._clock.monotonic()
         return self.last_contact
 
-    def _delay(self, pause: Pause) -> float:
+    def _delay(self, pause: Pause | Rest) -> float:
+        if isinstance(pause, Rest):
+            return pause.seconds
         if isinstance(pause.error, TransportError):
             return self._unreachable.delay()
         asked = pause.error.retry_after if pause.error is not None else None
@@ -226,3 +264,7 @@ class Reflector:
         if type(error) is not type(self.last_error):
             self._log.warning("watch interrupted", error=type(error).__name__, reason=str(error))
         self.last_error = error
+
+
+def _is_good(frame: Frame) -> bool:
+    return isinstance(frame, Listed) or (isinstance(frame, Event) and frame.kind != "ERROR")

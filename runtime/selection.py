@@ -8,15 +8,22 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 import orjson
 
 from runtime.client import Shape
 from runtime.types import Object, Resource, key_of, labels_of
 
+IDENTITY = ("apiVersion", "kind", "metadata")
+"""The members of an object that every shape keeps."""
+
+SHARED_STRINGS = 10_000
+"""Different strings that a selection remembers in order to store each of them once."""
+
 
 def strip_managed_fields(obj: Object) -> Object:
-    """The default transform: half of a typical object is bookkeeping that no reader needs."""
+    """Half of a typical object is bookkeeping that no reader needs."""
     metadata = obj.get("metadata")
     if metadata is not None:
         metadata.pop("managedFields", None)
@@ -27,8 +34,12 @@ def strip_managed_fields(obj: Object) -> Object:
 class Selection:
     """One collection, or a part of it, in one shape; equal selections share an informer.
 
-    transform may change its argument in place and must be idempotent; metadata_only leaves
-    apiVersion, kind and metadata.
+    metadata_only leaves apiVersion, kind and metadata, and the server sends no more than that.
+    `fields` keeps beside these the named ones only, as paths like "spec.replicas": the server
+    sends all, but not more is stored. transform comes after that; it may change its argument in
+    place and must be idempotent. managedFields are never kept.
+
+    Raises ValueError for both metadata_only and fields, and for a path that is none.
     """
 
     resource: Resource
@@ -36,18 +47,37 @@ class Selection:
     label_selector: str = ""
     field_selector: str = ""
     metadata_only: bool = False
-    transform: Shape = strip_managed_fields
+    fields: tuple[str, ...] = ()
+    transform: Shape | None = None
+
+    def __post_init__(self) -> None:
+        if self.fields and self.metadata_only:
+            raise ValueError("metadata_only leaves no other fields")
+        object.__setattr__(self, "fields", _normal(self.fields))
 
     def __str__(self) -> str:
-        parts = (self.namespace and f"in {self.namespace}", self.label_selector)
-        return " ".join((str(self.resource), *filter(None, (*parts, self.field_selector))))
+        place = f"in {self.namespace}" if self.namespace else ""
+        fields = "metadata" if self.metadata_only else ", ".join(self.fields)
+        shape = f"({fields})" if fields else ""
+        parts = (str(self.resource), place, self.label_selector, self.field_selector, shape)
+        return " ".join(filter(None, parts))
+
+    def reducer(self) -> Shape:
+        """What makes of a freshly decoded object what is stored; it may change its argument."""
+        steps: list[Shape] = [strip_managed_fields, _sharing()]
+        if self.metadata_only or self.fields:
+            steps.append(_projection(_tree(self.fields)))
+        if self.transform is not None:
+            steps.append(self.transform)
+        return _chain(steps)
 
     def shape(self, obj: Object) -> Object:
         """A copy of a full object in the shape of this selection; the argument is not touched."""
-        if self.metadata_only:
-            obj = {field: obj[field] for field in ("apiVersion", "kind", "metadata")}
+        if self.metadata_only or self.fields:
+            # Copy no more than what stays.
+            obj = _projection(_tree(self.fields))(obj)
         copy: Object = orjson.loads(orjson.dumps(obj))
-        return self.transform(copy)
+        return self.reducer()(copy)
 
     def matches(self, obj: Mapping[str, object]) -> bool:
         """Whether the server would select the object.
@@ -69,6 +99,94 @@ class Selection:
         return all(term.holds(fields) for term in terms) and all(
             term.holds(labels) for term in label_terms
         )
+
+
+_Tree = dict[str, Any]
+"""Fields by their first part: a member is kept whole (None) or in part (a tree)."""
+
+_PATH = re.compile(r"[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*")
+
+
+def _normal(fields: tuple[str, ...]) -> tuple[str, ...]:
+    """Sorted, each once, none below another: equal sets of fields are equal selections."""
+    for path in fields:
+        if not _PATH.fullmatch(path):
+            raise ValueError(f"{path!r} is no path of fields")
+        if path.partition(".")[0] in IDENTITY:
+            raise ValueError(f"{path!r} is kept by every shape")
+    kept: list[str] = []
+    for path in sorted(set(fields), key=lambda path: path.split(".")):
+        if not (kept and path.startswith(f"{kept[-1]}.")):
+            kept.append(path)
+    return tuple(kept)
+
+
+def _tree(fields: tuple[str, ...]) -> _Tree:
+    tree: _Tree = {}
+    for path in fields:
+        *above, last = path.split(".")
+        node = tree
+        for part in above:
+            node = node.setdefault(part, {})
+        node[last] = None
+    return tree
+
+
+def _projection(tree: _Tree) -> Shape:
+    whole = tree | dict.fromkeys(IDENTITY)
+
+    def project(obj: Object) -> Object:
+        return _part(obj, whole)
+
+    return project
+
+
+def _part(of: Mapping[str, Any], tree: _Tree) -> Object:
+    part: Object = {}
+    for name, below in tree.items():
+        value = of.get(name)
+        if below is None and name in of:
+            part[name] = value
+        elif isinstance(value, dict):
+            part[name] = _part(value, below)
+    return part
+
+
+def _sharing() -> Shape:
+    """Lets equal strings be one string: a fifth of an object of which only metadata is kept.
+
+    Only where equal ones are the rule; at the cost of 1 us per object. Not sys.intern, which in
+    some versions of Python keeps for ever what it was given once.
+    """
+    known: dict[str, str] = {}
+
+    def share_values(members: dict[str, Any]) -> None:
+        for name, value in members.items():
+            if value.__class__ is str:
+                members[name] = known.setdefault(value, value)
+
+    def share(obj: Object) -> Object:
+        if len(known) > SHARED_STRINGS:
+            known.clear()
+        metadata = obj.get("metadata") or {}
+        namespace = metadata.get("namespace")
+        if namespace:
+            metadata["namespace"] = known.setdefault(namespace, namespace)
+        share_values(metadata.get("labels") or {})
+        for owner in metadata.get("ownerReferences") or ():
+            share_values(owner)
+        return obj
+
+    return share
+
+
+def _chain(steps: list[Shape]) -> Shape:
+    def reduce(obj: Object) -> Object:
+        for step in steps:
+            obj = step(obj)
+        return obj
+
+    return reduce
 
 
 @dataclass(frozen=True, slots=True)

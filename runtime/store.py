@@ -5,15 +5,14 @@ method finishes the whole mutation before it returns, so that handlers see the n
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from runtime.types import Object, ObjectKey, key_of, resource_version_of, uid_of
 
 IndexFunction = Callable[[Object], Iterable[str]]
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(NamedTuple):
     """One difference for handlers: an add (old is None), a delete (new is None), an update."""
 
     old: Object | None
@@ -74,7 +73,7 @@ class Store:
     def __init__(self) -> None:
         self._objects: dict[ObjectKey, Object] = {}
         self._indexes: dict[str, Index] = {}
-        self._in_namespace = Index(lambda obj: (key_of(obj).namespace,))
+        self._in_namespace: dict[str, dict[ObjectKey, None]] = {}
         self._floors: dict[ObjectKey, int] = {}
         self.resource_version = ""
 
@@ -84,11 +83,15 @@ class Store:
     def get(self, key: ObjectKey) -> Object | None:
         return self._objects.get(key)
 
+    def keys(self) -> list[ObjectKey]:
+        """The keys of all objects, in the order of arrival."""
+        return list(self._objects)
+
     def select(self, namespace: str | None = None) -> list[Object]:
         """All objects, or those of one namespace."""
         if namespace is None:
             return list(self._objects.values())
-        return [self._objects[key] for key in self._in_namespace.keys(namespace)]
+        return [self._objects[key] for key in self._in_namespace.get(namespace, ())]
 
     def add_index(self, name: str, function: IndexFunction) -> None:
         """Index present and future objects; again with the same function it does nothing.
@@ -125,15 +128,17 @@ class Store:
         for key in ahead:
             wanted[key] = self._objects[key]
         gone = [key for key in self._objects if key not in wanted]
-        changes = [Change(self._take(key), None) for key in gone]
+        deletions = [Change(self._take(key), None) for key in gone]
+        others: list[Change] = []
         for key, item in wanted.items():
             old = self._objects.get(key)
-            same = item == old if went_back else _same_state(old, item)
-            if not same:
-                changes += self._put(key, item)
+            if old is not None and (item == old if went_back else _same_state(old, item)):
+                continue
+            for change in self._put(key, item):
+                (deletions if change.new is None else others).append(change)
         self._floors = ahead
         self.resource_version = resource_version
-        return sorted(changes, key=lambda change: change.new is not None)
+        return deletions + others
 
     def upsert(self, obj: Object) -> list[Change]:
         """What the watch says of an object that exists."""
@@ -142,7 +147,8 @@ class Store:
         if self._is_old_news(key, obj):
             return []
         self._floors.pop(key, None)
-        return [] if _same_state(self._objects.get(key), obj) else self._put(key, obj)
+        old = self._objects.get(key)
+        return [] if old is not None and _same_state(old, obj) else self._put(key, obj)
 
     def remove(self, obj: Object) -> list[Change]:
         """What the watch says of an object that is gone; obj is its last state."""
@@ -184,25 +190,31 @@ class Store:
     def _put(self, key: ObjectKey, obj: Object) -> list[Change]:
         old = self._objects.get(key)
         self._objects[key] = obj
-        self._in_namespace.put(key, obj)
         for index in self._indexes.values():
             index.put(key, obj)
-        if old is not None and uid_of(old) != uid_of(obj):
+        if old is None:
+            neighbours = self._in_namespace.get(key.namespace)
+            if neighbours is None:
+                neighbours = self._in_namespace[key.namespace] = {}
+            neighbours[key] = None
+        elif uid_of(old) != uid_of(obj):
             # Deleted and made anew while nobody looked: two objects that share a name.
             return [Change(old, None), Change(None, obj)]
         return [Change(old, obj)]
 
     def _take(self, key: ObjectKey) -> Object:
         self._floors.pop(key, None)
-        self._in_namespace.discard(key)
+        neighbours = self._in_namespace[key.namespace]
+        del neighbours[key]
+        if not neighbours:
+            del self._in_namespace[key.namespace]
         for index in self._indexes.values():
             index.discard(key)
         return self._objects.pop(key)
 
 
-def _same_state(old: Object | None, new: Object) -> bool:
-    return (
-        old is not None
-        and resource_version_of(old) == resource_version_of(new)
-        and uid_of(old) == uid_of(new)
-    )
+def _same_state(old: Object, new: Object) -> bool:
+    # Read by hand: a new list asks this of every object there is.
+    was, now = old.get("metadata") or {}, new.get("metadata") or {}
+    version = "resourceVersion"
+    return bool(was.get(version) == now.get(version) and was.get("uid") == now.get("uid"))

@@ -1,53 +1,35 @@
-"""HTTP to the API server: sessions, credentials, deadlines, retries, the write guard, counting.
+"""How calls reach the API server: credentials, deadlines, second tries, the write guard, counting.
 
-Uses aiohttp; knows nothing of Kubernetes objects. Called by runtime.client only.
-
-Two pools: watches hold their connections for minutes and may not starve requests. Environment
-proxies are ignored (trust_env=False): a control plane client that follows them surprises people,
-and looking them up costs two thread hops per request.
+Knows nothing of Kubernetes objects and nothing of sockets: what carries a call is a `Wire`,
+runtime.wire.HttpWire in production and a server in memory in simulations. Called by
+runtime.client only.
 """
 
-import socket
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
-from urllib.parse import urlencode
-
-import aiohttp
-from aiohttp.client_middlewares import ClientHandlerType
-from yarl import URL
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field, replace
+from typing import Protocol, TypeVar
+from urllib.parse import urlencode, urlsplit
 
 from runtime.clock import Clock, Deadline
 from runtime.codec import JSON
 from runtime.credentials import Credentials
-from runtime.errors import (
-    ApiError,
-    ResourceVersionTooLarge,
-    TransportError,
-    Unauthorized,
-    api_error,
-)
+from runtime.errors import ApiError, ResourceVersionTooLarge, TransportError, Unauthorized
 from runtime.metrics import Metrics
-
-REQUEST_POOL = 32
-"""Requests in flight: our own cap, well below the fair share of one client of a busy server."""
-
-IDLE_CONNECTION_SECONDS = 75.0
-"""Below the 90 s after which the API server closes an idle connection, so that a request is
-rarely sent into a closing one; above aiohttp's 15 s, so that quiet clients keep theirs."""
 
 TRIES = 4
 LONGEST_RETRY_AFTER = 5.0
 """Seconds of Retry-After that are waited out here; longer ones are the caller's to schedule."""
 
-WATCH_BUFFER = 1 << 20
-LONGEST_LINE = 32 << 20
-"""Bytes of one watch event. etcd stores at most 1.5 MiB per object by default."""
+NO_ANSWER = "<error>"
+"""The status code, in metrics, of a call that got none."""
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One request, before credentials."""
+    """One request. `headers` are the credentials, which Transport adds at each try."""
 
     method: str
     path: str
@@ -55,6 +37,7 @@ class Call:
     body: bytes | None = None
     content_type: str = JSON
     accept: str = JSON
+    headers: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def writes(self) -> bool:
@@ -74,27 +57,35 @@ class Answer:
     body: bytes
 
 
-class _DroppedError(Exception):
-    """The connection was lost after the request had been sent, or part of it.
+class ConnectionDropped(TransportError):  # noqa: N818 - named like its siblings in errors
+    """The connection was lost after the call had been sent, or part of it."""
 
-    Not a class aiohttp knows, and that is its purpose: aiohttp resends GET, PUT and DELETE by
-    itself after its own connection errors, which must not happen to a write behind our back.
+
+class Wire(Protocol):
+    """Carries a call to one server and brings the answer back, once.
+
+    Raises what runtime.errors.api_error makes of an answer of 300 and above, ConnectionDropped,
+    and TransportError when nothing was sent. Deadlines, second tries and the guard are above it:
+    a wire may hang, and is cancelled then.
     """
 
+    async def request(self, call: Call, /) -> Answer: ...
 
-async def _no_silent_resend(
-    request: aiohttp.ClientRequest, handler: ClientHandlerType
-) -> aiohttp.ClientResponse:
-    try:
-        return await handler(request)
-    except aiohttp.ClientConnectorError:
-        raise
-    except (aiohttp.ClientOSError, aiohttp.ServerDisconnectedError) as error:
-        raise _DroppedError(_words(error)) from error
+    def stream(self, call: Call, /) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
+        """The lines of a long answer, each with its newline.
+
+        Entering raises what `request` raises. The iterator ends when the server ends the stream
+        between two lines, and raises TransportError for any other end.
+        """
+        ...
+
+    async def close(self) -> None:
+        """Close all connections; further calls open new ones."""
+        ...
 
 
 class Transport:
-    """Sends calls; the only holder of aiohttp sessions for the API server.
+    """Sends calls over a wire.
 
     `guard` is called right before each write is sent and may raise LeaseLost to stop it.
     `timeout` bounds one try of a request, or the opening of a stream, in seconds.
@@ -102,31 +93,29 @@ class Transport:
 
     def __init__(
         self,
+        wire: Wire,
         credentials: Credentials,
         *,
-        user_agent: str,
         clock: Clock,
         metrics: Metrics | None,
         guard: Callable[[], None] | None,
         timeout: float,
     ) -> None:
+        self._wire = wire
         self._credentials = credentials
-        self._user_agent = user_agent
         self._clock = clock
         self._metrics = metrics
         self._guard = guard
         self._timeout = timeout
-        self._host = URL(credentials.server).authority
-        self._requests: aiohttp.ClientSession | None = None
-        self._streams: aiohttp.ClientSession | None = None
+        self._host = urlsplit(credentials.server).netloc
 
     async def request(self, call: Call, *, seconds: float | None = None) -> Answer:
         """Send and read the answer to its end; each try is bounded by seconds.
 
         A reading call is tried again once after a dropped connection, and after 429 or 5xx when
         the answer names a short Retry-After. A write is tried again only after 429 with
-        Retry-After, because nothing else proves that it was not executed. Any call is tried
-        again once with fresh credentials after 401.
+        Retry-After, because nothing else proves that it was not executed (client-go resends
+        writes after 5xx too). Any call is tried again once with fresh credentials after 401.
 
         Raises ApiError for an answer of 300 and above, TransportError for none.
         """
@@ -134,15 +123,17 @@ class Transport:
         for tries_left in reversed(range(TRIES)):
             try:
                 return await self._request_once(call, seconds or self._timeout)
-            except _DroppedError as error:
+            except ConnectionDropped as error:
                 if call.writes or dropped:
                     raise TransportError(f"{call.method} {call.path}: {error}") from error
                 dropped = True
+                self._count_retry(call, NO_ANSWER)
             except ApiError as error:
                 pause = _pause_before_retry(call, error)
                 if pause is None or tries_left == 0:
                     raise
                 await self._clock.sleep(pause)
+                self._count_retry(call, str(error.code))
         raise TransportError(f"{call.method} {call.path}: no answer in {TRIES} tries")
 
     @asynccontextmanager
@@ -155,102 +146,80 @@ class Transport:
 
         Raises ApiError when opening fails, TransportError at any time.
         """
-        if self._streams is None:
-            self._streams = self._session(limit=0)
-        try:
-            async with Deadline(self._clock, self._timeout):
-                response = await self._open(self._streams, call)
-        except _DroppedError as error:
-            raise TransportError(f"{call.method} {call.path}: {error}") from error
-        except TimeoutError as error:
-            raise _too_slow(call, self._timeout) from error
-        lines = _lines(response)
-        try:
+        async with AsyncExitStack() as stack:
+
+            async def open_stream(prepared: Call) -> tuple[int, AsyncIterator[bytes]]:
+                return 200, await stack.enter_async_context(self._wire.stream(prepared))
+
+            try:
+                lines = await self._bounded(call, open_stream, self._timeout)
+            except ConnectionDropped as error:
+                raise TransportError(f"{call.method} {call.path}: {error}") from error
             yield lines
-        finally:
-            await lines.aclose()
-            response.close()
 
     async def close(self) -> None:
         """Close all connections; further calls open new ones."""
-        sessions = (self._requests, self._streams)
-        self._requests = self._streams = None
-        for session in sessions:
-            if session is not None:
-                await session.close()
+        await self._wire.close()
 
     async def _request_once(self, call: Call, seconds: float) -> Answer:
-        if self._requests is None:
-            self._requests = self._session(limit=REQUEST_POOL)
+        async def exchange(prepared: Call) -> tuple[int, Answer]:
+            answer = await self._wire.request(prepared)
+            return answer.status, answer
+
+        return await self._bounded(call, exchange, seconds)
+
+    async def _bounded(
+        self, call: Call, exchange: Callable[[Call], Awaitable[tuple[int, T]]], seconds: float
+    ) -> T:
+        """One try in that time, its repetition with fresh credentials included."""
         try:
-            async with (
-                Deadline(self._clock, seconds),
-                await self._open(self._requests, call) as response,
-            ):
-                return Answer(response.status, await _read(response))
+            async with Deadline(self._clock, seconds):
+                try:
+                    return await self._attempt(call, exchange)
+                except Unauthorized:
+                    # Tokens are rotated under us; a 401 also proves that nothing was executed.
+                    self._count_retry(call, "401")
+                    return await self._attempt(call, exchange)
         except TimeoutError as error:
-            raise _too_slow(call, seconds) from error
+            raise TransportError(
+                f"{call.method} {call.path}: no answer within {seconds:g} s"
+            ) from error
 
-    async def _open(self, session: aiohttp.ClientSession, call: Call) -> aiohttp.ClientResponse:
-        """Send and return the answer, its body unread; errors are read and raised."""
+    async def _attempt(self, call: Call, exchange: Callable[[Call], Awaitable[tuple[int, T]]]) -> T:
+        prepared = replace(call, headers=await self._credentials.headers())
+        if call.writes and self._guard is not None:
+            self._guard()
+        code, size = NO_ANSWER, None
+        sent_at = self._clock.monotonic()
         try:
-            return await self._attempt(session, call)
-        except Unauthorized:
-            # Tokens are rotated under us; a 401 also proves that nothing was executed.
-            self._credentials.invalidate()
-            return await self._attempt(session, call)
-
-    async def _attempt(self, session: aiohttp.ClientSession, call: Call) -> aiohttp.ClientResponse:
-        try:
-            headers = {
-                **await self._credentials.headers(),
-                "Accept": call.accept,
-                "Content-Type": call.content_type,
-            }
-            context = self._credentials.ssl_context()
-            if call.writes and self._guard is not None:
-                self._guard()
-            response = await session.request(
-                call.method,
-                URL(self._credentials.server + call.target, encoded=True),
-                data=call.body,
-                headers=headers,
-                ssl=context,
-                allow_redirects=False,
-                read_bufsize=WATCH_BUFFER,
-            )
-        except _DroppedError:
-            self._count(call, "<error>")
+            status, result = await exchange(prepared)
+            code = str(status)
+            size = len(result.body) if isinstance(result, Answer) else None
+            return result
+        except ApiError as error:
+            code = str(error.code)
+            if isinstance(error, Unauthorized):
+                self._credentials.invalidate(before=sent_at)
             raise
-        except (aiohttp.ClientError, OSError) as error:
-            # TimeoutError is an OSError too: here it is a connect that the kernel gave up.
-            self._count(call, "<error>")
-            raise TransportError(f"{call.method} {call.path}: {_words(error)}") from error
-        self._count(call, str(response.status))
-        if response.status < 300:
-            return response
-        async with response:
-            raise api_error(response.status, response.headers, await _read(response))
+        finally:
+            self._count(call, code, self._clock.monotonic() - sent_at, size)
 
-    def _session(self, *, limit: int) -> aiohttp.ClientSession:
-        return aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(
-                limit=limit,
-                keepalive_timeout=IDLE_CONNECTION_SECONDS,
-                socket_factory=_watched_socket,
-            ),
-            timeout=aiohttp.ClientTimeout(total=None, sock_connect=None),
-            middlewares=(_no_silent_resend,),
-            cookie_jar=aiohttp.DummyCookieJar(),
-            headers={"User-Agent": self._user_agent, "Accept-Encoding": "identity"},
-            trust_env=False,
-        )
+    def _count(self, call: Call, code: str, seconds: float, size: int | None) -> None:
+        if self._metrics is None:
+            return
+        self._metrics.rest_client_requests_total.labels(code, call.method, self._host).inc()
+        details = self._metrics.requests
+        if details is not None:
+            labels = (call.method, self._host)
+            details.rest_client_request_duration_seconds.labels(*labels).observe(seconds)
+            details.rest_client_request_size_bytes.labels(*labels).observe(len(call.body or b""))
+            if size is not None:
+                details.rest_client_response_size_bytes.labels(*labels).observe(size)
 
-    def _count(self, call: Call, code: str) -> None:
-        if self._metrics is not None:
-            self._metrics.rest_client_requests_total.labels(
-                code=code, method=call.method, host=self._host
-            ).inc()
+    def _count_retry(self, call: Call, code: str) -> None:
+        if self._metrics is not None and self._metrics.requests is not None:
+            retries = self._metrics.requests.rest_client_request_retries_total
+            retries.labels(code, call.method, self._host).inc()
 
 
 def _pause_before_retry(call: Call, error: ApiError) -> float | None:
@@ -263,48 +232,3 @@ def _pause_before_retry(call: Call, error: ApiError) -> float | None:
     if error.code == 429 or (error.code >= 500 and not call.writes):
         return error.retry_after
     return None
-
-
-async def _read(response: aiohttp.ClientResponse) -> bytes:
-    try:
-        return await response.read()
-    except (aiohttp.ClientError, OSError) as error:
-        raise _DroppedError(f"the answer was cut short: {_words(error)}") from error
-
-
-async def _lines(response: aiohttp.ClientResponse) -> AsyncGenerator[bytes, None]:
-    while True:
-        try:
-            line = await response.content.readline(max_line_length=LONGEST_LINE)
-        except (aiohttp.ClientError, OSError, ValueError) as error:
-            raise TransportError(f"the stream broke: {_words(error)}") from error
-        if not line:
-            return
-        if not line.endswith(b"\n"):
-            raise TransportError("the stream was cut inside a line")
-        yield line
-
-
-def _too_slow(call: Call, seconds: float) -> TransportError:
-    return TransportError(f"{call.method} {call.path}: no answer within {seconds:g} s")
-
-
-def _words(error: BaseException) -> str:
-    return str(error) or type(error).__name__
-
-
-def _watched_socket(address: aiohttp.AddrInfoType) -> socket.socket:
-    """A socket whose kernel notices a dead peer: HTTP/1.1 itself has no ping.
-
-    Probes after 30 s of silence, every 5 s, three times; unacknowledged data counts likewise.
-    """
-    family, kind, protocol, _, _ = address
-    made = socket.socket(family, kind, protocol)
-    made.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-    made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    if hasattr(socket, "TCP_USER_TIMEOUT"):
-        made.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, 30)
-        made.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, 5)
-        made.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPCNT, 3)
-        made.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, 45_000)
-    return made

@@ -4,46 +4,121 @@ Uses runtime.clock, runtime.ratelimit and runtime.metrics. Event handlers and co
 requests, the workers of one controller take them. One event loop only: nothing here is safe to
 call from another thread.
 
-The model is the priority queue of controller-runtime (default since v0.23), without priorities:
+The model is the priority queue of controller-runtime (pkg/controller/priorityqueue, the default
+since v0.23):
 
 - A key has at most one entry, waiting for its time or ready. Adding it again keeps the sooner of
-  the two times; a ready entry absorbs a delayed add, and an add without delay makes a waiting
-  entry ready. A reconciler therefore asks for its next look every time it needs one.
-- Ready keys leave in the order in which they became ready.
+  the two times and the higher of the two priorities; a ready entry absorbs a delayed add, and an
+  add without delay makes a waiting entry ready. A reconciler therefore asks for its next look
+  every time it needs one.
+- Of the ready keys the one with the highest priority leaves first, and within a priority the one
+  that became ready, or was raised to that priority, first.
 - A key that a worker holds is passed over, not blocked on, until `done`: any number of adds in
   the meantime collapse into one more run.
 
-The order of a ready entry is the place where a priority would go: it sorts the ready heap.
+Unlike its model it starves nothing: every AGEING-th key taken is the oldest of all priorities. A
+key that n others precede in age is taken within AGEING * (n + 1) takes, whatever is added later,
+because nothing that becomes ready or is raised later is ever older.
 """
 
 import asyncio
+import bisect
 import heapq
 import itertools
-import math
 from collections import deque
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from runtime.clock import Clock
-from runtime.metrics import Metrics
+from runtime.metrics import Metrics, QueueReadings
 from runtime.ratelimit import RateLimiter
 from runtime.types import Request
 
 STALE_ENTRIES = 64
 """How many overtaken entries the waiting heap may hold on top of twice the live ones."""
 
-NEVER = (math.inf, 0)
+NORMAL = 0
+LOW = -100
+"""For what only repeats: initial adds, resyncs, updates to the version seen last."""
+
+AGEING = 8
 
 
 class ShutDown(Exception):  # noqa: N818 - the end of a queue is no error of the worker
     """The queue was shut down: the worker that asked for a key should end."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Ready:
     """A key to be taken; `order` is unique, `since` the monotonic time it became ready."""
 
+    priority: int
     order: int
     since: float
+
+
+@dataclass(slots=True)
+class _Waiting:
+    """A key that becomes ready at `due`; `order` is that of the add that said so."""
+
+    due: float
+    order: int
+    priority: int
+
+
+class _Line:
+    """The ready keys that no worker holds, in the order in which they are to be taken.
+
+    One heap of orders per priority. An entry whose order is not that of `ready` was raised since,
+    stands further up too, and is skipped when its turn comes.
+    """
+
+    def __init__(self, ready: Mapping[Request, _Ready]) -> None:
+        self._ready = ready
+        self._heaps: dict[int, list[tuple[int, Request]]] = {}
+        self._priorities: list[int] = []
+        self._live = 0
+        self._taken = 0
+
+    def __len__(self) -> int:
+        return self._live
+
+    def push(self, request: Request, entry: _Ready) -> None:
+        self._live += 1
+        self.move(request, entry)
+
+    def move(self, request: Request, entry: _Ready) -> None:
+        """Line a key up again that stands in line with an order it no longer has."""
+        heap = self._heaps.get(entry.priority)
+        if heap is None:
+            heap = self._heaps[entry.priority] = []
+            bisect.insort(self._priorities, entry.priority)
+        heapq.heappush(heap, (entry.order, request))
+
+    def pop(self) -> Request:
+        """Take the first live entry out. IndexError without one."""
+        self._live -= 1
+        self._taken += 1
+        by_age = self._taken % AGEING == 0
+        while True:
+            top = -1
+            if by_age and len(self._priorities) > 1:
+                heads = [self._heaps[priority][0] for priority in self._priorities]
+                top = heads.index(min(heads))
+            priority = self._priorities[top]
+            heap = self._heaps[priority]
+            order, request = heapq.heappop(heap)
+            if not heap:
+                del self._heaps[priority]
+                del self._priorities[top]
+            entry = self._ready.get(request)
+            if entry is not None and entry.order == order:
+                return request
+
+    def clear(self) -> None:
+        self._heaps.clear()
+        self._priorities.clear()
+        self._live = 0
 
 
 class Workqueue:
@@ -57,51 +132,69 @@ class Workqueue:
         self._limiter = limiter
         self._order = itertools.count()
         self._ready: dict[Request, _Ready] = {}
-        # Ready keys that no worker holds, by order; the dict above is the truth, and both agree.
-        self._next: list[tuple[int, Request]] = []
-        # When it is due, and the order of the add that said so.
-        self._waiting: dict[Request, tuple[float, int]] = {}
+        self._line = _Line(self._ready)
+        # Of the ready keys, held ones included, by priority; no entry stands at zero.
+        self._depth: dict[int, int] = {}
+        self._waiting: dict[Request, _Waiting] = {}
         # By due time; entries that do not match _waiting any more were overtaken and are skipped.
         self._times: list[tuple[float, int, Request]] = []
-        self._held: dict[Request, float] = {}
+        # Since when, and with which priority it was taken.
+        self._held: dict[Request, tuple[float, int]] = {}
         self._getters: deque[asyncio.Future[None]] = deque()
         self._timer: asyncio.Task[None] | None = None
         self._timer_due = 0.0
         self._idle = asyncio.Event()
-        self._idle.set()
         self._closed = False
-        self._series = metrics.register_queue(name, self._unfinished, self._longest)
+        self._series = metrics.register_queue(
+            name, QueueReadings(self._depth, self._unfinished, self._longest)
+        )
+        for priority in (NORMAL, LOW):
+            self._series.depth.show(priority)
 
     def __len__(self) -> int:
         """Ready and waiting keys; those with a worker are not counted unless added again."""
         return len(self._ready) + len(self._waiting)
 
-    def add(self, request: Request) -> None:
+    def add(self, request: Request, *, priority: int = NORMAL) -> None:
         """Make `request` ready now. Ignored after shut_down."""
-        if not self._closed and request not in self._ready:
-            self._waiting.pop(request, None)
-            self._make_ready(request)
+        if self._closed:
+            return
+        entry = self._ready.get(request)
+        if entry is not None:
+            self._raise(request, entry, priority)
+            return
+        waiting = self._waiting.pop(request, None)
+        if waiting is not None and waiting.priority > priority:
+            priority = waiting.priority
+        self._make_ready(request, priority)
 
-    def add_after(self, request: Request, seconds: float) -> None:
+    def add_after(self, request: Request, seconds: float, *, priority: int = NORMAL) -> None:
         """Make `request` ready in that many seconds, or sooner if it already is to be."""
         if seconds <= 0:
-            self.add(request)
+            self.add(request, priority=priority)
             return
         if self._closed:
             return
         self._series.retries.inc()
-        due = self._clock.monotonic() + seconds
-        if request in self._ready or due >= self._waiting.get(request, NEVER)[0]:
+        entry = self._ready.get(request)
+        if entry is not None:
+            self._raise(request, entry, priority)
             return
+        due = self._clock.monotonic() + seconds
+        known = self._waiting.get(request)
+        if known is not None:
+            known.priority = priority = max(known.priority, priority)
+            if due >= known.due:
+                return
         order = next(self._order)
-        self._waiting[request] = (due, order)
+        self._waiting[request] = _Waiting(due, order, priority)
         self._drop_overtaken()
         heapq.heappush(self._times, (due, order, request))
         self._set_timer()
 
-    def add_rate_limited(self, request: Request) -> None:
+    def add_rate_limited(self, request: Request, *, priority: int = NORMAL) -> None:
         """Make `request` ready when the limiter allows, and count the failure."""
-        self.add_after(request, self._limiter.when(request))
+        self.add_after(request, self._limiter.when(request), priority=priority)
 
     def forget(self, request: Request) -> None:
         """Clear the failures of `request`. It stays in the queue if it is there."""
@@ -113,34 +206,37 @@ class Workqueue:
 
     async def get(self) -> Request:
         """Take the next ready key, waiting for one. Raises ShutDown once the queue is closed."""
-        while not self._next and not self._closed:
+        while not self._line and not self._closed:
             getter = asyncio.get_running_loop().create_future()
             self._getters.append(getter)
             try:
                 await getter
             except asyncio.CancelledError:
                 # A wake-up that this task can no longer use belongs to the next one.
-                if getter.done() and not getter.cancelled() and self._next:
+                if getter.done() and not getter.cancelled() and self._line:
                     self._wake()
                 raise
         if self._closed:
             raise ShutDown
-        _, request = heapq.heappop(self._next)
-        since = self._ready.pop(request).since
+        request = self._line.pop()
+        entry = self._ready.pop(request)
         now = self._clock.monotonic()
-        self._held[request] = now
-        self._idle.clear()
-        self._series.depth.dec()
-        self._series.queue_seconds.observe(now - since)
+        self._held[request] = (now, entry.priority)
+        self._count_out(entry.priority)
+        self._series.queue_seconds.observe(now - entry.since)
         return request
+
+    def priority_of(self, request: Request) -> int:
+        """The priority with which a worker took `request`. Raises KeyError if none holds it."""
+        return self._held[request][1]
 
     def done(self, request: Request) -> None:
         """Give `request` back. Raises KeyError if no worker holds it."""
-        started = self._held.pop(request)
+        started, _ = self._held.pop(request)
         self._series.work_seconds.observe(self._clock.monotonic() - started)
-        if entry := self._ready.get(request):
-            heapq.heappush(self._next, (entry.order, request))
-            self._wake()
+        entry = self._ready.get(request)
+        if entry is not None:
+            self._line_up(request, entry)
         if not self._held:
             self._idle.set()
 
@@ -150,8 +246,7 @@ class Workqueue:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        self._series.depth.set(0)
-        for pending in (self._ready, self._next, self._waiting, self._times):
+        for pending in (self._ready, self._line, self._depth, self._waiting, self._times):
             pending.clear()
         for getter in self._getters:
             if not getter.done():
@@ -160,16 +255,45 @@ class Workqueue:
 
     async def drain(self) -> None:
         """Wait until no worker holds a key. Only final after shut_down."""
-        await self._idle.wait()
+        while self._held:
+            self._idle.clear()
+            await self._idle.wait()
 
-    def _make_ready(self, request: Request) -> None:
-        entry = _Ready(next(self._order), self._clock.monotonic())
+    def _make_ready(self, request: Request, priority: int) -> None:
+        entry = _Ready(priority, next(self._order), self._clock.monotonic())
         self._ready[request] = entry
         self._series.adds.inc()
-        self._series.depth.inc()
+        self._count_in(priority)
         if request not in self._held:
-            heapq.heappush(self._next, (entry.order, request))
-            self._wake()
+            self._line_up(request, entry)
+
+    def _line_up(self, request: Request, entry: _Ready) -> None:
+        self._line.push(request, entry)
+        self._wake()
+
+    def _raise(self, request: Request, entry: _Ready, priority: int) -> None:
+        """Move a ready key to the end of a higher priority; to a lower one nothing moves."""
+        if priority <= entry.priority:
+            return
+        self._count_out(entry.priority)
+        self._count_in(priority)
+        entry.priority = priority
+        entry.order = next(self._order)
+        if request not in self._held:
+            self._line.move(request, entry)
+
+    def _count_in(self, priority: int) -> None:
+        count = self._depth.get(priority, 0)
+        self._depth[priority] = count + 1
+        if not count:
+            self._series.depth.show(priority)
+
+    def _count_out(self, priority: int) -> None:
+        count = self._depth[priority] - 1
+        if count:
+            self._depth[priority] = count
+        else:
+            del self._depth[priority]
 
     def _wake(self) -> None:
         while self._getters:
@@ -181,9 +305,7 @@ class Workqueue:
     def _drop_overtaken(self) -> None:
         """Keep the heap in proportion: a key with a far timer may be promoted again and again."""
         if len(self._times) > 2 * len(self._waiting) + STALE_ENTRIES:
-            self._times = [
-                entry for entry in self._times if self._waiting.get(entry[2]) == entry[:2]
-            ]
+            self._times = [entry for entry in self._times if self._is_current(entry[2], entry[1])]
             heapq.heapify(self._times)
 
     def _set_timer(self) -> None:
@@ -207,15 +329,18 @@ class Workqueue:
     def _promote_due(self) -> None:
         now = self._clock.monotonic()
         while self._times and self._times[0][0] <= now:
-            due, order, request = heapq.heappop(self._times)
-            if self._waiting.get(request) == (due, order):
-                del self._waiting[request]
-                self._make_ready(request)
+            _, order, request = heapq.heappop(self._times)
+            if self._is_current(request, order):
+                self._make_ready(request, self._waiting.pop(request).priority)
+
+    def _is_current(self, request: Request, order: int) -> bool:
+        waiting = self._waiting.get(request)
+        return waiting is not None and waiting.order == order
 
     def _unfinished(self) -> float:
         now = self._clock.monotonic()
-        return sum(now - started for started in self._held.values())
+        return sum(now - started for started, _ in self._held.values())
 
     def _longest(self) -> float:
         now = self._clock.monotonic()
-        return max((now - started for started in self._held.values()), default=0.0)
+        return max((now - started for started, _ in self._held.values()), default=0.0)

@@ -8,7 +8,6 @@ to them by contracts.api.schema.
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
-from decimal import Decimal
 from types import MappingProxyType
 from typing import Annotated, Any, Literal
 
@@ -44,13 +43,6 @@ Duration = Annotated[
 """A Go duration, such as 90s, 1h30m or 720h. Days are not a unit of it."""
 
 QUANTITY_PATTERN = r"^[0-9]+(\.[0-9]+)?([KMGTPE]i|[numkMGTPE]|[eE][0-9]{1,2})?$"
-_QUANTITY = re.compile(r"([0-9]+(?:\.[0-9]+)?)(.*)")
-_QUANTITY_UNITS = {
-    "": Decimal(1),
-    **{unit: Decimal(1000) ** power for power, unit in enumerate("kMGTPE", start=1)},
-    **{f"{unit}i": Decimal(1024) ** power for power, unit in enumerate("KMGTPE", start=1)},
-    **{unit: Decimal(1000) ** -power for power, unit in enumerate("mun", start=1)},
-}
 
 StorageSize = Annotated[str, Field(pattern=QUANTITY_PATTERN, min_length=1, max_length=32)]
 """A Kubernetes quantity of bytes, such as 10Gi."""
@@ -86,17 +78,6 @@ def parse_duration(text: str) -> timedelta:
     if seconds > _DURATION_MAX_SECONDS:
         raise ValueError(f"a duration of more than 292 years: {text[:40]!r}")
     return timedelta(seconds=seconds)
-
-
-def parse_quantity(text: str) -> Decimal:
-    """Read a Kubernetes quantity as a plain number (bytes, cores); raises ValueError."""
-    match = _QUANTITY.fullmatch(text)
-    if match is None or not re.fullmatch(QUANTITY_PATTERN, text):
-        raise ValueError(f"not a quantity: {text[:40]!r}")
-    number, unit = Decimal(match[1]), match[2]
-    if unit in _QUANTITY_UNITS:
-        return number * _QUANTITY_UNITS[unit]
-    return number.scaleb(int(unit[1:]))
 
 
 def rfc3339(moment: datetime) -> str:

@@ -6,14 +6,14 @@ Uses contracts.names and the API models. Collected by contracts.api.rules.
 import re
 from collections.abc import Iterator
 from datetime import timedelta
-from decimal import Decimal
 
 from contracts import names
 from contracts.api.cluster import OpenBaoCluster
-from contracts.api.meta import parse_duration, parse_quantity
+from contracts.api.meta import parse_duration
 from contracts.api.network import is_ip
 from contracts.api.rule import Offence, Rule, either
 from contracts.api.seal import KEY_ID, KEY_PATH
+from runtime import quantity
 
 Old = OpenBaoCluster | None
 
@@ -65,13 +65,13 @@ def _extra_sans(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
 
 
 def _size_positive(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
-    if parse_quantity(new.spec.storage.size) <= Decimal(0):
+    if quantity.parse(new.spec.storage.size) <= 0:
         yield "spec.storage.size", new.spec.storage.size
 
 
 def _size_shrinks(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
     size = new.spec.storage.size
-    if old and parse_quantity(size) < parse_quantity(old.spec.storage.size):
+    if old and quantity.parse(size) < quantity.parse(old.spec.storage.size):
         yield "spec.storage.size", size
 
 

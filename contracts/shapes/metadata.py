@@ -7,7 +7,7 @@ from typing import Any
 
 from contracts import labels
 from contracts.resolved import Resolved
-from runtime.intent import Intent, without_nulls
+from runtime.intent import Intent
 from runtime.types import Object, Resource
 
 
@@ -36,4 +36,4 @@ def cluster_object(
         "metadata": metadata,
         **content,
     }
-    return Intent(resource, without_nulls(body))
+    return Intent(resource, body)

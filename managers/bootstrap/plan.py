@@ -13,6 +13,7 @@ from contracts.observed import Observed
 from contracts.resolved import Resolved
 from contracts.shapes.metadata import cluster_object
 from runtime.intent import Intent
+from runtime.memo import remembered
 from runtime.outcome import Blocked, Outcome, Wait
 from runtime.resources import CONFIG_MAP
 
@@ -42,6 +43,7 @@ def plan(resolved: Resolved, observed: Observed) -> Plan:
     return Plan(tuple(intents), effects, outcome, gate=True)
 
 
+@remembered
 def _config(resolved: Resolved) -> Intent:
     return cluster_object(
         resolved,
@@ -51,6 +53,7 @@ def _config(resolved: Resolved) -> Intent:
     )
 
 
+@remembered
 def _first_boot_document(resolved: Resolved) -> Intent:
     # Not part of config.hcl: the pods that join must have no way to see it (rule I05).
     return cluster_object(

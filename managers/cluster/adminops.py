@@ -18,7 +18,7 @@ from managers.access.context import Context
 from managers.bao.client import Bao
 from managers.cluster.facts import pod_facts
 from managers.cluster.observe import CLUSTER_INDEX, Observer
-from managers.cluster.reconcile import owner_of
+from managers.cluster.reconcile import owner_of, read_cluster
 from managers.cluster.status_writer import StatusWriter
 from managers.membership.plan import as_object, judge
 from managers.membership.run import ServiceAccountLogin, StoredToken, TokenSource, ask
@@ -56,7 +56,7 @@ class AdminOpsReconciler:
         if live is None or is_terminating(live):
             return Done()
         try:
-            cluster = OpenBaoCluster.from_object(live)
+            cluster = read_cluster(live)
         except InvalidClusterError:
             # The workload reconciler says so.
             return Done()

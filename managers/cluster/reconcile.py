@@ -26,6 +26,7 @@ from managers.cluster.steps import fold
 from runtime.errors import ApiError, Transient
 from runtime.finalizer import Finalizer
 from runtime.informer import Informer
+from runtime.memo import remembered
 from runtime.outcome import Blocked, Done, Outcome, Wait, combine
 from runtime.ownership import Owner
 from runtime.types import Object, ObjectKey, Request, key_of, uid_of
@@ -33,6 +34,8 @@ from runtime.types import Object, ObjectKey, Request, key_of, uid_of
 LEADER_RECHECK = 2.0
 # Failures in a row before the status speaks of them.
 TOLD_AFTER = 3
+
+read_cluster = remembered(OpenBaoCluster.from_object)
 
 
 class WorkloadReconciler:
@@ -69,7 +72,7 @@ class WorkloadReconciler:
 
     async def _apply(self, live: Object) -> Outcome:
         try:
-            cluster = OpenBaoCluster.from_object(live)
+            cluster = read_cluster(live)
         except InvalidClusterError as invalid:
             return Blocked("InvalidSpec", str(invalid))
         try:
@@ -93,7 +96,7 @@ class WorkloadReconciler:
 
     async def _cleanup(self, live: Object) -> Outcome:
         try:
-            cluster = OpenBaoCluster.from_object(live)
+            cluster = read_cluster(live)
         except InvalidClusterError:
             cluster = None
         outcome = await self._deletion.run(cluster, owner_of(live))

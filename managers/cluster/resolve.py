@@ -18,6 +18,7 @@ from contracts.hcl.render import ConfigInput, OidcBootstrap, render_config
 from contracts.observed import Observed, PodFacts
 from contracts.resolved import NetworkWishes, PodWishes, Resolved
 from managers.access.installation import Installation
+from runtime.memo import remembered
 from runtime.outcome import Blocked
 from runtime.ownership import Owner
 
@@ -31,8 +32,20 @@ def resolve(
     refusal = _refusal(cluster, observed)
     if refusal is not None:
         return refusal
+    login = _operator_login(cluster.spec, observed, installation)
+    return _meant(cluster, owner, installation, login, is_initialized(cluster, observed))
+
+
+@remembered
+def _meant(
+    cluster: OpenBaoCluster,
+    owner: Owner,
+    installation: Installation,
+    login: OidcBootstrap | None,
+    initialized: bool,
+) -> Resolved:
     spec = cluster.spec
-    config = ConfigInput.of(cluster, _operator_login(spec, observed, installation))
+    config = ConfigInput.of(cluster, login)
     supplied = spec.unseal.credentials_secret_ref
     account = spec.service_account
     # In the form in which a certificate gives them back, or it would never carry what is asked.
@@ -42,7 +55,7 @@ def resolve(
         owner=owner,
         version=spec.version.removeprefix("v"),
         replicas=spec.replicas,
-        initialized=is_initialized(cluster, observed),
+        initialized=initialized,
         members=_members(cluster),
         self_init=spec.self_initializes,
         wants_operator_login=spec.wants_operator_login,
@@ -76,12 +89,9 @@ def resolve(
 
 def _refusal(cluster: OpenBaoCluster, observed: Observed) -> Blocked | None:
     """Judge by the rules of the API, by what this release can do, and by what already runs."""
-    broken = violations(cluster)
-    if broken:
-        return Blocked("InvalidSpec", "; ".join(map(str, broken)))
-    unserved = essential_unserved_fields(cluster.spec)
-    if unserved:
-        return Blocked("FieldsNotServed", "; ".join(unserved))
+    objection = _objection(cluster)
+    if objection is not None:
+        return objection
     running = cluster.status.current_version
     wanted = cluster.spec.version.removeprefix("v")
     if running and _is_older(wanted, running):
@@ -100,6 +110,17 @@ def _refusal(cluster: OpenBaoCluster, observed: Observed) -> Blocked | None:
             f"be incomplete: read `kubectl logs {failed.name} --previous`, correct the cause, then "
             f"delete PersistentVolumeClaim {claim} and the pod to start again; no data is lost yet",
         )
+    return None
+
+
+@remembered
+def _objection(cluster: OpenBaoCluster) -> Blocked | None:
+    broken = violations(cluster)
+    if broken:
+        return Blocked("InvalidSpec", "; ".join(map(str, broken)))
+    unserved = essential_unserved_fields(cluster.spec)
+    if unserved:
+        return Blocked("FieldsNotServed", "; ".join(unserved))
     return None
 
 

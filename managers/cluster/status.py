@@ -9,18 +9,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import lru_cache
 from typing import Literal
 
 from contracts import labels
 from contracts.api.cluster import OpenBaoCluster
 from contracts.api.cluster_status import ClusterStatus, LastError, Phase, WorkloadStatus
-from contracts.api.meta import parse_quantity
 from contracts.api.not_served import unserved_fields
 from contracts.conditions import TYPES, Condition, Status, clean_message, condition, merge
 from contracts.desired import AppliedSet
 from contracts.observed import Observed
 from contracts.resolved import Resolved
 from managers.cluster.conditions import Facts, findings
+from runtime import quantity
+from runtime.memo import remembered
 from runtime.outcome import Blocked, Outcome
 
 LEAVING: tuple[tuple[str, Status], ...] = (
@@ -28,6 +30,10 @@ LEAVING: tuple[tuple[str, Status], ...] = (
     ("Reconciling", "True"),
     ("Available", "False"),
 )
+
+# Pure functions whose answers are the same in nearly every pass.
+_unserved_fields = remembered(unserved_fields)
+_condition = lru_cache(maxsize=1024)(condition)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +64,7 @@ def compute(this: Pass) -> ClusterStatus:
         raft=previous.admin_ops.raft if previous.admin_ops else None,
         trouble=previous.admin_ops.last_error if previous.admin_ops else None,
         was_running=previous.phase == "Running",
-        unserved=(*unserved_fields(cluster.spec), *_unserved_growth(cluster, observed)),
+        unserved=(*_unserved_fields(cluster.spec), *_unserved_growth(cluster, observed)),
         conflicts=_conflicts(this.applied, this.outcome),
     )
     ready = sum(pod.ready for pod in observed.pods)
@@ -106,7 +112,7 @@ def _conditions(
     facts: Facts, generation: int, previous: tuple[Condition, ...]
 ) -> tuple[Condition, ...]:
     stated = [
-        condition(found.type, found.status, found.reason, found.message, generation)
+        _condition(found.type, found.status, found.reason, found.message, generation)
         for found in findings(facts)
     ]
     return merge(previous, stated, facts.observed.now)
@@ -134,7 +140,7 @@ def _unserved_growth(cluster: OpenBaoCluster, observed: Observed) -> tuple[str, 
     live = observed.stateful_set
     if live is None or not live.claim_size:
         return ()
-    if parse_quantity(cluster.spec.storage.size) == parse_quantity(live.claim_size):
+    if quantity.parse(cluster.spec.storage.size) == quantity.parse(live.claim_size):
         return ()
     return (f"spec.storage.size: the volumes keep their {live.claim_size}",)
 

@@ -11,16 +11,22 @@ from contracts.observed import Observed
 from contracts.resolved import Resolved
 from contracts.shapes.metadata import cluster_object
 from runtime.intent import Intent
+from runtime.memo import remembered
 from runtime.resources import ROLE, ROLE_BINDING, SERVICE_ACCOUNT
 
 
 def plan(resolved: Resolved, observed: Observed) -> Plan:
     """Want an account for the pods, with rights to their own pods by name."""
     return Plan(
-        intents=(_account(resolved), _role(resolved, observed), _binding(resolved)),
+        intents=(
+            _account(resolved),
+            _role(resolved, tuple(pod.ordinal for pod in observed.pods)),
+            _binding(resolved),
+        ),
     )
 
 
+@remembered
 def _account(resolved: Resolved) -> Intent:
     return cluster_object(
         resolved,
@@ -31,10 +37,11 @@ def _account(resolved: Resolved) -> Intent:
     )
 
 
-def _role(resolved: Resolved, observed: Observed) -> Intent:
+@remembered
+def _role(resolved: Resolved, running: tuple[int, ...]) -> Intent:
     # Names of pods that still run stay in the list while the cluster shrinks. In the order of
     # ordinals: an unordered list would be written anew in every pass.
-    ordinals = {*range(max(3, resolved.replicas)), *(pod.ordinal for pod in observed.pods)}
+    ordinals = {*range(max(3, resolved.replicas)), *running}
     pods = [names.pod(resolved.name, ordinal) for ordinal in sorted(ordinals)]
     return cluster_object(
         resolved,
@@ -53,6 +60,7 @@ def _role(resolved: Resolved, observed: Observed) -> Intent:
     )
 
 
+@remembered
 def _binding(resolved: Resolved) -> Intent:
     return cluster_object(
         resolved,

@@ -15,6 +15,7 @@ from contracts.ports import API, CLUSTER
 from contracts.resolved import Resolved
 from contracts.shapes.metadata import cluster_object
 from runtime.intent import Intent
+from runtime.memo import remembered
 from runtime.resources import NETWORK_POLICY
 
 OPERATOR_POD_LABELS = {labels.NAME: labels.OPERATOR}
@@ -24,6 +25,11 @@ DNS_PORTS = [{"port": 53, "protocol": "UDP"}, {"port": 53, "protocol": "TCP"}]
 
 def network_policy(resolved: Resolved, observed: Observed) -> Intent:
     """Build the policy: who may call the servers, and whom they may call."""
+    return _policy(resolved, observed.api_server_hosts)
+
+
+@remembered
+def _policy(resolved: Resolved, api_server_hosts: tuple[str, ...]) -> Intent:
     return cluster_object(
         resolved,
         NETWORK_POLICY,
@@ -33,7 +39,7 @@ def network_policy(resolved: Resolved, observed: Observed) -> Intent:
                 "podSelector": {"matchLabels": labels.voters(resolved.name)},
                 "policyTypes": ["Ingress", "Egress"],
                 "ingress": _ingress(resolved),
-                "egress": _egress(resolved, observed),
+                "egress": _egress(resolved, api_server_hosts),
             }
         },
     )
@@ -69,13 +75,13 @@ def _ingress(resolved: Resolved) -> list[dict[str, Any]]:
     return rules + [dict(rule) for rule in wishes.ingress_rules]
 
 
-def _egress(resolved: Resolved, observed: Observed) -> list[dict[str, Any]]:
+def _egress(resolved: Resolved, api_server_hosts: tuple[str, ...]) -> list[dict[str, Any]]:
     wishes = resolved.network
     dns: list[dict[str, Any]] = [
         {"namespaceSelector": {"matchLabels": {NAMESPACE_NAME: wishes.dns_namespace}}}
     ]
     dns += [_block(host) for host in wishes.dns_endpoints]
-    api_servers = wishes.api_server_cidrs or tuple(map(host_cidr, observed.api_server_hosts))
+    api_servers = wishes.api_server_cidrs or tuple(map(host_cidr, api_server_hosts))
     rules: list[dict[str, Any]] = [
         {"to": dns, "ports": DNS_PORTS},
         {"to": _peers(resolved), "ports": [API.policy_port(), CLUSTER.policy_port()]},

@@ -7,9 +7,11 @@ from contracts.ports import API, CLUSTER
 from contracts.resolved import Resolved
 from contracts.shapes.metadata import cluster_object
 from runtime.intent import Intent
+from runtime.memo import remembered
 from runtime.resources import SERVICE
 
 
+@remembered
 def headless_service(resolved: Resolved) -> Intent:
     """Give each pod a DNS name, ready or not.
 
@@ -31,6 +33,7 @@ def headless_service(resolved: Resolved) -> Intent:
     )
 
 
+@remembered
 def public_service(resolved: Resolved) -> Intent:
     """Give clients one stable address: every ready server, since a standby forwards."""
     return cluster_object(

@@ -10,12 +10,14 @@ from contracts.resolved import Resolved
 from contracts.shapes.metadata import cluster_object
 from managers.workload.pod import pod_template
 from runtime.intent import Intent, digest
+from runtime.memo import remembered
 from runtime.resources import POD_DISRUPTION_BUDGET, STATEFUL_SET
 
 # Below three servers a budget of one would still allow the loss of the quorum.
 QUORUM_FLOOR = 3
 
 
+@remembered
 def template_digest(resolved: Resolved, config: str, certificate: str) -> str:
     """Name everything that a running pod would have to be replaced for.
 
@@ -37,6 +39,7 @@ class Shape:
     claim_class: str | None
 
 
+@remembered
 def stateful_set(resolved: Resolved, shape: Shape) -> Intent:
     """Build the StatefulSet.
 
@@ -88,6 +91,7 @@ def _claim(resolved: Resolved, shape: Shape) -> dict[str, Any]:
     }
 
 
+@remembered
 def disruption_budget(resolved: Resolved) -> Intent | None:
     """Build the budget: at most one voter away at a time. None for clusters too small for one."""
     if resolved.replicas < QUORUM_FLOOR:

@@ -6,6 +6,7 @@ Uses aiohttp. Called by tests of the client and the reflector: torn lines, dropp
 
 import asyncio
 import socket
+import ssl
 from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass
 from types import TracebackType
@@ -130,12 +131,19 @@ async def _silence() -> None:
 class ScriptedServer:
     """Plays its script in order; a request beyond the script is answered with 418 and recorded.
 
-    `otherwise` answers all requests beyond the script instead, where a loop has to go on.
+    `otherwise` answers all requests beyond the script instead, where a loop has to go on. With a
+    TLS context it speaks HTTPS.
     """
 
-    def __init__(self, *script: Answer, otherwise: Answer | None = None) -> None:
+    def __init__(
+        self,
+        *script: Answer,
+        otherwise: Answer | None = None,
+        tls: ssl.SSLContext | None = None,
+    ) -> None:
         self._script = list(script)
         self._otherwise = otherwise
+        self._tls = tls
         self._runner = web.ServerRunner(web.Server(self._handle), shutdown_timeout=0.0)
         self._port = 0
         self._answering: set[asyncio.Task[web.StreamResponse]] = set()
@@ -144,7 +152,7 @@ class ScriptedServer:
 
     @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self._port}"
+        return f"{'https' if self._tls else 'http'}://127.0.0.1:{self._port}"
 
     def extend(self, *script: Answer) -> None:
         """Go on with these answers after the present script."""
@@ -154,7 +162,7 @@ class ScriptedServer:
         listener = socket.create_server(("127.0.0.1", 0))
         self._port = listener.getsockname()[1]
         await self._runner.setup()
-        await web.SockSite(self._runner, listener).start()
+        await web.SockSite(self._runner, listener, ssl_context=self._tls).start()
         return self
 
     async def __aexit__(

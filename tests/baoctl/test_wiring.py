@@ -17,8 +17,9 @@ from baoctl.wiring import Parts, build_controllers, build_manager, build_parts
 from runtime.clock import SystemClock
 from runtime.resources import SECRET
 from runtime.testing.clock import ManualClock
-from runtime.testing.scripted import ScriptedServer, listing, silence
+from runtime.testing.scripted import ScriptedServer, listing, silence, stream
 from runtime.testing.wait import eventually
+from tests.runtime.reflecting import end_of_list
 
 KUBECONFIG = {
     "apiVersion": "v1",
@@ -89,7 +90,9 @@ async def test_a_lease_is_a_matter_of_settings(tmp_path: Path, parts: Parts) -> 
 
 async def empty_cluster(request: web.BaseRequest) -> web.StreamResponse:
     """An API server without objects, where nothing ever happens."""
-    answer = silence if request.query.get("watch") else listing([])
+    answer = listing([]) if "watch" not in request.query else silence
+    if "sendInitialEvents" in request.query:
+        answer = stream(end_of_list("100"), then="silence")
     return await answer(request)
 
 

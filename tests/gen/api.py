@@ -29,7 +29,13 @@ from runtime.types import Object, ObjectKey, Resource, key_of, resource_version_
 from runtime.watch import Replace
 
 Where = tuple[Resource, ObjectKey]
-REASONS = {404: "NotFound", 409: "Conflict", 403: "Forbidden", 500: "InternalError"}
+REASONS = {
+    403: "Forbidden",
+    404: "NotFound",
+    409: "Conflict",
+    422: "Invalid",
+    500: "InternalError",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +95,9 @@ class FakeApi(Client):
         live = copy.deepcopy(self._find(resource, key))
         return {f: live[f] for f in ("apiVersion", "kind", "metadata")} if metadata_only else live
 
-    async def create(self, resource: Resource, body: Object, *, field_manager: str) -> Object:
+    async def create(
+        self, resource: Resource, body: Object, *, field_manager: str, dry_run: bool = False
+    ) -> Object:
         body = copy.deepcopy(body)
         if prefix := body["metadata"].pop("generateName", ""):
             body["metadata"]["name"] = f"{prefix}{next(self._versions)}"
@@ -116,6 +124,9 @@ class FakeApi(Client):
         wanted_uid = uid_of(body)
         if wanted_uid and (live is None or uid_of(live) != wanted_uid):
             _fail(404 if subresource else 409, "NotFound" if subresource else "Conflict", "uid")
+        wanted_version = resource_version_of(body)
+        if wanted_version and live and wanted_version != resource_version_of(live):
+            _fail(409, "Conflict", "the object has been modified")
         merged = self.admitted(_merged(live or {}, body))
         if merged == live:
             # Nothing new: the version stays, as it does on a real server.
@@ -134,6 +145,7 @@ class FakeApi(Client):
         *,
         field_manager: str | None = None,
         subresource: str | None = None,
+        dry_run: bool = False,
     ) -> Object:
         self._note(Call("patch", resource.kind, key.name, list(ops)))
         live = copy.deepcopy(self._find(resource, key))
@@ -149,6 +161,7 @@ class FakeApi(Client):
         uid: str,
         resource_version: str | None = None,
         propagation: str = "Background",
+        dry_run: bool = False,
     ) -> None:
         self._note(
             Call("delete", resource.kind, key.name, {"uid": uid, "propagation": propagation})
@@ -234,11 +247,10 @@ def _patch_list(target: list[Any], at: int, op: Mapping[str, Any]) -> None:
 class StillInformer(Informer):
     """An informer that hears nothing but what a test says."""
 
-    def __init__(self, resource: Resource) -> None:
+    def __init__(self, resource: Resource, label_selector: str = "") -> None:
+        selection = Selection(resource, label_selector=label_selector)
         clock, metrics = ManualClock(), Metrics()
-        super().__init__(
-            FakeApi(), Selection(resource), clock=clock, rng=random.Random(1), metrics=metrics
-        )
+        super().__init__(FakeApi(), selection, clock=clock, rng=random.Random(1), metrics=metrics)
         self._version = 0
 
     def says(self, *objects: Object) -> None:

@@ -35,6 +35,12 @@ PLANTS = (
     Plant("layers", "managers/bao/client.py", "import baoctl.cli", "bao.client -> baoctl.cli"),
     Plant("layers", "runtime/x.py", "def f():\n    import contracts", "runtime.x -> contracts"),
     Plant(
+        "examples",
+        "examples/__init__.py",
+        "import contracts.names",
+        "examples is not allowed to import contracts",
+    ),
+    Plant(
         "spine",
         "managers/certs/plan.py",
         "import managers.workload.plan",
@@ -104,7 +110,7 @@ def copied(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The layers and the contracts, nothing else."""
     folder = tmp_path_factory.mktemp("tree")
     shutil.copy(ROOT / CONFIG, folder)
-    for layer in LAYERS:
+    for layer in (*LAYERS, "examples"):
         shutil.copytree(ROOT / layer, folder / layer, ignore=shutil.ignore_patterns("__pycache__"))
     return folder
 

@@ -2,8 +2,9 @@
 
 import asyncio
 import random
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import replace
 
 from runtime.applied import Applied
 from runtime.apply import OwnedApply
@@ -17,6 +18,7 @@ from runtime.metrics import Metrics
 from runtime.ownership import Marks, Owner
 from runtime.resources import CONFIG_MAP, NETWORK_POLICY, ROLE_BINDING, SERVICE, STATEFUL_SET
 from runtime.selection import Selection
+from runtime.settled import Settled
 from runtime.testing.wait import eventually
 from runtime.types import Object, ObjectKey, Resource, resource_version_of
 
@@ -24,6 +26,20 @@ MARKS = Marks("example.com/owner", "example.com/intent", "example.com/adopt")
 MANAGER = "owner-of-c"
 KINDS = (CONFIG_MAP, NETWORK_POLICY, ROLE_BINDING, SERVICE, STATEFUL_SET)
 LABELS = {"app.kubernetes.io/managed-by": "itest"}
+
+
+def owned_over(
+    client: Client, informers: Mapping[Resource, Informer], *, legacy: tuple[str, ...] = ()
+) -> OwnedApply:
+    """An owned apply that remembers nothing yet."""
+    return OwnedApply(
+        client,
+        informers,
+        field_manager=MANAGER,
+        marks=replace(MARKS, legacy_managers=frozenset(legacy)),
+        metrics=Metrics(),
+        settled=Settled(SystemClock(), random.Random(1)),
+    )
 
 
 class Sneaky(Client):
@@ -63,11 +79,9 @@ class Bench:
     def owner_of(self, uid: str) -> Owner:
         return Owner("shop.example.com/v1", "Shop", self.namespace, "corner", uid)
 
-    def restart(self) -> None:
+    def restart(self, *, legacy: tuple[str, ...] = ()) -> None:
         """Forget what is remembered, as a new process does; the caches are as they are."""
-        self.owned = OwnedApply(
-            self.client, self.informers, field_manager=MANAGER, marks=MARKS, metrics=Metrics()
-        )
+        self.owned = owned_over(self.client, self.informers, legacy=legacy)
 
     def intent(self, name: str = "c", **data: str) -> Intent:
         body = {

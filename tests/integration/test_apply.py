@@ -7,16 +7,22 @@ import pytest
 import pytest_asyncio
 
 from runtime.applied import Verdict
-from runtime.apply import OwnedApply
+from runtime.apply import CREATE_ONLY
 from runtime.client import Client
 from runtime.credentials import KubeconfigCredentials
-from runtime.errors import NotFound, Transient
+from runtime.errors import Conflict, NotFound, Transient
 from runtime.intent import Intent
-from runtime.metrics import Metrics
-from runtime.resources import CONFIG_MAP, STATEFUL_SET
-from runtime.types import Object, resource_version_of, uid_of
+from runtime.resources import (
+    CONFIG_MAP,
+    NETWORK_POLICY,
+    ROLE,
+    ROLE_BINDING,
+    SERVICE,
+    STATEFUL_SET,
+)
+from runtime.types import Object, ObjectKey, Resource, resource_version_of, uid_of
 from tests.gen.api import StillInformer
-from tests.integration.owned import LABELS, MANAGER, MARKS, Bench, operating
+from tests.integration.owned import LABELS, MANAGER, MARKS, Bench, operating, owned_over
 
 
 @pytest_asyncio.fixture
@@ -31,7 +37,7 @@ def managers(live: Object) -> list[str]:
     return [entry["manager"] for entry in live["metadata"]["managedFields"]]
 
 
-async def test_an_object_is_made_once_and_then_costs_nothing(bench: Bench) -> None:
+async def test_t24_an_object_is_made_once_and_then_costs_nothing(bench: Bench) -> None:
     first = await bench.ensure()
     assert first.verdict is Verdict.CREATED
     live = await bench.live()
@@ -43,7 +49,7 @@ async def test_an_object_is_made_once_and_then_costs_nothing(bench: Bench) -> No
     assert bench.requests == before
 
 
-async def test_a_new_process_costs_nothing(bench: Bench) -> None:
+async def test_t24_a_new_process_costs_nothing(bench: Bench) -> None:
     created = await bench.ensure()
     assert created.live is not None
     await bench.seen(created.live)
@@ -53,7 +59,7 @@ async def test_a_new_process_costs_nothing(bench: Bench) -> None:
     assert bench.requests == before
 
 
-async def test_a_foreign_edit_costs_exactly_one_apply(bench: Bench) -> None:
+async def test_t24_a_foreign_edit_costs_exactly_one_apply(bench: Bench) -> None:
     await bench.ensure()
     await bench.edit({**bench.intent().body, "data": {"k": "tampered"}})
     before = bench.requests
@@ -64,7 +70,7 @@ async def test_a_foreign_edit_costs_exactly_one_apply(bench: Bench) -> None:
     assert (await bench.live())["data"] == {"k": "v"}
 
 
-async def test_a_field_of_somebody_else_costs_nothing_and_stays(bench: Bench) -> None:
+async def test_t24_a_field_of_somebody_else_costs_nothing_and_stays(bench: Bench) -> None:
     await bench.ensure()
     body = bench.intent().body
     metadata = {**body["metadata"], "labels": {"theirs": "x"}}
@@ -78,9 +84,12 @@ async def test_a_field_of_somebody_else_costs_nothing_and_stays(bench: Bench) ->
     assert live["metadata"]["labels"]["theirs"] == "x"
 
 
-async def test_a_field_that_is_no_longer_wanted_goes(bench: Bench) -> None:
+async def test_t24_a_field_that_is_no_longer_wanted_goes_with_one_apply(bench: Bench) -> None:
     await bench.ensure(bench.intent(k="v", old="x"))
+    before = bench.requests
     assert (await bench.ensure(bench.intent(k="v"))).verdict is Verdict.UPDATED
+    assert (await bench.ensure(bench.intent(k="v"))).verdict is Verdict.SKIPPED
+    assert bench.requests == before + 1
     assert (await bench.live())["data"] == {"k": "v"}
 
 
@@ -102,41 +111,54 @@ async def test_an_object_that_nobody_labelled_is_found_all_the_same(bench: Bench
     assert await bench.live() == before
 
 
-async def test_an_object_that_appears_between_look_and_write_gets_its_fields_back(
-    bench: Bench,
+@pytest.mark.parametrize("data", [{"theirs": "x"}, {"k": "theirs"}], ids=["other", "same field"])
+async def test_an_object_that_appears_between_look_and_write_is_not_touched(
+    bench: Bench, data: dict[str, str]
 ) -> None:
     theirs = {"name": "c", "namespace": bench.namespace, "labels": {"theirs": "x"}}
     bench.client.meanwhile = {
         "apiVersion": "v1",
         "kind": "ConfigMap",
         "metadata": theirs,
-        "data": {"theirs": "x"},
+        "data": data,
     }
-    applied = await bench.ensure()
-    assert applied.verdict is Verdict.FOREIGN
+    before = bench.requests
+    with pytest.raises(Transient):
+        await bench.ensure()
+    # A look, the creation by somebody else, and one write that was refused.
+    assert bench.requests == before + 3
     live = await bench.live()
-    assert live["data"] == {"theirs": "x"}
+    assert live["data"] == data
     assert live["metadata"]["labels"] == {"theirs": "x"}
-    assert "ownerReferences" not in live["metadata"]
-    assert "annotations" not in live["metadata"]
     assert managers(live) == ["somebody"]
+    assert (await bench.ensure()).verdict is Verdict.FOREIGN
+    assert await bench.live() == live
 
 
-async def test_a_field_that_both_want_is_theirs_when_the_object_appears_meanwhile(
-    bench: Bench,
+SERVICE_PORT = {"port": 80, "protocol": "TCP"}
+CREATED: dict[Resource, Object] = {
+    CONFIG_MAP: {"data": {"k": "v"}},
+    SERVICE: {"spec": {"ports": [SERVICE_PORT]}},
+    ROLE_BINDING: {"roleRef": {"apiGroup": ROLE.group, "kind": "Role", "name": "r"}},
+    NETWORK_POLICY: {"spec": {"podSelector": {}, "policyTypes": ["Ingress"]}},
+}
+
+
+@pytest.mark.parametrize(("resource", "content"), CREATED.items(), ids=[r.kind for r in CREATED])
+@pytest.mark.parametrize("force", [False, True], ids=["polite", "forced"])
+async def test_an_apply_that_may_only_create_never_merges(
+    client: Client, namespace: str, resource: Resource, content: Object, force: bool
 ) -> None:
-    metadata = {"name": "c", "namespace": bench.namespace}
-    bench.client.meanwhile = {
-        "apiVersion": "v1",
-        "kind": "ConfigMap",
-        "metadata": metadata,
-        "data": {"k": "theirs"},
-    }
-    applied = await bench.ensure()
-    assert applied.verdict is Verdict.FOREIGN
-    live = await bench.live()
-    assert live["data"] == {"k": "theirs"}
-    assert managers(live) == ["somebody"]
+    """No object has the version that it names; the server looks at it only where one is."""
+    metadata = {"name": "x", "namespace": namespace, "resourceVersion": CREATE_ONLY}
+    identity = {"apiVersion": resource.api_version, "kind": resource.kind, "metadata": metadata}
+    body = {**identity, **content}
+    first = await client.apply(resource, body, field_manager="one", force=force)
+    assert first.created
+    changed = {**body, "metadata": {**metadata, "labels": {"more": "x"}}}
+    with pytest.raises(Conflict):
+        await client.apply(resource, changed, field_manager="two", force=force)
+    assert await client.get(resource, ObjectKey(namespace, "x")) == first.object
 
 
 async def test_an_object_that_is_handed_over_becomes_ours(bench: Bench) -> None:
@@ -175,9 +197,7 @@ async def test_a_successor_of_the_name_is_not_written_by_mistake(bench: Bench) -
     assert created.live is not None
     stale = StillInformer(CONFIG_MAP)
     stale.says(created.live)
-    owned = OwnedApply(
-        bench.client, {CONFIG_MAP: stale}, field_manager=MANAGER, marks=MARKS, metrics=Metrics()
-    )
+    owned = owned_over(bench.client, {CONFIG_MAP: stale})
     await bench.client.delete(CONFIG_MAP, bench.intent().key, uid=uid_of(created.live))
     with pytest.raises(Transient):
         await owned.ensure(bench.owner, bench.intent(k="new"))
@@ -191,9 +211,8 @@ async def test_a_successor_of_the_name_is_not_written_by_mistake(bench: Bench) -
     assert await bench.live() == successor
 
 
-async def test_a_refusal_is_a_verdict_and_is_asked_for_once(bench: Bench) -> None:
-    frozen = bench.intent()
-    frozen.body["immutable"] = True
+async def test_t26_a_refusal_is_a_verdict_and_is_asked_for_once(bench: Bench) -> None:
+    frozen = Intent(CONFIG_MAP, {**bench.intent().body, "immutable": True})
     await bench.ensure(frozen)
     before = bench.requests
     changed = Intent(CONFIG_MAP, {**frozen.body, "data": {"k": "new"}})
@@ -226,9 +245,7 @@ class TestPruning:
         created = await bench.ensure()
         assert created.live is not None
         stale = StillInformer(CONFIG_MAP)
-        owned = OwnedApply(
-            bench.client, {CONFIG_MAP: stale}, field_manager=MANAGER, marks=MARKS, metrics=Metrics()
-        )
+        owned = owned_over(bench.client, {CONFIG_MAP: stale})
         stale.says(created.live)
         await bench.edit({**bench.intent().body, "data": {"theirs": "x"}})
         assert await owned.prune(bench.owner, [CONFIG_MAP], ()) == ()
@@ -251,12 +268,29 @@ def stateful_set(namespace: str, cpu: str) -> Intent:
     return Intent(STATEFUL_SET, body)
 
 
-async def test_a_value_that_the_server_writes_in_another_form_is_sent_once(bench: Bench) -> None:
-    wanted = stateful_set(bench.namespace, "1000m")
+@pytest.mark.parametrize(("cpu", "stored"), [("1000m", "1"), ("0.5", "500m"), ("+1", "1")])
+async def test_t24_a_quantity_is_sent_as_it_is_stored(bench: Bench, cpu: str, stored: str) -> None:
+    wanted = stateful_set(bench.namespace, cpu)
+    created = await bench.ensure(wanted)
+    assert created.live is not None
+    resources = created.live["spec"]["template"]["spec"]["containers"][0]["resources"]
+    assert resources == {"requests": {"cpu": stored}}
+    before = bench.requests
+    await bench.seen(created.live, STATEFUL_SET)
+    bench.restart()
+    assert (await bench.ensure(wanted)).verdict is Verdict.SKIPPED
+    assert bench.requests == before
+
+
+async def test_t24_a_value_that_the_server_writes_in_another_form_is_sent_once(
+    bench: Bench,
+) -> None:
+    """Finer than a thousandth is rounded up."""
+    wanted = stateful_set(bench.namespace, "1500u")
     created = await bench.ensure(wanted)
     assert created.live is not None
     stored = created.live["spec"]["template"]["spec"]["containers"][0]["resources"]
-    assert stored == {"requests": {"cpu": "1"}}
+    assert stored == {"requests": {"cpu": "2m"}}
     before = bench.requests
     assert (await bench.ensure(wanted)).verdict is Verdict.SKIPPED
     assert bench.requests == before
@@ -270,7 +304,7 @@ async def test_a_value_that_the_server_writes_in_another_form_is_sent_once(bench
     assert resource_version_of(live) == resource_version_of(created.live)
 
 
-async def test_a_status_of_another_writer_costs_nothing(bench: Bench) -> None:
+async def test_t24_a_status_of_another_writer_costs_nothing(bench: Bench) -> None:
     wanted = stateful_set(bench.namespace, "1")
     await bench.ensure(wanted)
     body: dict[str, Any] = {
@@ -289,7 +323,7 @@ async def test_a_status_of_another_writer_costs_nothing(bench: Bench) -> None:
 
 async def test_many_at_once_and_one_that_is_refused(bench: Bench) -> None:
     wanted = [bench.intent(f"c-{n}") for n in range(20)]
-    wanted[7].body["data"]["not/a/key"] = "x"
+    wanted[7] = Intent(CONFIG_MAP, {**wanted[7].body, "data": {"not/a/key": "x"}})
     answers = await bench.owned.ensure_all(bench.owner, wanted)
     assert [a.intent for a in answers] == wanted
     assert answers[7].verdict is Verdict.REJECTED

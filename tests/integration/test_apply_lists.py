@@ -75,7 +75,7 @@ ATOMIC: dict[str, tuple[Resource, Object, str, Any]] = {
 
 
 @pytest.mark.parametrize(("resource", "content", "path", "value"), ATOMIC.values(), ids=ATOMIC)
-async def test_what_is_added_to_a_list_of_ours_is_taken_back_with_one_apply(
+async def test_t24_what_is_added_to_a_list_of_ours_is_taken_back_with_one_apply(
     bench: Bench, resource: Resource, content: Object, path: str, value: Any
 ) -> None:
     wanted = intent(bench, resource, content)
@@ -92,7 +92,7 @@ async def test_what_is_added_to_a_list_of_ours_is_taken_back_with_one_apply(
         assert live[field] == content[field]
 
 
-async def test_an_item_that_somebody_adds_to_a_map_list_is_theirs(bench: Bench) -> None:
+async def test_t24_an_item_that_somebody_adds_to_a_map_list_is_theirs(bench: Bench) -> None:
     wanted = intent(bench, SERVICE, {"spec": {**SELECTOR, "ports": [PORT]}})
     await bench.ensure(wanted)
     theirs = {"name": "theirs", "port": 80, "targetPort": 80, "protocol": "TCP"}

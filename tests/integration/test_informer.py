@@ -3,7 +3,8 @@
 import asyncio
 import random
 from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from functools import partial
 
 import pytest
 
@@ -12,7 +13,7 @@ from runtime.client import Client
 from runtime.clock import SystemClock
 from runtime.credentials import KubeconfigCredentials
 from runtime.errors import ApiError, TransportError
-from runtime.informer import Informer, Selection
+from runtime.informer import Informer, InformerOptions, Selection
 from runtime.metrics import Metrics
 from runtime.resources import CONFIG_MAP
 from runtime.testing.wait import eventually
@@ -21,7 +22,8 @@ from runtime.types import Object, ObjectKey, key_of, resource_version_of, uid_of
 RECOVERY_SECONDS = 5.0
 """From the moment the server is ready again to an informer that has caught up."""
 
-Start = Callable[[Selection], AbstractAsyncContextManager["Mirror"]]
+Start = Callable[..., AbstractAsyncContextManager["Mirror"]]
+"""Takes a selection, and watch_list: whether lists are asked for as streams."""
 
 
 class Mirror:
@@ -43,8 +45,14 @@ class Mirror:
     def on_delete(self, obj: Object) -> None:
         self.words.append(f"-{key_of(obj).name}")
 
+    def on_resync(self, obj: Object) -> None:
+        raise AssertionError("nobody asked for a resync")
+
     def states(self) -> dict[str, str]:
         return states(self.informer.list())
+
+    def shows(self, truth: dict[str, str]) -> bool:
+        return self.states() == truth
 
 
 def states(items: list[Object]) -> dict[str, str]:
@@ -74,9 +82,15 @@ def start(client: Client, metrics: Metrics) -> Start:
     """Run a synced informer of a selection."""
 
     @asynccontextmanager
-    async def running(selection: Selection) -> AsyncIterator[Mirror]:
-        clock = SystemClock()
-        informer = Informer(client, selection, clock=clock, rng=random.Random(1), metrics=metrics)
+    async def running(selection: Selection, *, watch_list: bool = True) -> AsyncIterator[Mirror]:
+        informer = Informer(
+            client,
+            selection,
+            clock=SystemClock(),
+            rng=random.Random(1),
+            metrics=metrics,
+            options=InformerOptions(watch_list=watch_list),
+        )
         task = asyncio.create_task(informer.run())
         mirror = Mirror(informer, task)
         try:
@@ -88,6 +102,68 @@ def start(client: Client, metrics: Metrics) -> Start:
             await asyncio.wait([task])
 
     return running
+
+
+def reads(metrics: Metrics) -> float:
+    """How many GET requests were answered, watches included."""
+    name = "rest_client_requests_total"
+    return sum(
+        sample.value
+        for family in metrics.registry.collect()
+        for sample in family.samples
+        if sample.name == name and sample.labels["method"] == "GET"
+    )
+
+
+@pytest.mark.parametrize(
+    ("watch_list", "requests"), [(True, 1), (False, 2)], ids=["streamed", "in pages"]
+)
+async def test_t10_the_list_is_at_the_head_of_the_watch(
+    client: Client, namespace: str, start: Start, metrics: Metrics, watch_list: bool, requests: int
+) -> None:
+    made = [await write(client, config_map(namespace, f"n{number}")) for number in range(20)]
+    before = reads(metrics)
+    selection = Selection(CONFIG_MAP, namespace, label_selector="app=web")
+    async with start(selection, watch_list=watch_list) as mirror:
+        assert mirror.states() == states(made)
+        assert sorted(mirror.words) == sorted(f"+{key_of(obj).name}" for obj in made)
+        made.append(await write(client, config_map(namespace, "later")))
+        await eventually(lambda: mirror.states() == states(made), say="equality")
+        assert reads(metrics) - before == requests
+
+
+async def test_t10_an_empty_list_has_an_end_too(namespace: str, start: Start) -> None:
+    async with start(Selection(CONFIG_MAP, namespace, label_selector="nobody=has")) as mirror:
+        assert mirror.states() == {}
+
+
+async def test_t10_nothing_is_lost_between_the_list_and_the_watch(
+    client: Client, namespace: str, start: Start
+) -> None:
+    """Objects change all the time while ten mirrors start."""
+    done = asyncio.Event()
+
+    async def change() -> list[Object]:
+        dice = random.Random(3)
+        alive: dict[str, Object] = {}
+        number = 0
+        while not done.is_set():
+            number += 1
+            name = dice.choice("abcdef")
+            if name in alive and dice.random() < 0.4:
+                await remove(client, alive.pop(name))
+            else:
+                alive[name] = await write(client, config_map(namespace, name, n=str(number)))
+        return [*alive.values()]
+
+    changing = asyncio.create_task(change())
+    async with AsyncExitStack() as stack:
+        selection = Selection(CONFIG_MAP, namespace, label_selector="app=web")
+        mirrors = [await stack.enter_async_context(start(selection)) for _ in range(10)]
+        done.set()
+        truth = states(await changing)
+        for mirror in mirrors:
+            await eventually(partial(mirror.shows, truth), say="equality")
 
 
 @pytest.mark.parametrize("metadata_only", [False, True])
@@ -126,7 +202,7 @@ async def test_an_object_that_leaves_the_selection_is_told_as_deleted(
         await eventually(lambda: mirror.words == ["+web", "-web"], say="added, then deleted")
 
 
-async def test_an_object_made_anew_under_its_name_is_a_delete_and_an_add(
+async def test_t12_an_object_made_anew_under_its_name_is_a_delete_and_an_add(
     client: Client, namespace: str, start: Start
 ) -> None:
     async with start(Selection(CONFIG_MAP, namespace)) as mirror:
@@ -139,7 +215,7 @@ async def test_an_object_made_anew_under_its_name_is_a_delete_and_an_add(
         assert uid_of(found) == uid_of(second) != uid_of(first)
 
 
-async def test_own_writes_are_read_at_once_and_told_once(
+async def test_t28_own_writes_are_read_at_once_and_told_once(
     client: Client, namespace: str, start: Start
 ) -> None:
     async with start(Selection(CONFIG_MAP, namespace, label_selector="app=web")) as mirror:
@@ -161,7 +237,7 @@ async def _answers(client: Client) -> bool:
     return True
 
 
-async def test_a_killed_and_restarted_server_is_caught_up_with(
+async def test_t11_a_killed_and_restarted_server_is_caught_up_with(
     control_plane: Rig, client: Client, namespace: str, start: Start, metrics: Metrics
 ) -> None:
     clock = SystemClock()

@@ -3,90 +3,34 @@
 import asyncio
 import contextlib
 import os
-import random
 import signal
 import sys
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 
 import pytest
 
 from e2e.rig import Rig
-from runtime.client import Client
-from runtime.clock import SystemClock
-from runtime.errors import LeaseLost
-from runtime.leader import LeaderElector, LeaseLock
-from runtime.metrics import Metrics
-from runtime.resources import CONFIG_MAP, LEASE
-from runtime.types import Object, ObjectKey
-from tests.integration.leader_process import LEASE_NAME, OPTIONS, TARGET_NAME
-
-PATIENCE = 15.0
-
-
-async def until(condition: Callable[[], bool]) -> float:
-    """Seconds until the condition held."""
-    clock = SystemClock()
-    start = clock.monotonic()
-    while not condition():
-        assert clock.monotonic() < start + PATIENCE, "it never came to pass"
-        await clock.sleep(0.01)
-    return clock.monotonic() - start
+from runtime.client import Client, ListOptions
+from runtime.resources import CONFIG_MAP, EVENT
+from runtime.types import ObjectKey
+from tests.integration.candidates import (
+    PATIENCE,
+    Candidate,
+    keeping,
+    lease_spec,
+    renewals,
+    until,
+)
+from tests.integration.leader_process import OPTIONS, TARGET_NAME
 
 
-class Candidate:
-    """An elector in this process whose guarded work lasts until it is told to end."""
-
-    def __init__(self, client: Client, namespace: str, identity: str) -> None:
-        self.elector = LeaderElector(
-            client,
-            LeaseLock(namespace, LEASE_NAME, identity),
-            clock=SystemClock(),
-            rng=random.Random(2),
-            metrics=Metrics(),
-            options=OPTIONS,
-        )
-        self.end = asyncio.Event()
-        self.task: asyncio.Task[None] = asyncio.create_task(self.elector.run(self.work))
-
-    async def work(self) -> None:
-        await self.end.wait()
-
-    def may_write(self) -> bool:
-        try:
-            self.elector.guard()
-        except LeaseLost:
-            return False
-        return True
+def candidate(
+    client: Client, namespace: str, identity: str
+) -> contextlib.AbstractAsyncContextManager[Candidate]:
+    return keeping(Candidate(client, namespace, identity))
 
 
-@contextlib.asynccontextmanager
-async def candidate(client: Client, namespace: str, identity: str) -> AsyncIterator[Candidate]:
-    made = Candidate(client, namespace, identity)
-    try:
-        yield made
-    finally:
-        made.task.cancel()
-        with contextlib.suppress(asyncio.CancelledError, LeaseLost):
-            await made.task
-
-
-async def lease_spec(client: Client, namespace: str) -> Object:
-    spec: Object = (await client.get(LEASE, ObjectKey(namespace, LEASE_NAME)))["spec"]
-    return spec
-
-
-async def renewals(client: Client, namespace: str, count: int) -> None:
-    """Return when the holder has renewed the lease that often."""
-    clock = SystemClock()
-    end = clock.monotonic() + PATIENCE
-    seen = {(await lease_spec(client, namespace))["renewTime"]}
-    while len(seen) <= count:
-        assert clock.monotonic() < end, "nobody renews"
-        await clock.sleep(0.01)
-        seen.add((await lease_spec(client, namespace))["renewTime"])
-
-
-async def test_a_clean_stop_hands_over_within_a_retry_and_the_record_says_so(
+async def test_t22_a_clean_stop_hands_over_within_a_retry_and_the_record_says_so(
     client: Client, namespace: str
 ) -> None:
     async with candidate(client, namespace, "first") as first:
@@ -105,12 +49,27 @@ async def test_a_clean_stop_hands_over_within_a_retry_and_the_record_says_so(
             assert waited < OPTIONS.lease_duration / 2, "it did not wait for the lease to run out"
             taken = await lease_spec(client, namespace)
     assert taken["holderIdentity"] == "second"
-    assert taken["leaseTransitions"] == held["leaseTransitions"] + 1
+    assert taken["leaseTransitions"] == held["leaseTransitions"] + 1 == second.elector.epoch
     released = await lease_spec(client, namespace)
     assert (released["holderIdentity"], released["leaseDurationSeconds"]) == ("", 1)
 
 
-async def test_many_candidates_at_once_make_one_leader(client: Client, namespace: str) -> None:
+async def test_the_changes_of_leadership_are_events_on_the_lease(
+    client: Client, namespace: str
+) -> None:
+    async with candidate(client, namespace, "first") as first:
+        await until(first.may_write)
+        first.end.set()
+        await first.task
+    about = ListOptions(field_selector="regarding.kind=Lease")
+    events = (await client.list(EVENT, namespace, options=about)).items
+    assert {(event["reason"], event["note"]) for event in events} == {
+        ("LeaderElection", "first became leader"),
+        ("LeaderElection", "first stopped leading"),
+    }
+
+
+async def test_t20_many_candidates_at_once_make_one_leader(client: Client, namespace: str) -> None:
     async with contextlib.AsyncExitStack() as stack:
         crowd = [
             await stack.enter_async_context(candidate(client, namespace, f"c{n}")) for n in range(8)
@@ -153,7 +112,7 @@ async def heard(process: asyncio.subprocess.Process) -> str:
         return (await process.stdout.readline()).decode().strip()
 
 
-async def test_a_stopped_process_wakes_up_and_its_first_write_is_refused(
+async def test_t20_a_stopped_process_wakes_up_and_its_first_write_is_refused(
     client: Client, namespace: str, other_process: asyncio.subprocess.Process
 ) -> None:
     assert other_process.stdin is not None

@@ -1,6 +1,8 @@
 """Owned apply over a server in this process, and the objects that its tests speak of."""
 
 import copy
+import random
+from dataclasses import replace
 from typing import Any
 
 from runtime.applied import Applied, Verdict
@@ -9,6 +11,8 @@ from runtime.intent import Intent
 from runtime.metrics import Metrics
 from runtime.ownership import Marks, Owner
 from runtime.resources import CONFIG_MAP, SERVICE
+from runtime.settled import Settled
+from runtime.testing.clock import ManualClock
 from runtime.types import Object, ObjectKey
 from tests.gen.api import FakeApi, StillInformer
 
@@ -29,8 +33,10 @@ def intent(name: str = "c", **data: str) -> Intent:
 class Bench:
     """Owned apply over a server in this process, with caches that are told what is there."""
 
-    def __init__(self, api: FakeApi | None = None) -> None:
+    def __init__(self, api: FakeApi | None = None, *, legacy: tuple[str, ...] = ()) -> None:
         self.api = api or FakeApi()
+        self.marks = replace(MARKS, legacy_managers=frozenset(legacy))
+        self.clock = ManualClock()
         self.caches = {CONFIG_MAP: StillInformer(CONFIG_MAP), SERVICE: StillInformer(SERVICE)}
         self.metrics = Metrics()
         self.restart()
@@ -38,8 +44,14 @@ class Bench:
 
     def restart(self) -> None:
         """Forget what is remembered, as a new process does."""
+        self.settled = Settled(self.clock, random.Random(1))
         self.owned = OwnedApply(
-            self.api, self.caches, field_manager="me", marks=MARKS, metrics=self.metrics
+            self.api,
+            self.caches,
+            field_manager="me",
+            marks=self.marks,
+            metrics=self.metrics,
+            settled=self.settled,
         )
 
     def sync(self) -> None:

@@ -4,17 +4,20 @@ Called by the tests of runtime.leader.
 """
 
 import asyncio
-import copy
 import random
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+import orjson
+
 from runtime.clock import Clock
 from runtime.errors import AlreadyExists, Conflict, LeaseLost, NotFound, StatusInfo
+from runtime.events import Reporter
 from runtime.leader import LeaderElector, LeaseLock
 from runtime.metrics import Metrics
+from runtime.resources import LEASE
 from runtime.testing.clock import ManualClock
 from runtime.types import Object, ObjectKey, Resource
 
@@ -30,6 +33,7 @@ class LeaseServer:
         self.lease: Object | None = None
         self.version = 0
         self.calls: list[str] = []
+        self.events: list[Object] = []
 
     @property
     def spec(self) -> dict[str, Any]:
@@ -41,7 +45,7 @@ class LeaseServer:
         self.calls.append("get")
         if self.lease is None:
             raise NotFound(StatusInfo(404))
-        return copy.deepcopy(self.lease)
+        return _copy(self.lease)
 
     def create(self, body: Object) -> Object:
         self.calls.append("create")
@@ -59,9 +63,10 @@ class LeaseServer:
 
     def store(self, body: Object) -> Object:
         self.version += 1
-        self.lease = copy.deepcopy(body)
+        self.lease = _copy(body)
+        self.lease["metadata"].setdefault("uid", f"uid-{self.version}")
         self.lease["metadata"]["resourceVersion"] = str(self.version)
-        return copy.deepcopy(self.lease)
+        return _copy(self.lease)
 
 
 class LeaseLine:
@@ -71,6 +76,7 @@ class LeaseLine:
         self.server = server
         self.before: Fault | None = None
         self.after: Fault | None = None
+        self.before_event: Fault | None = None
 
     async def get(self, resource: Resource, key: ObjectKey, /) -> Object:
         assert (resource.plural, key) == ("leases", KEY)
@@ -78,6 +84,11 @@ class LeaseLine:
 
     async def create(self, resource: Resource, body: Object, /, *, field_manager: str) -> Object:
         assert field_manager
+        if resource != LEASE:
+            if self.before_event is not None:
+                await self.before_event()
+            self.server.events.append(body)
+            return body
         return await self.call(lambda: self.server.create(body))
 
     async def update(self, resource: Resource, body: Object, /) -> Object:
@@ -100,6 +111,7 @@ class Candidate:
     clock: Clock
     identity: str = "a"
     seed: int = 0
+    reporter: Reporter | None = None
     ends: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -107,7 +119,7 @@ class Candidate:
         self.metrics = Metrics()
         self.elector = LeaderElector(
             self.line,
-            LeaseLock(*KEY, identity=self.identity),
+            LeaseLock(*KEY, identity=self.identity, reporter=self.reporter),
             clock=self.clock,
             rng=random.Random(self.seed),
             metrics=self.metrics,
@@ -143,11 +155,16 @@ class Candidate:
             "leader_election_master_status", {"name": KEY.name}
         )
 
+    def slow_paths(self) -> float | None:
+        return self.metrics.registry.get_sample_value(
+            "leader_election_slowpath_total", {"name": KEY.name}
+        )
+
 
 class PausedClock:
     """A process clock over the manual one: while paused, time passes but nothing runs."""
 
-    def __init__(self, base: ManualClock, rate: float = 1.0) -> None:
+    def __init__(self, base: Clock, rate: float = 1.0) -> None:
         self.base = base
         self.rate = rate
         self.running = asyncio.Event()
@@ -162,6 +179,11 @@ class PausedClock:
     async def sleep(self, seconds: float) -> None:
         await self.base.sleep(seconds / self.rate)
         await self.running.wait()
+
+
+def _copy(lease: Object) -> Object:
+    copied: Object = orjson.loads(orjson.dumps(lease))
+    return copied
 
 
 async def hang() -> None:

@@ -29,7 +29,7 @@ class Tokens:
     def ssl_context(self) -> ssl.SSLContext:
         return UNUSED_TLS
 
-    def invalidate(self) -> None:
+    def invalidate(self, *, before: float) -> None:
         self.refused += 1
 
 

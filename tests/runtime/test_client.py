@@ -9,6 +9,8 @@ from runtime.client import ListOptions, WatchOptions
 from runtime.codec import PARTIAL_LIST, PARTIAL_OBJECT, decode_event
 from runtime.errors import (
     Gone,
+    Invalid,
+    PatchFailed,
     TransportError,
 )
 from runtime.resources import CONFIG_MAP, LEASE
@@ -83,6 +85,27 @@ REQUESTS: dict[str, tuple[Verb, str, str, dict[str, str], dict[str, str]]] = {
         {"Content-Type": "application/json-patch+json"},
     ),
     "delete": (delete, "DELETE", f"{PATH}/web", {}, {"Content-Type": "application/json"}),
+    "create as a trial": (
+        lambda c: c.create(CONFIG_MAP, config_map("web"), field_manager="me", dry_run=True),
+        "POST",
+        PATH,
+        {"fieldManager": "me", "fieldValidation": "Strict", "dryRun": "All"},
+        {},
+    ),
+    "update as a trial": (
+        lambda c: c.update(CONFIG_MAP, config_map("web"), dry_run=True),
+        "PUT",
+        f"{PATH}/web",
+        {"fieldValidation": "Strict", "dryRun": "All"},
+        {},
+    ),
+    "patch as a trial, by a manager": (
+        lambda c: c.json_patch(CONFIG_MAP, WEB, [], field_manager="me", dry_run=True),
+        "PATCH",
+        f"{PATH}/web",
+        {"fieldManager": "me", "dryRun": "All"},
+        {},
+    ),
     "raw": (lambda c: c.get_raw("/readyz"), "GET", "/readyz", {}, {}),
 }
 
@@ -102,15 +125,18 @@ async def test_what_goes_over_the_wire(
 
 
 async def test_a_delete_carries_its_preconditions() -> None:
-    async with scripted(reply(200, {}), reply(202, {})) as (server, client):
+    async with scripted(reply(200, {}), reply(202, {}), reply(200, {})) as (server, client):
         await client.delete(CONFIG_MAP, WEB, uid="u1")
         await client.delete(
             CONFIG_MAP, WEB, uid="u1", resource_version="7", propagation="Foreground"
         )
-    plain, strict = (request.json for request in server.requests)
+        await client.delete(CONFIG_MAP, WEB, uid="u1", dry_run=True)
+    plain, strict, trial = (request.json for request in server.requests)
     assert (plain["preconditions"], plain["propagationPolicy"]) == ({"uid": "u1"}, "Background")
     assert strict["preconditions"] == {"uid": "u1", "resourceVersion": "7"}
     assert strict["propagationPolicy"] == "Foreground"
+    # The server reads the query only where there is no body.
+    assert ("dryRun" in plain, trial["dryRun"]) == (False, ["All"])
 
 
 async def test_writes_that_would_be_blind_are_refused() -> None:
@@ -130,6 +156,17 @@ async def test_an_apply_says_whether_it_created() -> None:
         ]
     assert [result.created for result in results] == [True, False]
     assert results[0].object == web
+
+
+async def test_a_patch_that_does_not_fit_is_told_from_one_that_the_schema_refuses() -> None:
+    cause = {"reason": "FieldValueInvalid", "field": "data[a b]", "message": "Invalid value"}
+    script = (status(422, "Invalid"), status(422, "Invalid", causes=[cause]))
+    async with scripted(*script) as (_server, client):
+        with pytest.raises(PatchFailed):
+            await patch(client)
+        with pytest.raises(Invalid) as caught:
+            await patch(client)
+    assert not isinstance(caught.value, PatchFailed)
 
 
 async def test_text_beyond_the_bmp_is_sent_as_utf8() -> None:

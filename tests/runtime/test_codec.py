@@ -1,11 +1,15 @@
 """runtime.codec: what counts as an event, the kind of partial objects, bodies read as YAML."""
 
+import json
+from typing import Any
+
 import orjson
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from runtime.codec import decode_event, encode, encode_apply
+from runtime import codec
+from runtime.codec import PIECE_CHARS, PIECE_ITEMS, PageReader, decode_event, encode, encode_apply
 from runtime.errors import TransportError
 from runtime.resources import CONFIG_MAP
 from runtime.testing.scripted import event
@@ -56,3 +60,81 @@ def test_everything_else_is_left_as_it_is() -> None:
 def test_an_apply_body_is_the_same_json(text: str) -> None:
     body = {"a": {text: [text]}}
     assert orjson.loads(encode_apply(body)) == body
+
+
+def page(*items: object, **members: object) -> dict[str, Any]:
+    metadata = {"resourceVersion": "9", "continue": "next"}
+    return {"kind": "List", "apiVersion": "v1", "metadata": metadata, "items": items} | members
+
+
+def read(body: bytes) -> tuple[list[dict[str, Any]], str, str]:
+    reader = PageReader(body, CONFIG_MAP)
+    items = [item for piece in reader for item in piece]
+    return items, reader.resource_version, reader.token
+
+
+@pytest.fixture(params=["whole", "scanned"])
+def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Decode small pages in the way of large ones too."""
+    if request.param == "scanned":
+        monkeypatch.setattr(codec, "WHOLE_BYTES", 0)
+    return str(request.param)
+
+
+LAYOUTS = {
+    "as Go writes it": lambda body: orjson.dumps(body),
+    "sorted": lambda body: orjson.dumps(body, option=orjson.OPT_SORT_KEYS),
+    "for people": lambda body: json.dumps(body, indent="\t").replace(":", " :\r\n").encode(),
+}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS)
+def test_a_page_is_read_whatever_its_layout(layout: Any, way: str) -> None:
+    items = [{"metadata": {"name": n}, "data": {"a": ['x "]},{', 1, None]}} for n in ("a", "\xe9")]
+    named = [{**item, "apiVersion": "v1", "kind": "ConfigMap"} for item in items]
+    assert read(layout(page(*items))) == (named, "9", "next")
+    assert read(layout(page(items=None, metadata={}))) == ([], "", "")
+    assert read(layout(page(items=[], metadata=None))) == ([], "", "")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"<html>",
+        b"[]",
+        b'{"kind":"ConfigMap"}',
+        b'{"kind":"List","items":{}}',
+        b'{"kind":"Odd","items":null}',
+        b'{"kind":"List","items":[{}',
+        b'{"kind":"List","items":[{}]',
+        b'{"kind":"List","items":[{"a":"\xff"}]}',
+    ],
+)
+def test_what_is_no_page_is_an_error(body: bytes, way: str) -> None:
+    with pytest.raises(TransportError, match="the answer is not"):
+        read(body)
+
+
+def test_t31_a_page_is_handed_out_in_pieces(way: str) -> None:
+    items = [{"data": "x" * 100} for _ in range(3 * PIECE_CHARS // 100)]
+    pieces = list(PageReader(orjson.dumps(page(*items)), CONFIG_MAP))
+    assert len(pieces) == (-(-len(items) // PIECE_ITEMS) if way == "whole" else 4)
+    assert sum(map(len, pieces)) == len(items)
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.text(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
+    max_leaves=6,
+)
+
+
+@settings(max_examples=40)
+@given(st.lists(st.dictionaries(st.text(), json_values, max_size=3), max_size=3))
+def test_both_ways_read_the_same(items: list[dict[str, Any]]) -> None:
+    body = orjson.dumps(page(*items))
+    whole = read(body)
+    reader = PageReader(body, CONFIG_MAP)
+    scanned = [item for piece in reader._scanned() for item in piece]
+    assert (scanned, reader.resource_version, reader.token) == whole

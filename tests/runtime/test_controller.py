@@ -1,8 +1,9 @@
 """The controller: from outcome to requeue, and what must not end a worker."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
-from dataclasses import dataclass, field
+import contextlib
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
 
 import pytest
 import structlog
@@ -10,94 +11,18 @@ from structlog.testing import capture_logs
 from structlog.typing import EventDict
 
 from runtime.clock import yield_to_loop
-from runtime.controller import Controller, ControllerOptions, Feed
+from runtime.controller import SLICE_PASSES, SLICE_SECONDS, Controller
 from runtime.errors import Conflict, LeaseLost, StatusInfo, TerminalError, Transient
-from runtime.event import Event, generation_changed
-from runtime.handler import enqueue_object
-from runtime.metrics import Metrics
 from runtime.outcome import Blocked, Done, Outcome, Wait
-from runtime.ratelimit import ItemExponentialFailure
-from runtime.testing.clock import ManualClock
-from runtime.types import Object, Request
-
-KEY = Request("ns", "web")
-DEADLINE = 30.0
-
-Answer = Callable[[Request], Awaitable[Outcome]]
-
-
-def thing(name: str = "web", generation: int = 1) -> Object:
-    return {"metadata": {"namespace": "ns", "name": name, "generation": generation}}
-
-
-class FakeSource:
-    """An informer reduced to its border; `sync` lets it become synced."""
-
-    def __init__(self) -> None:
-        self.feeds: list[Feed] = []
-        self.sync = asyncio.Event()
-
-    def add_handler(self, feed: Feed, /) -> None:
-        self.feeds.append(feed)
-
-    async def wait_synced(self, timeout: float, /) -> None:  # noqa: ASYNC109 - see Source
-        await self.sync.wait()
-
-
-@dataclass
-class Rig:
-    """A running controller whose reconciler gives the next answer, or Done without one."""
-
-    workers: int = 1
-    clock: ManualClock = field(default_factory=ManualClock)
-    metrics: Metrics = field(default_factory=Metrics)
-    calls: list[tuple[float, Request]] = field(default_factory=list)
-    answers: list[Outcome | BaseException | Answer] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        self.controller = Controller(
-            "shop",
-            self.reconcile,
-            clock=self.clock,
-            metrics=self.metrics,
-            workers=self.workers,
-            options=ControllerOptions(
-                deadline=DEADLINE, limiter=lambda: ItemExponentialFailure(1.0, 60.0)
-            ),
-        )
-
-    async def reconcile(self, request: Request) -> Outcome:
-        self.calls.append((self.clock.monotonic(), request))
-        answer = self.answers.pop(0) if self.answers else Done()
-        if isinstance(answer, BaseException):
-            raise answer
-        return await answer(request) if callable(answer) else answer
-
-    @property
-    def times(self) -> list[float]:
-        return [when for when, _ in self.calls]
-
-    def sample(self, name: str, **labels: str) -> float | None:
-        family = f"controller_runtime_{name}"
-        return self.metrics.registry.get_sample_value(family, {"controller": "shop", **labels})
-
-    def results(self) -> dict[str, float]:
-        found = {
-            result: self.sample("reconcile_total", result=result)
-            for result in ("success", "error", "requeue", "requeue_after")
-        }
-        assert None not in found.values(), "every result exists from the start"
-        return {result: value for result, value in found.items() if value}
+from runtime.types import Request
+from runtime.workqueue import LOW
+from tests.runtime.controller_rig import DEADLINE, KEY, Rig
 
 
 @pytest.fixture
 async def rig() -> AsyncIterator[Rig]:
-    rig = Rig()
-    task = asyncio.create_task(rig.controller.run())
-    await rig.clock.settle()
-    yield rig
-    rig.controller.stop()
-    await task
+    async with Rig().running() as rig:
+        yield rig
 
 
 @dataclass(frozen=True)
@@ -126,7 +51,7 @@ CASES: dict[str, Case] = {
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
-async def test_outcome_to_requeue(case: Case, rig: Rig) -> None:
+async def test_t17_outcome_to_requeue(case: Case, rig: Rig) -> None:
     rig.answers = [case.answer]
     rig.controller.enqueue(KEY)
     await rig.clock.advance(3600.0)
@@ -149,18 +74,14 @@ async def test_outcome_to_requeue(case: Case, rig: Rig) -> None:
     assert by_class == (1.0 if failed else None)
 
 
-async def test_errors_climb_the_ladder_and_any_outcome_resets_it(rig: Rig) -> None:
+async def test_t17_errors_climb_the_ladder_and_any_outcome_resets_it(rig: Rig) -> None:
     rig.answers = [*[Transient("x")] * 3, Wait("R", "m", after=100.0), Transient("x")]
     rig.controller.enqueue(KEY)
     await rig.clock.advance(3600.0)
     assert rig.times == [0.0, 1.0, 3.0, 7.0, 107.0, 108.0]
 
 
-async def test_the_deadline_ends_a_pass_that_hangs_and_is_counted(rig: Rig) -> None:
-    async def hang(request: Request) -> Outcome:
-        await asyncio.Event().wait()
-        raise AssertionError("not reached")
-
+async def test_t17_the_deadline_ends_a_pass_that_hangs_and_is_counted(rig: Rig) -> None:
     rig.answers = [hang]
     rig.controller.enqueue(KEY)
     await rig.clock.advance(DEADLINE - 0.1)
@@ -173,7 +94,7 @@ async def test_the_deadline_ends_a_pass_that_hangs_and_is_counted(rig: Rig) -> N
     assert rig.sample("active_workers") == 0
 
 
-async def test_cancelling_run_interrupts_the_pass_and_is_not_taken_for_an_error() -> None:
+async def test_t17_cancelling_run_interrupts_the_pass_and_is_not_taken_for_an_error() -> None:
     rig = Rig()
     interrupted = asyncio.Event()
 
@@ -193,6 +114,125 @@ async def test_cancelling_run_interrupts_the_pass_and_is_not_taken_for_an_error(
         await task
     assert interrupted.is_set()
     assert rig.results() == {}
+
+
+async def hang(request: Request) -> Outcome:
+    await asyncio.Event().wait()
+    raise AssertionError("not reached")
+
+
+async def test_t17_a_pass_may_answer_its_deadline_with_an_error_or_an_outcome(rig: Rig) -> None:
+    async def fails(request: Request) -> Outcome:
+        try:
+            return await hang(request)
+        finally:
+            raise Transient("half done")
+
+    async def answers(request: Request) -> Outcome:
+        with contextlib.suppress(asyncio.CancelledError):
+            await hang(request)
+        return Wait("R", "m", after=5.0)
+
+    rig.answers = [fails, answers, hang]
+    rig.controller.enqueue(KEY)
+    await rig.clock.advance(3 * DEADLINE + 100.0)
+    times = [0.0, DEADLINE + 1.0, 2 * DEADLINE + 6.0, 3 * DEADLINE + 7.0]
+    assert rig.times == times, "each deadline starts anew, the ladder after the outcome too"
+    assert rig.sample("reconcile_timeouts_total") == 3
+    assert rig.sample("reconcile_panics_total") == 0
+    assert rig.results() == {"error": 2, "requeue_after": 1, "success": 1}
+
+
+async def test_t17_only_the_pass_that_lasts_too_long_is_ended() -> None:
+    rig = Rig(workers=3)
+
+    async def slow(request: Request) -> Outcome:
+        await rig.clock.sleep(DEADLINE - 1.0)
+        return Done()
+
+    async with rig.running():
+        rig.answers = [hang, slow, slow]
+        for name, pause in (("hangs", 20.0), ("early", 20.0), ("late", 0.0)):
+            rig.controller.enqueue(Request("ns", name))
+            await rig.clock.advance(pause)
+        await rig.clock.advance(3 * DEADLINE)
+        assert rig.results() == {"error": 1, "success": 3}
+        assert rig.times == [0.0, 20.0, DEADLINE + 1.0, 40.0]
+        assert rig.clock.sleeping == 0, "no timer is left when nothing is in hand"
+
+
+async def test_t17_cancelled_at_its_deadline_a_worker_is_cancelled() -> None:
+    rig = Rig()
+    rig.answers = [hang]
+    task = asyncio.create_task(rig.controller.run())
+    rig.controller.enqueue(KEY)
+    await rig.clock.settle()
+    reached = asyncio.create_task(rig.clock.sleep(DEADLINE))
+    reached.add_done_callback(lambda _: task.cancel())
+    await rig.clock.advance(DEADLINE)
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert len(rig.calls) == 1
+
+
+@pytest.mark.parametrize("instead", [Done(), ZeroDivisionError()], ids=["outcome", "error"])
+async def test_t17_a_reconciler_that_swallows_its_cancellation_does_not_keep_the_worker(
+    instead: Outcome | Exception,
+) -> None:
+    async def stubborn(request: Request) -> Outcome:
+        with contextlib.suppress(asyncio.CancelledError):
+            await hang(request)
+        if isinstance(instead, Exception):
+            raise instead
+        return instead
+
+    rig = Rig()
+    rig.answers = [stubborn]
+    task = asyncio.create_task(rig.controller.run())
+    rig.controller.enqueue(KEY)
+    await rig.clock.settle()
+    task.cancel()
+    await rig.clock.advance(60.0)
+    assert task.cancelled()
+    assert len(rig.calls) == 1
+
+
+@pytest.mark.parametrize("end", [SystemExit(3), KeyboardInterrupt()], ids=["exit", "interrupt"])
+def test_t17_the_end_of_the_process_is_not_contained(end: BaseException) -> None:
+    async def scenario() -> None:
+        rig = Rig()
+        rig.answers = [end]
+        rig.controller.enqueue(KEY)
+        await rig.controller.run()
+
+    with pytest.raises(type(end)):
+        asyncio.run(scenario())
+
+
+async def test_t17_a_requeue_keeps_the_priority_of_its_key(rig: Rig) -> None:
+    rig.answers = [Transient("x"), Wait("R", "m", after=5.0), Done()]
+    rig.controller.enqueue(KEY, priority=LOW)
+    for pause in (1.0, 5.0):
+        await rig.clock.advance(pause - 0.1)
+        for name in "ab":
+            rig.controller.enqueue(Request("ns", name), 0.1)
+        rig.answers[:0] = [Done(), Done()]
+        await rig.clock.advance(0.1)
+    names = [request.name for _, request in rig.calls]
+    assert names == ["web", "a", "b", "web", "a", "b", "web"]
+
+
+async def test_a_key_whose_object_is_gone_leaves_nothing_behind(rig: Rig) -> None:
+    rig.answers = [Transient("x"), Wait("R", "m", 1.0), TerminalError("x"), Transient("y"), Done()]
+    rig.controller.enqueue(KEY)
+    await rig.clock.advance(10.0)
+    assert rig.limiter.num_requeues(KEY) == 0
+    rig.controller.enqueue(KEY)
+    await rig.clock.settle()
+    assert (rig.limiter.num_requeues(KEY), len(rig.controller._last)) == (1, 1)
+    await rig.clock.advance(10.0)
+    assert (rig.limiter.num_requeues(KEY), len(rig.controller._last)) == (0, 0)
+    assert rig.times == [0.0, 1.0, 2.0, 10.0, 11.0]
 
 
 async def test_stop_lets_the_pass_in_hand_end_and_drops_the_rest() -> None:
@@ -219,62 +259,7 @@ async def test_stop_lets_the_pass_in_hand_end_and_drops_the_rest() -> None:
     assert [request for _, request in rig.calls] == [KEY]
 
 
-async def test_workers_start_only_after_every_source_is_synced() -> None:
-    rig = Rig()
-    sources = [FakeSource(), FakeSource()]
-    for source in sources:
-        rig.controller.watch(source, enqueue_object)
-    task = asyncio.create_task(rig.controller.run())
-    sources[0].feeds[0].on_add(thing(), True)
-    for source in sources:
-        assert rig.calls == []
-        source.sync.set()
-        await rig.clock.settle()
-    assert rig.calls == [(0.0, KEY)]
-    rig.controller.stop()
-    await task
-
-
-async def test_stop_while_waiting_for_sources_ends_run_at_once() -> None:
-    rig = Rig()
-    rig.controller.watch(FakeSource(), enqueue_object)
-    task = asyncio.create_task(rig.controller.run())
-    await rig.clock.settle()
-    rig.controller.stop()
-    await task
-
-
-async def test_a_source_that_fails_to_sync_fails_the_start() -> None:
-    class Broken(FakeSource):
-        async def wait_synced(self, timeout: float, /) -> None:  # noqa: ASYNC109 - see Source
-            raise TimeoutError(f"not synced within {timeout:g} s")
-
-    rig = Rig()
-    rig.controller.watch(Broken(), enqueue_object)
-    with pytest.raises(TimeoutError, match="within 120 s"):
-        await rig.controller.run()
-
-
-async def test_predicates_filter_and_a_broken_handler_hurts_nobody_else(rig: Rig) -> None:
-    def picky(event: Event) -> list[Request]:
-        return [Request("ns", event.object["metadata"]["name"])]
-
-    source = FakeSource()
-    rig.controller.watch(source, picky, generation_changed)
-    (feed,) = source.feeds
-    with capture_logs() as logs:
-        feed.on_update(thing("same"), thing("same"))
-        feed.on_delete({"metadata": {}})
-        feed.on_update(thing("changed"), thing("changed", generation=2))
-        feed.on_delete(thing("gone"))
-        await rig.clock.settle()
-    assert [request.name for _, request in rig.calls] == ["changed", "gone"]
-    assert [(line["event"], line["log_level"]) for line in logs] == [
-        ("event handler failed", "error")
-    ]
-
-
-async def test_side_by_side_but_never_the_same_key() -> None:
+async def test_t17_side_by_side_but_never_the_same_key() -> None:
     rig = Rig(workers=3)
     running: list[str] = []
     most = 0
@@ -305,14 +290,27 @@ async def test_side_by_side_but_never_the_same_key() -> None:
     await task
 
 
-async def test_a_full_queue_of_instant_passes_leaves_turns_to_other_tasks(rig: Rig) -> None:
-    for number in range(50):
+async def test_t31_a_full_queue_of_instant_passes_leaves_turns_to_other_tasks(rig: Rig) -> None:
+    for number in range(10 * SLICE_PASSES):
         rig.controller.enqueue(Request("ns", str(number)))
-    turns = 0
-    while len(rig.calls) < 50:
+    while len(rig.calls) < 10 * SLICE_PASSES:
+        before = len(rig.calls)
         await yield_to_loop()
-        turns += 1
-    assert turns >= 50
+        assert len(rig.calls) - before <= SLICE_PASSES
+
+
+async def test_t31_passes_that_take_their_time_leave_a_turn_after_each(rig: Rig) -> None:
+    async def slow(request: Request) -> Outcome:
+        rig.clock._move_to(rig.clock.monotonic() + SLICE_SECONDS)
+        return Done()
+
+    rig.answers = [slow] * 10
+    for number in range(10):
+        rig.controller.enqueue(Request("ns", str(number)))
+    while len(rig.calls) < 10:
+        before = len(rig.calls)
+        await yield_to_loop()
+        assert len(rig.calls) - before <= 1
 
 
 async def logged(rig: Rig, *answers: Outcome | BaseException) -> list[EventDict]:

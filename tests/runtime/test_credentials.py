@@ -95,10 +95,11 @@ async def test_a_rotated_token_is_used_within_a_minute(pod: Path) -> None:
 
 
 async def test_a_refused_token_is_read_again_at_once(pod: Path) -> None:
-    credentials = in_cluster(ManualClock(), root=pod, environ=IN_POD)
+    clock = ManualClock()
+    credentials = in_cluster(clock, root=pod, environ=IN_POD)
     await token(credentials)
     (pod / "token").write_text("second")
-    credentials.invalidate()
+    credentials.invalidate(before=clock.monotonic())
     assert await token(credentials) == "Bearer second"
 
 
@@ -201,7 +202,7 @@ async def test_a_login_plugin_runs_again_only_when_its_token_is_refused(tmp_path
     assert await token(credentials) == "Bearer t1"
     await clock.advance(300.0)
     assert await token(credentials) == "Bearer t1"
-    credentials.invalidate()
+    credentials.invalidate(before=clock.monotonic())
     assert await token(credentials) == "Bearer t2"
 
 

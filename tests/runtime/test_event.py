@@ -10,6 +10,7 @@ from runtime.event import (
     generation_changed,
     labels_or_annotations_changed,
     resource_version_changed,
+    resynced,
     terminating,
 )
 from runtime.types import Object
@@ -25,6 +26,34 @@ def thing(**metadata: object) -> Object:
             **metadata,
         }
     }
+
+
+NEWS: dict[str, tuple[Event, bool]] = {
+    "an add": (Event("add", thing()), True),
+    "an initial add": (Event("add", thing(), initial=True), False),
+    "an update": (Event("update", thing(resourceVersion="8"), thing()), True),
+    "an update to the same version": (Event("update", thing(), thing()), False),
+    "a resync": (Event("update", thing(), thing(resourceVersion="8"), resync=True), False),
+    "a delete": (Event("delete", thing()), True),
+}
+
+
+@pytest.mark.parametrize(("event", "news"), NEWS.values(), ids=NEWS.keys())
+def test_t19_what_is_news(event: Event, news: bool) -> None:
+    assert event.is_news is news
+
+
+def test_t19_predicates_on_updates_drop_resyncs_and_one_asks_for_them() -> None:
+    resync = Event("update", thing(), thing(), resync=True)
+    deaf = (
+        generation_changed,
+        labels_or_annotations_changed,
+        finalizers_changed,
+        resource_version_changed,
+    )
+    assert not any(predicate(resync) for predicate in deaf)
+    assert resynced(resync)
+    assert not resynced(Event("update", thing(), thing()))
 
 
 UPDATES: dict[str, tuple[Predicate, Object, bool]] = {
@@ -54,7 +83,7 @@ UPDATES: dict[str, tuple[Predicate, Object, bool]] = {
 
 
 @pytest.mark.parametrize(("predicate", "new", "passes"), UPDATES.values(), ids=UPDATES.keys())
-def test_update(predicate: Predicate, new: Object, passes: bool) -> None:
+def test_t19_update(predicate: Predicate, new: Object, passes: bool) -> None:
     assert predicate(Event("update", new, thing())) is passes
 
 
@@ -68,6 +97,6 @@ def test_update(predicate: Predicate, new: Object, passes: bool) -> None:
     ],
 )
 @pytest.mark.parametrize("obj", [thing(), {"metadata": {}}], ids=["full", "bare"])
-def test_adds_and_deletes_always_pass(predicate: Predicate, obj: Object) -> None:
+def test_t19_adds_and_deletes_always_pass(predicate: Predicate, obj: Object) -> None:
     assert predicate(Event("add", obj, initial=True))
     assert predicate(Event("delete", obj))

@@ -76,11 +76,24 @@ CASES: dict[str, tuple[Handler, Event, list[str]]] = {
 
 
 @pytest.mark.parametrize(("handler", "event", "expected"), CASES.values(), ids=CASES.keys())
-def test_requests(handler: Handler, event: Event, expected: list[str]) -> None:
+def test_t19_requests(handler: Handler, event: Event, expected: list[str]) -> None:
     assert [str(request) for request in handler(event)] == expected
 
 
-def test_a_controller_reference_without_the_flag_is_no_owner() -> None:
+def test_t19_a_controller_reference_without_the_flag_is_no_owner() -> None:
     obj = child("a", "web")
     obj["metadata"]["ownerReferences"][0]["controller"] = False
     assert list(OWNER(Event("add", obj))) == []
+
+
+def test_t19_every_owner_of_the_kind_when_asked_for() -> None:
+    obj = child("a", "web")
+    reference = obj["metadata"]["ownerReferences"][0]
+    others = [("next", "Shop", "shop.example/v2"), ("web", "Mall", "shop.example/v1")]
+    obj["metadata"]["ownerReferences"] += [
+        {**reference, "name": name, "kind": kind, "apiVersion": version, "controller": False}
+        for name, kind, version in others
+    ]
+    every = enqueue_owner("Shop", "shop.example", controller_only=False)
+    assert [str(request) for request in every(Event("add", obj))] == ["ns/web", "ns/next"]
+    assert [str(request) for request in OWNER(Event("add", obj))] == ["ns/web"]

@@ -36,8 +36,9 @@ class World:
     def __init__(self) -> None:
         self.trouble: str | None = None
         self.health = Health()
-        self.health.readiness["informers"] = lambda: self.trouble
+        # Not in the order of their names, in which they are told.
         self.health.readiness["shop"] = lambda: None
+        self.health.readiness["informers"] = lambda: self.trouble
 
 
 CASES: dict[str, tuple[str | None, str, int, str]] = {
@@ -63,13 +64,25 @@ CASES: dict[str, tuple[str | None, str, int, str]] = {
         "secret detail",
         "/readyz?exclude=informers&verbose",
         200,
-        "[+]shop ok\n[+]informers excluded: ok\nreadyz check passed\n",
+        "[+]informers excluded: ok\n[+]shop ok\nreadyz check passed\n",
     ),
+    "all may be excluded": ("x", "/readyz?exclude=informers&exclude=shop", 200, "ok"),
     "what is not there cannot be excluded": (None, "/readyz?exclude=nonsense", 200, "ok"),
+    "what is not there cannot be excluded, and verbose says so": (
+        None,
+        "/readyz?exclude=b&exclude=shop&verbose&exclude=a",
+        200,
+        "[+]informers ok\n[+]shop excluded: ok\n"
+        'warn: some health checks cannot be excluded: no matches for "a","b"\n'
+        "readyz check passed\n",
+    ),
+    "a slash at the end changes nothing": (None, "/readyz/", 200, "ok"),
+    "the ping alone": (None, "/healthz/ping", 200, "ok"),
+    "no ping where there are checks": (None, "/readyz/ping", 404, "404 page not found"),
     "one check alone, well": (None, "/readyz/informers", 200, "ok"),
     "one check alone, failing": ("secret detail", "/readyz/informers", 500, "internal server"),
     "one check alone, another one failing": ("secret detail", "/readyz/shop", 200, "ok"),
-    "a check that is not there": (None, "/readyz/nonsense", 404, "no such check"),
+    "a check that is not there": (None, "/readyz/nonsense", 404, "404 page not found"),
     "metrics that are not served here": (None, "/metrics", 404, "404: Not Found"),
 }
 
@@ -101,9 +114,10 @@ def test_a_check_that_breaks_has_failed_and_only_changes_are_logged() -> None:
     broken = {"x": lambda: facts["y"]}
     with capture_logs() as logs:
         for _ in range(3):
-            assert health.verdict(broken)["x"] == "KeyError: 'y'"
+            assert health.verdict("readyz", broken)["x"] == "KeyError: 'y'"
+        assert health.verdict("healthz", {"x": lambda: None}) == {"x": None}, "another x"
         for _ in range(2):
-            assert health.verdict({"x": lambda: None}) == {"x": None}
+            assert health.verdict("readyz", {"x": lambda: None}) == {"x": None}
     assert [line["event"] for line in logs] == ["check fails", "check passes again"]
 
 

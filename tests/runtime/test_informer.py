@@ -1,101 +1,38 @@
-"""runtime.informer: store and handlers behind a scripted server, and convergence under faults."""
+"""runtime.informer: store and handlers behind a scripted server."""
 
 import asyncio
 import random
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from itertools import pairwise
 
 import pytest
-from aiohttp import web
 
-from runtime.client import Client
-from runtime.informer import Informer, InformerSet, Selection
+from runtime.clock import yield_to_loop
+from runtime.informer import SLICE, InformerOptions, InformerSet, Selection
 from runtime.metrics import Metrics
 from runtime.resources import CONFIG_MAP, SECRET
 from runtime.testing.clock import ManualClock
 from runtime.testing.scripted import (
     Answer,
-    ScriptedServer,
     bookmark,
     drop,
     event,
     listing,
+    silence,
     status,
     status_body,
     stream,
     trickle,
 )
 from runtime.testing.wait import eventually
-from runtime.types import Object, ObjectKey, key_of, resource_version_of, uid_of
+from runtime.types import Object, ObjectKey, key_of
+from runtime.watch import Replace
+from tests.runtime.informing import IN_PAGES, Recorder, Running, informing, name_of
+from tests.runtime.reflecting import end_of_list
 from tests.runtime.serving import config_map, scripted
 
 A = ObjectKey("shop", "a")
-
-
-class Recorder:
-    """A handler that keeps words, and a copy of the world as the events tell it."""
-
-    def __init__(self) -> None:
-        self.words: list[str] = []
-        self.world: dict[ObjectKey, Object] = {}
-
-    def on_add(self, obj: Object, initial: bool) -> None:
-        assert key_of(obj) not in self.world
-        self.world[key_of(obj)] = obj
-        self.words.append(f"{'!' if initial else '+'}{_name(obj)}")
-
-    def on_update(self, old: Object, new: Object) -> None:
-        assert self.world[key_of(new)] is old
-        assert uid_of(old) == uid_of(new)
-        self.world[key_of(new)] = new
-        self.words.append(f"{_name(old)}>{resource_version_of(new)}")
-
-    def on_delete(self, obj: Object) -> None:
-        assert uid_of(self.world.pop(key_of(obj))) == uid_of(obj)
-        self.words.append(f"-{_name(obj)}")
-
-
-def _name(obj: Object) -> str:
-    return f"{key_of(obj).name}@{resource_version_of(obj)}"
-
-
-class Running:
-    """An informer at work, its recorder, and the queue that feeds its watch."""
-
-    def __init__(self, client: Client, selection: Selection, clock: ManualClock) -> None:
-        self.clock = clock
-        self.metrics = Metrics()
-        self.lines = asyncio.Queue[bytes]()
-        self.recorder = Recorder()
-        self.informer = Informer(
-            client, selection, clock=clock, rng=random.Random(1), metrics=self.metrics
-        )
-        self.informer.add_handler(self.recorder)
-
-    async def hears(self, *words: str) -> None:
-        await eventually(
-            lambda: self.recorder.words == list(words),
-            seconds=3.0,
-            say=f"{self.recorder.words} is {list(words)}",
-        )
-
-
-@asynccontextmanager
-async def informing(
-    *items: Object, selection: Selection | None = None, then: tuple[Answer, ...] = ()
-) -> AsyncIterator[Running]:
-    """An informer that listed items at version 100 and whose watch the test feeds."""
-    clock = ManualClock()
-    async with scripted(listing(list(items)), clock=clock) as (server, client):
-        run = Running(client, selection or Selection(CONFIG_MAP, "shop"), clock)
-        server.extend(*(then or (trickle(run.lines),)))
-        task = asyncio.create_task(run.informer.run())
-        try:
-            await run.informer.wait_synced(5.0)
-            yield run
-        finally:
-            task.cancel()
-            await asyncio.wait([task])
 
 
 async def test_the_first_list_is_initial_and_the_watch_is_not() -> None:
@@ -105,8 +42,9 @@ async def test_the_first_list_is_initial_and_the_watch_is_not() -> None:
         run.lines.put_nowait(event("DELETED", config_map("b", "103")))
         await run.hears("!a@90", "!b@91", "+c@101", "a@90>102", "-b@103")
         assert run.recorder.world == {key_of(obj): obj for obj in run.informer.list()}
-        assert [_name(obj) for obj in run.informer.list("shop")] == ["a@102", "c@101"]
+        assert [name_of(obj) for obj in run.informer.list("shop")] == ["a@102", "c@101"]
         assert run.informer.list("bank") == []
+        assert run.informer.resource_version == "103"
         found = run.informer.get(A)
         assert found is not None
         assert "managedFields" not in found["metadata"]
@@ -125,7 +63,7 @@ async def test_handlers_see_the_store_as_it_is_after_the_change() -> None:
         assert seen == [1, 2]
 
 
-async def test_a_late_handler_hears_of_each_object_exactly_once_as_initial() -> None:
+async def test_t13_a_late_handler_hears_of_each_object_exactly_once_as_initial() -> None:
     async with informing(config_map("a", "90")) as run:
         run.lines.put_nowait(event("ADDED", config_map("b", "101")))
         await run.hears("!a@90", "+b@101")
@@ -137,15 +75,82 @@ async def test_a_late_handler_hears_of_each_object_exactly_once_as_initial() -> 
         assert late.words == ["!a@90", "!b@101", "-a@102"]
 
 
-async def test_a_new_list_tells_the_difference_and_nothing_else() -> None:
-    anew = [config_map("a", "90"), config_map("b", "150", uid="other"), config_map("d", "160")]
-    expired = (status(410, "Expired"), listing(anew, "200"), stream(then="silence"))
-    first = [config_map(name, "90") for name in "abc"]
-    async with informing(*first, then=(stream(bookmark("101")), *expired)) as run:
+EXPIRED = event("ERROR", status_body(410, "Expired"))
+FIRST = [config_map(name, "90") for name in "abc"]
+ANEW = [config_map("a", "90"), config_map("b", "150", uid="other"), config_map("d", "160")]
+
+
+def streamed(items: list[Object], version: str, *more: bytes, then: str = "silence") -> Answer:
+    lines = (event("ADDED", obj) for obj in items)
+    return stream(*lines, end_of_list(version), *more, then=then)
+
+
+RELISTS: dict[str, tuple[Answer, ...]] = {
+    "in pages": (
+        status(422, "Invalid"),
+        listing(FIRST, "100"),
+        stream(bookmark("101"), EXPIRED),
+        listing(ANEW, "200"),
+        stream(then="silence"),
+    ),
+    "streamed": (streamed(FIRST, "100", bookmark("101"), EXPIRED), streamed(ANEW, "200")),
+}
+
+
+@pytest.mark.parametrize("script", RELISTS.values(), ids=RELISTS)
+async def test_t11_a_new_list_tells_the_difference_and_nothing_else(
+    script: tuple[Answer, ...],
+) -> None:
+    """Deletions come first; what has its old version is no news; a new uid is a new object."""
+    async with scripted(*script) as (_, client):
+        run = Running(client, Selection(CONFIG_MAP, "shop"), ManualClock(), InformerOptions())
+        task = asyncio.create_task(run.informer.run())
         await run.hears("!a@90", "!b@90", "!c@90", "-c@90", "-b@90", "+b@150", "+d@160")
+        task.cancel()
+        await asyncio.wait([task])
 
 
-async def test_own_writes_are_read_at_once_and_told_once() -> None:
+async def test_t31_a_long_list_is_told_in_slices_and_what_happens_meanwhile_after_it() -> None:
+    """The store has it all at once; other tasks run while handlers hear of it, one by one."""
+    many = [config_map(f"n{number}", "90") for number in range(4 * SLICE)]
+    async with informing(config_map("a", "90"), then=(trickle(asyncio.Queue()),)) as run:
+        run.informer._mirror(Replace(many, "200", "test"))
+        telling = asyncio.create_task(run.informer._settle())
+        heard = [len(run.recorder.words)]
+        while not telling.done():
+            await yield_to_loop()
+            heard.append(len(run.recorder.words))
+            assert len(run.informer.list()) >= len(many)
+            if len(heard) == 2:
+                run.informer.observe(config_map("n0", "300"))
+        assert max(b - a for a, b in pairwise(heard)) <= SLICE
+        assert run.recorder.words[-1] == "n0@90>300"
+        assert run.recorder.world == {key_of(obj): obj for obj in run.informer.list()}
+
+
+async def test_an_error_in_the_stream_shows_until_the_server_speaks_again() -> None:
+    """In the reason that is given for not being synced."""
+    broken = event("ERROR", status_body(500, "InternalError", "etcd is away"))
+    async with scripted(stream(broken), otherwise=silence) as (_, client):
+        clock = ManualClock()
+        run = Running(client, Selection(CONFIG_MAP, "shop"), clock, InformerOptions())
+        task = asyncio.create_task(run.informer.run())
+        waiting = asyncio.create_task(run.informer.wait_synced(1.0))
+        await eventually(lambda: clock.sleeping == 2)
+        await clock.advance(1.0)
+        with pytest.raises(TimeoutError, match="etcd is away"):
+            await waiting
+        task.cancel()
+        await asyncio.wait([task])
+
+
+async def test_t12_an_object_made_anew_between_two_events_is_a_delete_and_an_add() -> None:
+    async with informing(config_map("a", "90", uid="old")) as run:
+        run.lines.put_nowait(event("MODIFIED", config_map("a", "105", uid="new")))
+        await run.hears("!a@90", "-a@90", "+a@105")
+
+
+async def test_t28_own_writes_are_read_at_once_and_told_once() -> None:
     async with informing(config_map("a", "90")) as run:
         answer = config_map("a", "105")
         run.informer.observe(answer)
@@ -178,7 +183,20 @@ async def test_an_answer_before_the_first_list_is_left_to_the_list() -> None:
         assert not run.informer.synced
 
 
-async def test_metadata_only_keeps_metadata_of_watched_and_observed_objects() -> None:
+async def test_t16_a_projection_holds_for_listed_watched_and_observed_objects() -> None:
+    selection = Selection(CONFIG_MAP, "shop", fields=("data.kept",))
+    async with informing(config_map("a", "90", kept="1", more="2"), selection=selection) as run:
+        run.lines.put_nowait(event("ADDED", config_map("b", "101", kept="1", more="2")))
+        await run.hears("!a@90", "+b@101")
+        run.informer.observe(config_map("c", "105", kept="1", more="2"))
+        for obj in run.informer.list():
+            assert set(obj) == {"apiVersion", "kind", "metadata", "data"}
+            assert obj["data"] == {"kept": "1"}
+            assert "managedFields" not in obj["metadata"]
+        assert len(run.informer.list()) == 3
+
+
+async def test_t16_metadata_only_keeps_metadata_of_watched_and_observed_objects() -> None:
     selection = Selection(CONFIG_MAP, "shop", metadata_only=True)
     partial = {**config_map("a", "90"), "kind": "PartialObjectMetadata"}
     del partial["data"]
@@ -236,7 +254,9 @@ class TestInformerSet:
     ) -> AsyncIterator[tuple[InformerSet, ManualClock, Metrics, asyncio.Task[None]]]:
         clock, metrics = ManualClock(), Metrics()
         async with scripted(*script, otherwise=otherwise, clock=clock) as (_, client):
-            made = InformerSet(client, clock=clock, rng=random.Random(1), metrics=metrics)
+            made = InformerSet(
+                client, clock=clock, rng=random.Random(1), metrics=metrics, options=IN_PAGES
+            )
             task = asyncio.create_task(made.run())
             try:
                 yield made, clock, metrics, task
@@ -257,7 +277,9 @@ class TestInformerSet:
         script = (listing([]), listing([]))
         clock = ManualClock()
         async with scripted(*script, otherwise=stream(then="silence"), clock=clock) as (_, client):
-            informers = InformerSet(client, clock=clock, rng=random.Random(1), metrics=Metrics())
+            informers = InformerSet(
+                client, clock=clock, rng=random.Random(1), metrics=Metrics(), options=IN_PAGES
+            )
             made = [informers.informer(Selection(r, "shop")) for r in (CONFIG_MAP, SECRET)]
             task = asyncio.create_task(informers.run())
             await informers.wait_synced(5.0)
@@ -274,7 +296,7 @@ class TestInformerSet:
             with pytest.raises(KeyError, match="a bug"):
                 await task
 
-    async def test_silence_shows_in_health_and_metrics(self) -> None:
+    async def test_t14_silence_shows_in_health_and_metrics(self) -> None:
         script = (listing([config_map("a"), config_map("b")]), stream(then="silence"))
         async with self.running(*script, otherwise=drop) as (informers, clock, metrics, _):
             informers.informer(Selection(CONFIG_MAP, "shop"))
@@ -288,92 +310,5 @@ class TestInformerSet:
 
             assert value("informer_last_event_age_seconds") == 61.0
             assert value("informer_objects") == 2.0
+            assert value("informer_store_resource_version") == 100.0
             assert value("watch_events_total", type="ADDED") == 0.0
-
-
-class Story:
-    """A small API server: a history of config maps, told with faults as the dice fall."""
-
-    def __init__(self, dice: random.Random) -> None:
-        self.dice = dice
-        self.faults = True
-        self.version = 100
-        self.oldest = 100
-        self.alive: dict[str, Object] = {}
-        self.history: list[tuple[int, str, Object]] = []
-
-    def act(self) -> Object:
-        """Change one object, or delete it; its new state."""
-        self.version += 1
-        name = self.dice.choice("abcdef")
-        known = self.alive.pop(name, None)
-        uid = uid_of(known) if known else f"{name}-{self.version}"
-        obj = config_map(name, str(self.version), uid=uid)
-        kind = "ADDED" if known is None else self.dice.choice(("MODIFIED", "MODIFIED", "DELETED"))
-        if kind != "DELETED":
-            self.alive[name] = obj
-        self.history.append((self.version, kind, obj))
-        if self.dice.random() < 0.05:
-            self.oldest = self.version
-        return obj
-
-    async def __call__(self, request: web.BaseRequest) -> web.StreamResponse:
-        return await self._answer(request.query.get("resourceVersion"))(request)
-
-    def _answer(self, since: str | None) -> Answer:
-        fault = self.dice.random() if self.faults else 1.0
-        if fault < 0.2:
-            broken = (
-                drop,
-                status(500, "InternalError"),
-                status(429, "TooManyRequests", retryAfterSeconds=3),
-                status(503, "ServiceUnavailable"),
-            )
-            return self.dice.choice(broken)
-        if since is None:
-            return listing(list(self.alive.values()), str(self.version))
-        if int(since) < self.oldest:
-            gone = status_body(410, "Expired")
-            return self.dice.choice((status(410, "Expired"), stream(event("ERROR", gone))))
-        lines = [event(kind, obj) for version, kind, obj in self.history if version > int(since)]
-        told = lines[: self.dice.randint(0, len(lines))] if fault < 0.8 else lines
-        if fault < 0.4:
-            return stream(*told, b'{"type":"ADDED","obj', then=self.dice.choice(("end", "cut")))
-        if fault < 0.6:
-            return stream(*told, then="cut")
-        return stream(*told, *([bookmark(str(self.version))] if told == lines else []))
-
-
-async def _play(story: Story, run: Running, server: ScriptedServer) -> None:
-    for _ in range(30):
-        for _ in range(story.dice.randint(0, 4)):
-            written = story.act()
-            # Half of the changes are our own writes, whose answers we read at once.
-            if story.dice.random() < 0.5 and key_of(written).name in story.alive:
-                run.informer.observe(written)
-        await run.clock.advance(story.dice.uniform(0.1, 4.0))
-    story.faults = False
-    asked = len(server.requests)
-
-    def caught_up() -> bool:
-        return {key_of(obj).name: _name(obj) for obj in run.informer.list()} == {
-            name: _name(obj) for name, obj in story.alive.items()
-        }
-
-    while not caught_up():
-        assert len(server.requests) < asked + 40
-        await run.clock.advance(5.0)
-
-
-@pytest.mark.parametrize("seed", range(12))
-async def test_whatever_goes_wrong_store_and_handlers_end_at_the_truth(seed: int) -> None:
-    story = Story(random.Random(seed))
-    clock = ManualClock()
-    async with scripted(otherwise=story, clock=clock) as (server, client):
-        run = Running(client, Selection(CONFIG_MAP, "shop"), clock)
-        task = asyncio.create_task(run.informer.run())
-        await _play(story, run, server)
-        assert not task.done()
-        assert run.recorder.world == {key_of(obj): obj for obj in run.informer.list()}
-        task.cancel()
-        await asyncio.wait([task])

@@ -100,8 +100,10 @@ async def test_a_renewal_whose_answer_was_lost_is_found_and_continued(
     await clock.advance(2.0)
     candidate.line.after = None
     server.calls.clear()
+    assert candidate.slow_paths() == 0
     await clock.advance(2.0)
     assert server.calls == ["update", "get", "update"], "conflict with ourselves, read, renewed"
+    assert candidate.slow_paths() == 1
     assert candidate.may_write()
     await end(candidate)
 
@@ -111,11 +113,12 @@ async def test_a_deleted_lease_is_made_again(server: LeaseServer, clock: ManualC
     server.lease = None
     await clock.advance(2.0)
     assert server.spec["holderIdentity"] == "a"
+    assert server.spec["acquireTime"] == "2030-01-01T00:00:00.000000Z", "the history goes on"
     assert candidate.may_write()
     await end(candidate)
 
 
-async def test_when_the_work_ends_the_lease_is_free_for_the_next(
+async def test_t22_when_the_work_ends_the_lease_is_free_for_the_next(
     server: LeaseServer, clock: ManualClock
 ) -> None:
     first = await leader(server, clock)
@@ -135,7 +138,7 @@ async def test_when_the_work_ends_the_lease_is_free_for_the_next(
     await end(second)
 
 
-async def test_cancelled_it_keeps_the_lease_until_the_work_has_ended(
+async def test_t22_cancelled_it_keeps_the_lease_until_the_work_has_ended(
     server: LeaseServer, clock: ManualClock
 ) -> None:
     candidate = await leader(server, clock)
@@ -152,7 +155,7 @@ async def test_cancelled_it_keeps_the_lease_until_the_work_has_ended(
     assert server.spec["holderIdentity"] == ""
 
 
-async def test_a_crash_of_the_work_is_passed_on_after_the_release(
+async def test_t22_a_crash_of_the_work_is_passed_on_after_the_release(
     server: LeaseServer, clock: ManualClock
 ) -> None:
     candidate = Candidate(server, clock)
@@ -165,7 +168,7 @@ async def test_a_crash_of_the_work_is_passed_on_after_the_release(
     assert server.spec["holderIdentity"] == ""
 
 
-async def test_a_release_never_overwrites_another_holder(
+async def test_t22_a_release_never_overwrites_another_holder(
     server: LeaseServer, clock: ManualClock
 ) -> None:
     candidate = await leader(server, clock)
@@ -180,7 +183,7 @@ async def test_a_release_never_overwrites_another_holder(
     assert server.spec["holderIdentity"] == "usurper"
 
 
-async def test_a_release_that_conflicts_is_tried_again(
+async def test_t22_a_release_that_conflicts_is_tried_again(
     server: LeaseServer, clock: ManualClock
 ) -> None:
     candidate = await leader(server, clock)
@@ -197,7 +200,7 @@ async def test_a_release_that_conflicts_is_tried_again(
     assert server.spec["holderIdentity"] == ""
 
 
-async def test_a_release_that_cannot_be_made_is_given_up_in_time(
+async def test_t22_a_release_that_cannot_be_made_is_given_up_in_time(
     server: LeaseServer, clock: ManualClock
 ) -> None:
     candidate = await leader(server, clock)
@@ -209,7 +212,7 @@ async def test_a_release_that_cannot_be_made_is_given_up_in_time(
     assert server.spec["holderIdentity"] == "a"
 
 
-async def test_under_a_manager_the_lease_goes_after_the_last_leader_work(
+async def test_t22_under_a_manager_the_lease_goes_after_the_last_leader_work(
     server: LeaseServer, clock: ManualClock
 ) -> None:
     holders: list[str] = []

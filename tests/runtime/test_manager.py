@@ -4,123 +4,24 @@ import asyncio
 import os
 import signal
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
 
 import pytest
+from structlog.testing import capture_logs
 
 from runtime.errors import LeaseLost
-from runtime.manager import Group, Manager, Runnable, RunnableCrashed, ShutdownTimeout
+from runtime.manager import (
+    Group,
+    Manager,
+    ManagerOptions,
+    Runnable,
+    RunnableCrashed,
+    ShutdownTimeout,
+)
 from runtime.testing.clock import ManualClock
+from tests.runtime.manager_world import STARTED, STOPPED, FakeElector, Part, World
 
 
-@dataclass
-class FakeElector:
-    """Wins when told to, and loses when told to."""
-
-    trace: list[str]
-    won: asyncio.Event = field(default_factory=asyncio.Event)
-    lost: asyncio.Event = field(default_factory=asyncio.Event)
-
-    async def run(self, on_started: Callable[[], Awaitable[None]], /) -> None:
-        await self.won.wait()
-        self.trace.append("leading")
-        work = asyncio.create_task(_call(on_started))
-        loss = asyncio.create_task(self.lost.wait())
-        try:
-            await asyncio.wait({work, loss}, return_when=asyncio.FIRST_COMPLETED)
-        except asyncio.CancelledError:
-            self.trace.append("lease released")
-            raise
-        finally:
-            work.cancel()
-            loss.cancel()
-        raise LeaseLost("gone")
-
-
-class Part:
-    """A runnable that says what happens to it, and how it takes its end."""
-
-    def __init__(self, name: str, trace: list[str], clock: ManualClock) -> None:
-        self.name = name
-        self.trace = trace
-        self.clock = clock
-        self.crash = asyncio.get_running_loop().create_future()
-        self.stopping = asyncio.Event()
-        self.becomes_ready = asyncio.Event()
-        self.stop_takes = 0.0
-        self.ignores_cancel_for = 0.0
-
-    async def run(self) -> None:
-        self.trace.append(f"+{self.name}")
-        stopping = asyncio.create_task(self.stopping.wait())
-        try:
-            await asyncio.wait({self.crash, stopping}, return_when=asyncio.FIRST_COMPLETED)
-            if self.crash.done():
-                self.crash.result()
-                return
-            await self.clock.sleep(self.stop_takes)
-            self.trace.append(f"-{self.name}")
-        except asyncio.CancelledError:
-            if self.ignores_cancel_for:
-                await self.clock.sleep(self.ignores_cancel_for)
-            self.trace.append(f"x{self.name}")
-            raise
-        finally:
-            stopping.cancel()
-
-    async def ready(self) -> None:
-        await self.becomes_ready.wait()
-        self.trace.append(f"={self.name}")
-
-    def runnable(self, *, ready: bool = False, stop: bool = False) -> Runnable:
-        return Runnable(
-            self.name,
-            self.run,
-            self.ready if ready else None,
-            self.stopping.set if stop else None,
-        )
-
-
-class World:
-    """A manager over one part per group, all of which write into one trace."""
-
-    def __init__(self, *, election: bool = True) -> None:
-        self.clock = ManualClock()
-        self.trace: list[str] = []
-        self.exits: list[int] = []
-        self.elector = FakeElector(self.trace)
-        self.manager = Manager(
-            clock=self.clock,
-            elector=self.elector if election else None,
-            exit_now=self.exits.append,
-        )
-        # Added out of order: the groups give the order.
-        self.leader, self.server, self.other, self.cache = (
-            Part(name, self.trace, self.clock) for name in ("leader", "server", "other", "cache")
-        )
-        self.manager.add(self.leader.runnable(stop=True), Group.LEADER)
-        self.manager.add(self.server.runnable(), Group.SERVERS)
-        self.manager.add(self.other.runnable(stop=True), Group.OTHERS)
-        self.manager.add(self.cache.runnable(ready=True), Group.CACHES)
-        self.task: asyncio.Task[None] | None = None
-
-    async def start(self, *, leading: bool = True) -> "asyncio.Task[None]":
-        self.task = asyncio.create_task(self.manager.run())
-        self.cache.becomes_ready.set()
-        if leading:
-            self.elector.won.set()
-        await self.clock.settle()
-        return self.task
-
-    def since(self, word: str) -> list[str]:
-        return self.trace[self.trace.index(word) + 1 :]
-
-
-STARTED = ["+server", "+cache", "=cache", "+other", "leading", "+leader"]
-STOPPED = ["-other", "-leader", "xcache", "xserver", "lease released"]
-
-
-async def test_start_and_stop_in_order() -> None:
+async def test_t23_start_and_stop_in_order() -> None:
     world = World()
     task = await world.start()
     assert world.trace == STARTED
@@ -130,7 +31,7 @@ async def test_start_and_stop_in_order() -> None:
     assert world.exits == []
 
 
-async def test_a_group_waits_until_the_one_before_is_ready() -> None:
+async def test_t23_a_group_waits_until_the_one_before_is_ready() -> None:
     world = World()
     world.elector.won.set()
     task = asyncio.create_task(world.manager.run())
@@ -143,7 +44,7 @@ async def test_a_group_waits_until_the_one_before_is_ready() -> None:
     await task
 
 
-async def test_without_election_the_leader_group_starts_at_once() -> None:
+async def test_t23_without_election_the_leader_group_starts_at_once() -> None:
     world = World(election=False)
     task = await world.start()
     assert world.trace == [word for word in STARTED if word != "leading"]
@@ -152,7 +53,7 @@ async def test_without_election_the_leader_group_starts_at_once() -> None:
     assert world.since("+leader") == STOPPED[:-1]
 
 
-async def test_a_standby_stops_without_ever_having_led() -> None:
+async def test_t23_a_standby_stops_without_ever_having_led() -> None:
     world = World()
     task = await world.start(leading=False)
     assert world.trace == STARTED[:4]
@@ -161,7 +62,7 @@ async def test_a_standby_stops_without_ever_having_led() -> None:
     assert world.since("+other") == ["-other", "xcache", "xserver"]
 
 
-async def test_a_standby_that_stops_leaves_the_election_at_once() -> None:
+async def test_t23_a_standby_that_stops_leaves_the_election_at_once() -> None:
     world = World()
     world.other.stop_takes = 10.0
     task = await world.start(leading=False)
@@ -173,7 +74,7 @@ async def test_a_standby_that_stops_leaves_the_election_at_once() -> None:
     assert world.since("+other") == ["-other", "xcache", "xserver"]
 
 
-async def test_a_stop_during_the_start_starts_nothing_more() -> None:
+async def test_t23_a_stop_during_the_start_starts_nothing_more() -> None:
     world = World()
     task = asyncio.create_task(world.manager.run())
     await world.clock.settle()
@@ -183,7 +84,7 @@ async def test_a_stop_during_the_start_starts_nothing_more() -> None:
     assert world.trace == ["+server", "+cache", "=cache", "xcache", "xserver"]
 
 
-async def test_work_in_hand_gets_the_grace_less_what_cancelling_needs() -> None:
+async def test_t23_work_in_hand_gets_the_grace_less_what_cancelling_needs() -> None:
     world = World()
     world.leader.stop_takes = 24.0
     task = await world.start()
@@ -195,7 +96,7 @@ async def test_work_in_hand_gets_the_grace_less_what_cancelling_needs() -> None:
     assert world.since("+leader") == STOPPED
 
 
-async def test_work_that_takes_longer_is_cancelled_and_the_rest_still_ends_in_order() -> None:
+async def test_t23_work_that_takes_longer_is_cancelled_and_the_rest_still_ends_in_order() -> None:
     world = World()
     world.leader.stop_takes = 3600.0
     task = await world.start()
@@ -205,7 +106,9 @@ async def test_work_that_takes_longer_is_cancelled_and_the_rest_still_ends_in_or
     assert world.since("+leader") == ["-other", "xleader", "xcache", "xserver", "lease released"]
 
 
-async def test_what_ignores_even_its_cancellation_ends_the_process_with_the_lease_held() -> None:
+async def test_t23_what_ignores_even_its_cancellation_ends_the_process_with_the_lease_held() -> (
+    None
+):
     world = World()
     world.leader.stop_takes = 3600.0
     world.leader.ignores_cancel_for = 60.0
@@ -225,7 +128,7 @@ PARTS = ("server", "cache", "other", "leader")
 
 
 @pytest.mark.parametrize("name", PARTS)
-async def test_a_crash_stops_everything_in_order_and_is_named(name: str) -> None:
+async def test_t23_a_crash_stops_everything_in_order_and_is_named(name: str) -> None:
     world = World()
     task = await world.start()
     part: Part = getattr(world, name)
@@ -236,7 +139,7 @@ async def test_a_crash_stops_everything_in_order_and_is_named(name: str) -> None
     assert world.since("+leader") == [w for w in STOPPED if w[1:] != name]
 
 
-async def test_a_part_that_just_returns_has_crashed_too() -> None:
+async def test_t23_a_part_that_just_returns_has_crashed_too() -> None:
     world = World()
     task = await world.start()
     world.cache.crash.set_result(None)
@@ -244,19 +147,22 @@ async def test_a_part_that_just_returns_has_crashed_too() -> None:
         await task
 
 
-async def test_the_first_crash_is_the_one_that_counts() -> None:
+async def test_t23_the_first_crash_is_the_one_that_counts() -> None:
     world = World()
     task = await world.start()
     world.leader.stop_takes = 1.0
-    world.other.crash.set_exception(ZeroDivisionError())
-    await world.clock.settle()
-    world.cache.crash.set_exception(KeyError())
-    await world.clock.advance(1.0)
+    with capture_logs() as logs:
+        world.other.crash.set_exception(ZeroDivisionError())
+        await world.clock.settle()
+        world.cache.crash.set_exception(KeyError())
+        await world.clock.advance(1.0)
     with pytest.raises(RunnableCrashed, match=r"^other"):
         await task
+    fatal = [line["failure"] for line in logs if line["event"] == "fatal"]
+    assert fatal == ["other: ZeroDivisionError()", "cache: KeyError()"]
 
 
-async def test_a_crash_while_stopping_is_not_forgotten() -> None:
+async def test_t23_a_crash_while_stopping_is_not_forgotten() -> None:
     world = World()
     task = await world.start()
     world.leader.stop_takes = 1.0
@@ -268,7 +174,7 @@ async def test_a_crash_while_stopping_is_not_forgotten() -> None:
         await task
 
 
-async def test_a_part_that_does_not_become_ready_fails_the_start() -> None:
+async def test_t23_a_part_that_does_not_become_ready_fails_the_start() -> None:
     world = World()
 
     async def never() -> None:
@@ -282,7 +188,7 @@ async def test_a_part_that_does_not_become_ready_fails_the_start() -> None:
     assert world.since("=cache") == ["+other", "+late", "xlate", "-other", "xcache", "xserver"]
 
 
-async def test_a_leader_part_that_does_not_become_ready_does_not_free_the_lease_early() -> None:
+async def test_t23_a_leader_part_that_does_not_become_ready_does_not_free_the_lease_early() -> None:
     world = World()
 
     async def never() -> None:
@@ -296,7 +202,7 @@ async def test_a_leader_part_that_does_not_become_ready_does_not_free_the_lease_
     assert world.since("+late") == [*STOPPED[:2], "-late", *STOPPED[2:]]
 
 
-async def test_the_loss_of_the_lease_ends_everything_without_grace() -> None:
+async def test_t23_the_loss_of_the_lease_ends_everything_without_grace() -> None:
     world = World()
     world.leader.stop_takes = 20.0
     task = await world.start()
@@ -307,7 +213,7 @@ async def test_the_loss_of_the_lease_ends_everything_without_grace() -> None:
     assert sorted(world.since("+leader")) == ["xcache", "xleader", "xother", "xserver"]
 
 
-async def test_the_loss_of_the_lease_during_a_stop_takes_the_grace_away() -> None:
+async def test_t23_the_loss_of_the_lease_during_a_stop_takes_the_grace_away() -> None:
     world = World()
     world.leader.stop_takes = 20.0
     task = await world.start()
@@ -320,7 +226,9 @@ async def test_the_loss_of_the_lease_during_a_stop_takes_the_grace_away() -> Non
     assert world.since("-other") == ["xleader", "xcache", "xserver"]
 
 
-async def test_after_the_loss_tasks_that_do_not_end_get_5_s_before_the_process_is_ended() -> None:
+async def test_t23_after_the_loss_tasks_that_do_not_end_get_5_s_before_the_process_is_ended() -> (
+    None
+):
     world = World()
     world.leader.ignores_cancel_for = 60.0
     task = await world.start()
@@ -335,7 +243,7 @@ async def test_after_the_loss_tasks_that_do_not_end_get_5_s_before_the_process_i
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-async def test_a_signal_stops_in_order_and_the_handler_is_gone_afterwards(number: int) -> None:
+async def test_t23_a_signal_stops_in_order_and_the_handler_is_gone_afterwards(number: int) -> None:
     world = World()
     task = await world.start()
     os.kill(os.getpid(), number)
@@ -344,7 +252,7 @@ async def test_a_signal_stops_in_order_and_the_handler_is_gone_afterwards(number
     assert asyncio.get_running_loop().remove_signal_handler(number) is False
 
 
-async def test_a_second_signal_ends_the_process_at_once() -> None:
+async def test_t23_a_second_signal_ends_the_process_at_once() -> None:
     world = World()
     world.leader.stop_takes = 20.0
     task = await world.start()
@@ -356,7 +264,7 @@ async def test_a_second_signal_ends_the_process_at_once() -> None:
     await task
 
 
-async def test_an_elector_that_returns_is_a_crash() -> None:
+async def test_t23_an_elector_that_returns_is_a_crash() -> None:
     class Broken(FakeElector):
         async def run(self, on_started: Callable[[], Awaitable[None]], /) -> None:
             await self.won.wait()
@@ -367,7 +275,7 @@ async def test_an_elector_that_returns_is_a_crash() -> None:
         await Manager(clock=ManualClock(), elector=elector).run()
 
 
-async def test_cancelling_run_ends_every_part_and_the_lease_last() -> None:
+async def test_t23_cancelling_run_ends_every_part_and_the_lease_last() -> None:
     world = World()
     task = await world.start()
     task.cancel()
@@ -384,5 +292,11 @@ async def test_names_are_unique() -> None:
         world.manager.add(world.server.runnable(), Group.OTHERS)
 
 
-async def _call(function: Callable[[], Awaitable[None]]) -> None:
-    await function()
+@pytest.mark.parametrize(
+    "options",
+    [{"grace": 4.0}, {"grace": -1.0}, {"cancel_grace": 0.0}, {"hard_cap": 0.0}],
+    ids=str,
+)
+def test_a_stop_that_could_not_end_is_refused(options: dict[str, float]) -> None:
+    with pytest.raises(ValueError, match="end"):
+        ManagerOptions(**options)

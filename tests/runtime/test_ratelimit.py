@@ -8,7 +8,7 @@ from runtime.ratelimit import Bucket, ItemExponentialFailure, MaxOf
 from runtime.testing.clock import ManualClock
 
 
-def test_ladder_doubles_from_5_ms_to_the_cap_of_1000_s() -> None:
+def test_t05_ladder_doubles_from_5_ms_to_the_cap_of_1000_s() -> None:
     limiter = ItemExponentialFailure()
     delays = [limiter.when("a") for _ in range(20)]
     assert delays[:4] == pytest.approx([0.005, 0.010, 0.020, 0.040])
@@ -16,7 +16,7 @@ def test_ladder_doubles_from_5_ms_to_the_cap_of_1000_s() -> None:
     assert delays[18:] == [1000.0, 1000.0]
 
 
-def test_forget_starts_one_item_over_and_no_other() -> None:
+def test_t05_forget_starts_one_item_over_and_no_other() -> None:
     limiter = ItemExponentialFailure(base=1.0, cap=8.0)
     for item in ("a", "a", "b"):
         limiter.when(item)
@@ -25,14 +25,14 @@ def test_forget_starts_one_item_over_and_no_other() -> None:
     assert (limiter.when("a"), limiter.when("b")) == (1.0, 2.0)
 
 
-def test_ladder_survives_more_failures_than_a_float_has_exponents() -> None:
+def test_t05_ladder_survives_more_failures_than_a_float_has_exponents() -> None:
     limiter = ItemExponentialFailure(base=0.001, cap=60.0)
     delays = [limiter.when("a") for _ in range(2000)]
     assert delays[-1] == 60.0
     assert limiter.num_requeues("a") == 2000
 
 
-async def test_bucket_lets_a_burst_of_100_pass_and_then_10_a_second() -> None:
+async def test_t05_bucket_lets_a_burst_of_100_pass_and_then_10_a_second() -> None:
     clock = ManualClock()
     bucket = Bucket(clock)
     assert [bucket.when(n) for n in range(100)] == [0.0] * 100
@@ -41,7 +41,7 @@ async def test_bucket_lets_a_burst_of_100_pass_and_then_10_a_second() -> None:
     assert bucket.when("a") == pytest.approx(0.1)
 
 
-async def test_bucket_fills_up_to_its_burst_only() -> None:
+async def test_t05_bucket_fills_up_to_its_burst_only() -> None:
     clock = ManualClock()
     bucket = Bucket(clock, rate=1.0, burst=2)
     await clock.advance(3600)
@@ -51,7 +51,7 @@ async def test_bucket_fills_up_to_its_burst_only() -> None:
     assert bucket.num_requeues("a") == 0
 
 
-def test_the_longest_delay_wins_and_every_limiter_counts() -> None:
+def test_t05_the_longest_delay_wins_and_every_limiter_counts() -> None:
     fast = ItemExponentialFailure(base=1.0, cap=100.0)
     slow = ItemExponentialFailure(base=3.0, cap=4.0)
     limiter = MaxOf(fast, slow)

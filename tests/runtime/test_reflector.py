@@ -1,28 +1,18 @@
-"""runtime.reflector: the loop, over real sockets and manual time. Its decisions: test_watch."""
+"""runtime.reflector: the loop, over real sockets and manual time. Its decisions: test_watch.
+
+Lists come page by page here; test_watch_list has those at the head of a watch.
+"""
 
 import asyncio
-import random
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 
 import pytest
+from aiohttp import web
 
-from runtime.metrics import Metrics
-from runtime.reflector import (
-    IDLE_SECONDS,
-    LIST_PAGE,
-    REFUSED_LADDER,
-    UNREACHABLE_LADDER,
-    Backoff,
-    Reflector,
-)
+from runtime.reflector import IDLE_SECONDS, LIST_PAGE
 from runtime.resources import CONFIG_MAP
 from runtime.selection import Selection
-from runtime.testing.clock import ManualClock
 from runtime.testing.scripted import (
     Answer,
-    Received,
-    ScriptedServer,
     bookmark,
     drop,
     event,
@@ -33,100 +23,9 @@ from runtime.testing.scripted import (
     stream,
     trickle,
 )
-from runtime.testing.wait import eventually
-from runtime.types import key_of, resource_version_of
-from runtime.watch import Mirror, Progress, Remove, Replace, Upsert
-from tests.runtime.serving import config_map, scripted
-
-
-class Rig:
-    """A reflector that runs against a script, and all it has told."""
-
-    def __init__(self, server: ScriptedServer, clock: ManualClock, metrics: Metrics) -> None:
-        self.server = server
-        self.clock = clock
-        self.metrics = metrics
-        self.told: list[Mirror] = []
-        self.reflector: Reflector
-        self.task: asyncio.Task[None]
-
-    @property
-    def words(self) -> list[str]:
-        """What was told, short: "=a,b@100", "+a@101", "-a@102", "^103"."""
-        return [_word(effect) for effect in self.told]
-
-    async def hears(self, *words: str) -> None:
-        await eventually(
-            lambda: self.words == list(words) or self.task.done() or None,
-            seconds=3.0,
-            say=f"{self.words} is {list(words)}",
-        )
-        assert self.words == list(words)
-
-    async def ends_with(self, word: str) -> None:
-        await eventually(lambda: self.words[-1] == word, seconds=3.0, say=f"{word} is told")
-
-    async def asked(self, count: int) -> Received:
-        """The count-th request, once it has come; the reflector is waiting by then."""
-        await eventually(lambda: len(self.server.requests) >= count, seconds=3.0)
-        return self.server.requests[count - 1]
-
-    async def pauses(self) -> float:
-        """How long the reflector backs off now. No request and no idle watch is that short."""
-
-        def pause() -> float | None:
-            wake = self.clock.next_wake
-            return wake if wake is not None and wake not in (10.0, 60.0, IDLE_SECONDS) else None
-
-        found = await eventually(pause, seconds=3.0, say="a pause")
-        assert found is not None
-        return found
-
-    def relists(self, reason: str) -> float | None:
-        labels = {"resource": "configmaps", "reason": reason}
-        return self.metrics.registry.get_sample_value("informer_relists_total", labels)
-
-
-def _word(effect: Mirror) -> str:
-    match effect:
-        case Replace(items, version):
-            return f"={','.join(key_of(item).name for item in items)}@{version}"
-        case Upsert(obj):
-            return f"+{key_of(obj).name}@{resource_version_of(obj)}"
-        case Remove(obj):
-            return f"-{key_of(obj).name}@{resource_version_of(obj)}"
-        case Progress(version):
-            return f"^{version}"
-
-
-@asynccontextmanager
-async def reflecting(
-    *script: Answer, selection: Selection | None = None, otherwise: Answer | None = None
-) -> AsyncIterator[Rig]:
-    clock, metrics = ManualClock(), Metrics()
-    async with scripted(*script, otherwise=otherwise, clock=clock) as (server, client):
-        rig = Rig(server, clock, metrics)
-        rig.reflector = Reflector(
-            client,
-            selection or Selection(CONFIG_MAP, "shop"),
-            rig.told.append,
-            clock=clock,
-            rng=random.Random(7),
-            metrics=metrics,
-        )
-        rig.task = asyncio.create_task(rig.reflector.run())
-        try:
-            yield rig
-        finally:
-            rig.task.cancel()
-            await asyncio.wait([rig.task])
-
-
-def added(name: str, version: str) -> bytes:
-    return event("ADDED", config_map(name, version))
-
-
-OPEN = stream(then="silence")
+from runtime.watch import Replace, Upsert
+from tests.runtime.reflecting import OPEN, added, reflecting
+from tests.runtime.serving import config_map
 
 
 async def test_a_list_then_a_watch_from_where_it_ended() -> None:
@@ -152,7 +51,7 @@ async def test_a_list_then_a_watch_from_where_it_ended() -> None:
     assert expected.items() <= watched.query.items()
 
 
-async def test_every_object_is_transformed_before_it_is_told() -> None:
+async def test_t16_every_object_is_reduced_before_it_is_told() -> None:
     script = (listing([config_map("a")]), stream(added("b", "101"), then="silence"))
     async with reflecting(*script) as rig:
         await rig.hears("=a@100", "+b@101")
@@ -163,9 +62,10 @@ async def test_every_object_is_transformed_before_it_is_told() -> None:
         assert "managedFields" not in obj["metadata"]
 
 
-async def test_a_watch_that_ran_out_is_opened_again_at_the_last_bookmark() -> None:
+async def test_t09_a_watch_that_ran_out_is_opened_again_at_the_last_bookmark() -> None:
     script = (listing([]), stream(bookmark("150")), OPEN)
     async with reflecting(*script) as rig:
+        await rig.waits()
         assert (await rig.asked(3)).query["resourceVersion"] == "150"
         assert rig.relists("initial") == 1
 
@@ -179,7 +79,9 @@ async def test_a_watch_that_ran_out_is_opened_again_at_the_last_bookmark() -> No
     ],
     ids=["answer", "event Expired", "event Gone"],
 )
-async def test_410_in_both_shapes_gives_a_new_list_at_once(refusal: Answer) -> None:
+async def test_t09_410_in_both_shapes_gives_a_new_list_of_the_most_recent_state(
+    refusal: Answer,
+) -> None:
     script = (
         listing([config_map("a", "90")], "100"),
         stream(added("b", "110")),
@@ -188,13 +90,16 @@ async def test_410_in_both_shapes_gives_a_new_list_at_once(refusal: Answer) -> N
         OPEN,
     )
     async with reflecting(*script) as rig:
+        await rig.waits()
         await rig.hears("=a@100", "+b@110", "=c@200")
+        # The list asks for the most recent state, which no version does.
+        assert "resourceVersion" not in rig.server.requests[3].query
         assert (await rig.asked(5)).query["resourceVersion"] == "200"
         assert rig.relists("expired") == 1
-        assert rig.clock.monotonic() == 0.0
+        assert rig.clock.monotonic() == 1.0
 
 
-async def test_a_server_that_forgets_its_own_lists_is_not_asked_in_a_spin() -> None:
+async def test_t14_a_server_that_forgets_its_own_lists_is_not_asked_in_a_spin() -> None:
     async with reflecting(listing([]), status(410, "Expired"), listing([]), OPEN) as rig:
         await rig.asked(2)
         pause = await rig.pauses()
@@ -213,12 +118,19 @@ TORN: dict[str, Answer] = {
 
 
 @pytest.mark.parametrize("torn", TORN.values(), ids=TORN)
-async def test_a_torn_stream_goes_on_where_it_tore(torn: Answer) -> None:
+async def test_t15_a_torn_stream_goes_on_where_it_tore(torn: Answer) -> None:
     script = (listing([]), torn, stream(added("c", "111"), then="silence"))
     async with reflecting(*script) as rig:
+        # It brought something; but it was over in no time, and a second is left to the server.
+        assert await rig.waits() == 1.0
         await rig.hears("=@100", "+b@110", "+c@111")
         assert rig.server.requests[2].query["resourceVersion"] == "110"
-        assert rig.clock.monotonic() == 0.0
+
+
+async def test_t15_an_event_of_eight_mebibytes_is_read() -> None:
+    large = config_map("large", "101", data="x" * (8 << 20))
+    async with reflecting(listing([]), stream(event("ADDED", large), then="silence")) as rig:
+        await rig.hears("=@100", "+large@101")
 
 
 async def test_events_that_cannot_be_used_are_skipped() -> None:
@@ -228,6 +140,7 @@ async def test_events_that_cannot_be_used_are_skipped() -> None:
             event("NEWS", config_map("a", "105")),
             event("ADDED", {"metadata": {"name": "x"}}),
             added("b", "110"),
+            added("old", "109"),
             then="silence",
         ),
     )
@@ -235,7 +148,7 @@ async def test_events_that_cannot_be_used_are_skipped() -> None:
         await rig.hears("=@100", "+b@110")
 
 
-async def test_a_half_open_connection_is_given_up_after_the_idle_time() -> None:
+async def test_t14_a_half_open_connection_is_given_up_after_the_idle_time() -> None:
     script = (
         listing([]),
         stream(bookmark("110"), then="silence"),
@@ -267,27 +180,37 @@ async def test_each_line_postpones_the_idle_time_but_not_the_end_of_the_watch() 
         assert asked + 30.0 <= rig.clock.monotonic() <= asked + 80.0
 
 
-async def test_a_server_that_ends_every_watch_at_once_is_asked_less_and_less() -> None:
+async def test_t14_a_server_that_ends_every_watch_at_once_is_asked_less_and_less() -> None:
     async with reflecting(listing([]), otherwise=stream()) as rig:
         for low in (0.8, 1.6, 3.2, 6.4, 12.8, 15.0, 15.0):
-            pause = await rig.pauses()
-            assert low <= pause <= 2 * low
-            await rig.clock.advance(pause)
+            assert low <= await rig.waits() <= 2 * low
         assert len(rig.server.requests) <= 9
+
+
+async def test_t14_not_even_a_watch_that_brings_something_is_opened_twice_a_second() -> None:
+    versions = iter(range(101, 1000))
+
+    async def one_bookmark_each(request: web.BaseRequest) -> web.StreamResponse:
+        return await stream(bookmark(str(next(versions))))(request)
+
+    async with reflecting(listing([]), otherwise=one_bookmark_each) as rig:
+        for _ in range(20):
+            await rig.waits()
+        assert len(rig.server.requests) <= rig.clock.monotonic() + 2
+        assert len(rig.words) >= 20
 
 
 async def test_an_unreachable_server_is_tried_often_and_the_place_is_kept() -> None:
     script = (listing([]), stream(added("b", "110"), then="cut"), drop, drop, drop, OPEN)
     async with reflecting(*script) as rig:
+        assert await rig.waits() == 1.0
         for low in (0.1, 0.2, 0.4):
-            pause = await rig.pauses()
-            assert low <= pause <= 2 * low
-            await rig.clock.advance(pause)
+            assert low <= await rig.waits() <= 2 * low
         assert (await rig.asked(6)).query["resourceVersion"] == "110"
         assert rig.words == ["=@100", "+b@110"]
 
 
-async def test_a_busy_server_is_left_alone_for_as_long_as_it_asks() -> None:
+async def test_t14_a_busy_server_is_left_alone_for_as_long_as_it_asks() -> None:
     busy = status(429, "TooManyRequests", retryAfterSeconds=20)
     async with reflecting(listing([]), busy, OPEN) as rig:
         assert await rig.pauses() == 20.0
@@ -316,6 +239,14 @@ async def test_whatever_the_list_meets_it_is_tried_again(answer: Answer, error: 
         assert rig.reflector.last_error is None
 
 
+async def test_a_list_without_a_version_is_no_list() -> None:
+    """A watch from no version would tell of every object again, in no order."""
+    async with reflecting(listing([], ""), listing([config_map("a")]), OPEN) as rig:
+        await rig.waits()
+        await rig.hears("=a@100")
+        assert (await rig.asked(3)).query["resourceVersion"] == "100"
+
+
 async def test_an_unexpected_error_leaves_run() -> None:
     def broken(obj: object) -> dict[str, object]:
         raise KeyError("a bug in a transform")
@@ -324,22 +255,3 @@ async def test_an_unexpected_error_leaves_run() -> None:
     async with reflecting(listing([config_map("a")]), selection=chosen) as rig:
         with pytest.raises(KeyError, match="a bug"):
             await rig.task
-
-
-def test_backoff_doubles_up_to_its_cap_with_jitter_and_forgets_after_calm() -> None:
-    clock = ManualClock()
-    backoff = Backoff(clock, random.Random(1), REFUSED_LADDER)
-    ladder = [backoff.delay() for _ in range(8)]
-    for delay, low in zip(ladder, (0.8, 1.6, 3.2, 6.4, 12.8, 15.0, 15.0, 15.0), strict=True):
-        assert low <= delay <= 2 * low
-    assert len({round(delay, 6) for delay in ladder}) == 8
-
-
-async def test_the_ladder_starts_anew_after_a_calm_time_only() -> None:
-    initial, _, calm = UNREACHABLE_LADDER
-    clock = ManualClock()
-    backoff = Backoff(clock, random.Random(1), UNREACHABLE_LADDER)
-    await clock.advance(backoff.delay() + calm - 0.01)
-    assert backoff.delay() >= 2 * initial
-    await clock.advance(4 * initial + calm + 0.01)
-    assert backoff.delay() <= 2 * initial

@@ -1,7 +1,11 @@
 """runtime.selection: which objects belong to a selection, judged without the server."""
 
+from typing import Any
+
+import orjson
 import pytest
 
+from runtime import selection
 from runtime.resources import CONFIG_MAP
 from runtime.selection import Selection, strip_managed_fields
 from runtime.types import Object
@@ -73,23 +77,98 @@ def test_namespaces(namespace: str | None, selected: bool) -> None:
     assert Selection(CONFIG_MAP, namespace).matches(WEB) is selected
 
 
-def test_the_default_shape_drops_managed_fields_and_leaves_the_original_alone() -> None:
+def test_t16_the_default_shape_drops_managed_fields_and_leaves_the_original_alone() -> None:
     shaped = Selection(CONFIG_MAP).shape(WEB)
     assert "managedFields" not in shaped["metadata"]
     assert shaped["data"] == {"a": "b"}
     assert "managedFields" in WEB["metadata"]
 
 
+def test_t16_a_projection_keeps_the_named_fields_and_what_identifies() -> None:
+    obj: Object = {
+        **WEB,
+        "spec": {"replicas": 3, "template": {"spec": {"a": 1}, "metadata": {}}, "paused": None},
+        "status": {"phase": "Running", "conditions": [1]},
+    }
+    fields = ("spec.replicas", "spec.paused", "spec.template.spec", "status.no", "data.a.b", "x.y")
+    shaped = Selection(CONFIG_MAP, fields=fields).shape(obj)
+    assert shaped == {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {k: v for k, v in WEB["metadata"].items() if k != "managedFields"},
+        "spec": {"replicas": 3, "paused": None, "template": {"spec": {"a": 1}}},
+        "status": {},
+        "data": {},
+    }
+    assert Selection(CONFIG_MAP, fields=fields).reducer()(dict(shaped)) == shaped
+    assert "managedFields" in WEB["metadata"]
+
+
+def test_equal_sets_of_fields_are_equal_selections() -> None:
+    one = Selection(CONFIG_MAP, fields=("status", "spec.replicas", "status.phase"))
+    two = Selection(CONFIG_MAP, fields=("spec.replicas", "status", "spec.replicas"))
+    assert one == two
+    assert hash(one) == hash(two)
+    assert str(one) == "configmaps (spec.replicas, status)"
+    # A common beginning of the name is no part of a path.
+    assert Selection(CONFIG_MAP, fields=("spec", "specs.x", "spec-a")).fields == (
+        "spec",
+        "spec-a",
+        "specs.x",
+    )
+
+
+@pytest.mark.parametrize("path", ["", "a..b", ".a", "a.", "a b", "metadata.labels", "kind"])
+def test_what_is_no_path_is_refused(path: str) -> None:
+    with pytest.raises(ValueError, match=r"path|kept"):
+        Selection(CONFIG_MAP, fields=("spec", path))
+
+
+ODD_METADATA: list[Any] = [
+    None,
+    {"labels": None, "ownerReferences": None},
+    {"labels": {"a": {}}, "ownerReferences": []},
+]
+
+
+def test_equal_strings_of_different_objects_are_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    def made(label: str) -> Object:
+        owner = {"kind": "StatefulSet", "uid": label, "controller": True}
+        metadata = {"namespace": "shop", "labels": {"app": label}, "ownerReferences": [owner]}
+        return {"metadata": orjson.loads(orjson.dumps(metadata))}
+
+    reduce = Selection(CONFIG_MAP).reducer()
+    one, two = (reduce(made("web"))["metadata"] for _ in range(2))
+    assert one == made("web")["metadata"]
+    assert one["namespace"] is two["namespace"]
+    assert one["labels"]["app"] is two["labels"]["app"] is two["ownerReferences"][0]["uid"]
+    # It does not remember without end.
+    monkeypatch.setattr(selection, "SHARED_STRINGS", 3)
+    reduce(made("other"))
+    assert reduce(made("web"))["metadata"]["labels"]["app"] is not one["labels"]["app"]
+    for odd in ODD_METADATA:
+        assert reduce({"metadata": odd}) == {"metadata": odd}
+
+
+def test_metadata_only_leaves_no_room_for_fields() -> None:
+    with pytest.raises(ValueError, match="metadata_only"):
+        Selection(CONFIG_MAP, metadata_only=True, fields=("spec",))
+
+
 def test_the_metadata_shape_is_what_the_server_sends_for_it() -> None:
     shaped = Selection(CONFIG_MAP, metadata_only=True).shape(WEB)
     assert set(shaped) == {"apiVersion", "kind", "metadata"}
+    assert str(Selection(CONFIG_MAP, metadata_only=True)) == "configmaps (metadata)"
 
 
-def test_a_transform_of_ones_own_replaces_the_default() -> None:
-    def names_only(obj: Object) -> Object:
-        return {"metadata": {"name": obj["metadata"]["name"]}}
+def test_t16_a_transform_comes_after_the_projection() -> None:
+    def without_labels(obj: Object) -> Object:
+        assert set(obj) == {"apiVersion", "kind", "metadata"}
+        del obj["metadata"]["labels"]
+        return obj
 
-    assert Selection(CONFIG_MAP, transform=names_only).shape(WEB) == {"metadata": {"name": "web"}}
+    chosen = Selection(CONFIG_MAP, metadata_only=True, transform=without_labels)
+    assert chosen.shape(WEB)["metadata"] == {"name": "web", "namespace": "shop"}
 
 
 def test_stripping_needs_no_metadata_and_is_idempotent() -> None:

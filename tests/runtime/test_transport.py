@@ -3,6 +3,7 @@
 import asyncio
 
 import pytest
+from aiohttp import web
 
 from runtime.client import WatchOptions
 from runtime.errors import (
@@ -20,7 +21,17 @@ from runtime.testing.clock import ManualClock
 from runtime.testing.scripted import Answer, drop, listing, reply, silence, status, stream
 from runtime.testing.wait import eventually
 from runtime.types import ObjectKey
-from tests.runtime.serving import WRITES, Verb, apply, config_map, delete, get, scripted, update
+from runtime.wire import REQUEST_POOL
+from tests.runtime.serving import (
+    WRITES,
+    Verb,
+    apply,
+    config_map,
+    delete,
+    get,
+    scripted,
+    update,
+)
 
 NOT_RETRIED: dict[str, tuple[Verb, Answer]] = {
     "429 without a time": (get, status(429, "TooManyRequests")),
@@ -192,14 +203,44 @@ class TestGuard:
             await client.list(CONFIG_MAP)
 
     async def test_a_write_that_is_sent_again_is_guarded_again(self) -> None:
-        calls: list[int] = []
+        asked_at: set[int] = set()
         script = (status(401, "Unauthorized"), reply(200, {}))
-        async with scripted(*script, guard=lambda: calls.append(len(server.requests))) as (
+        async with scripted(*script, guard=lambda: asked_at.add(len(server.requests))) as (
             server,
             client,
         ):
             await apply(client)
-        assert calls == [0, 1]
+        assert asked_at == {0, 1}
+
+    @pytest.mark.parametrize("verb", WRITES)
+    async def test_t20_a_write_that_waited_for_a_connection_is_guarded_again(
+        self, verb: Verb
+    ) -> None:
+        """All connections are taken; by the time one is free the lease has run out."""
+        refusing = False
+        release = asyncio.Event()
+
+        def guard() -> None:
+            if refusing:
+                raise LeaseLost
+
+        async def late(request: web.BaseRequest) -> web.StreamResponse:
+            await release.wait()
+            return await reply(200, {})(request)
+
+        async with scripted(*[late] * REQUEST_POOL, guard=guard) as (server, client):
+            reads = [asyncio.ensure_future(get(client)) for _ in range(REQUEST_POOL)]
+            await eventually(lambda: len(server.requests) == REQUEST_POOL, say="the pool is full")
+            write = asyncio.ensure_future(verb(client))
+            await ManualClock().settle()
+            refusing = True
+            release.set()
+            await asyncio.gather(*reads)
+            with pytest.raises(LeaseLost):
+                await write
+            # The connection it had is not lost.
+            server.extend(reply(200, {}))
+            await get(client)
 
 
 async def test_every_try_is_counted() -> None:
@@ -210,8 +251,10 @@ async def test_every_try_is_counted() -> None:
         status(404, "NotFound"),
         drop,
         stream(),
+        silence,
     )
-    async with scripted(*script, metrics=metrics) as (server, client):
+    clock = ManualClock()
+    async with scripted(*script, clock=clock, metrics=metrics) as (server, client):
         await get(client)
         with pytest.raises(NotFound):
             await client.get(NAMESPACE, ObjectKey("", "absent"))
@@ -219,6 +262,11 @@ async def test_every_try_is_counted() -> None:
             await apply(client)
         async with client.watch(CONFIG_MAP, None, WatchOptions("1", 300)):
             pass
+        late = asyncio.ensure_future(delete(client))
+        await eventually(lambda: len(server.requests) == 6)
+        await clock.advance(10.0)
+        with pytest.raises(TransportError, match="within 10 s"):
+            await late
     host = server.url.removeprefix("http://")
 
     def count(code: str, method: str) -> float | None:
@@ -226,4 +274,5 @@ async def test_every_try_is_counted() -> None:
         return metrics.registry.get_sample_value("rest_client_requests_total", labels)
 
     assert count("200", "GET") == 2
-    assert count("401", "GET") == count("404", "GET") == count("<error>", "PATCH") == 1
+    assert count("401", "GET") == count("404", "GET") == 1
+    assert count("<error>", "PATCH") == count("<error>", "DELETE") == 1

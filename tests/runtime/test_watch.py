@@ -1,13 +1,13 @@
-"""runtime.watch: the table of what follows from each frame in each phase."""
+"""runtime.watch: the table of what follows from each frame in each phase.
 
-from typing import Any
+The phases of a streamed list have a table of their own: test_watch_snapshot.
+"""
 
 import pytest
 
-from runtime.errors import ApiError, TransportError, status_error
+from runtime.errors import ApiError
 from runtime.testing.scripted import status_body
 from runtime.watch import (
-    Effect,
     Ended,
     Event,
     Failed,
@@ -19,10 +19,23 @@ from runtime.watch import (
     Progress,
     Remove,
     Replace,
+    Rest,
     Skip,
     State,
     Upsert,
     step,
+)
+from tests.runtime.frames import (
+    BROKEN,
+    BUSY,
+    DENIED,
+    EXPIRED,
+    RESET,
+    TOO_LARGE,
+    Row,
+    check,
+    mark,
+    obj,
 )
 
 START = State()
@@ -33,27 +46,6 @@ MOVED = State(Phase.STREAM, "107", "100", "100", opened_at=50.0)
 # Between two watches, after some have brought something since the list.
 AGAIN = State(Phase.OPEN, "107", "100", "107")
 
-
-def obj(version: str, name: str = "web") -> dict[str, Any]:
-    return {"metadata": {"name": name, "namespace": "shop", "resourceVersion": version}}
-
-
-def mark(version: str) -> dict[str, Any]:
-    return {"metadata": {"resourceVersion": version}}
-
-
-def api(code: int, reason: str, **details: object) -> ApiError:
-    return status_error(status_body(code, reason, "", **details))
-
-
-RESET = TransportError("reset")
-EXPIRED = api(410, "Expired")
-TOO_LARGE = api(504, "Timeout", causes=[{"reason": "ResourceVersionTooLarge"}])
-BUSY = api(429, "TooManyRequests", retryAfterSeconds=2)
-BROKEN = api(500, "InternalError")
-DENIED = api(403, "Forbidden")
-
-Row = tuple[State, Frame, Phase, str, tuple[Effect, ...]]
 
 TABLE: dict[str, Row] = {
     "the first list fills the store": (
@@ -105,6 +97,34 @@ TABLE: dict[str, Row] = {
         "107",
         (Skip("PAUSED"),),
     ),
+    "what was told already is not told again": (
+        MOVED,
+        Event("ADDED", obj("106")),
+        Phase.STREAM,
+        "107",
+        (Skip("ADDED"),),
+    ),
+    "nor does a bookmark take us back": (
+        MOVED,
+        Event("BOOKMARK", mark("99")),
+        Phase.STREAM,
+        "107",
+        (Skip("BOOKMARK"),),
+    ),
+    "objects that expire together are deleted at one version": (
+        MOVED,
+        Event("DELETED", obj("107")),
+        Phase.STREAM,
+        "107",
+        (Remove(obj("107")),),
+    ),
+    "versions that are no numbers have no order": (
+        State(Phase.STREAM, "b7", "a1", "a1", opened_at=50.0),
+        Event("MODIFIED", obj("a9")),
+        Phase.STREAM,
+        "a9",
+        (Upsert(obj("a9")),),
+    ),
     "an object without a version is skipped": (
         MOVED,
         Event("ADDED", obj("")),
@@ -126,12 +146,19 @@ TABLE: dict[str, Row] = {
         "107",
         (),
     ),
-    "a watch that brought something and ended early is opened again at once": (
+    "a watch that brought something and ended early is opened again when its second is over": (
         MOVED,
-        Ended(50.5),
+        Ended(50.25),
         Phase.OPEN,
         "107",
-        (),
+        (Rest(0.75),),
+    ),
+    "a watch that brought something and broke early, likewise": (
+        MOVED,
+        Failed(50.25, RESET),
+        Phase.OPEN,
+        "107",
+        (Rest(0.75),),
     ),
     "a quiet watch that ran its time is opened again at once": (
         FRESH,
@@ -206,15 +233,9 @@ TABLE: dict[str, Row] = {
 }
 
 
-@pytest.mark.parametrize(
-    ("state", "frame", "phase", "version", "effects"), TABLE.values(), ids=TABLE
-)
-def test_table(
-    state: State, frame: Frame, phase: Phase, version: str, effects: tuple[Effect, ...]
-) -> None:
-    after, told = step(state, frame)
-    assert (after.phase, after.resource_version) == (phase, version)
-    assert told == effects
+@pytest.mark.parametrize("row", TABLE.values(), ids=TABLE)
+def test_table(row: Row) -> None:
+    check(row)
 
 
 @pytest.mark.parametrize("code", [429, 500])

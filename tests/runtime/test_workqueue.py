@@ -1,204 +1,20 @@
-"""The workqueue against a small model of it, and the promises that a model cannot show."""
+"""The workqueue: its order, its timers, its end; the model of it is in test_workqueue_model."""
 
 import asyncio
-import random
-from collections.abc import Awaitable, Callable, Coroutine
-from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from collections.abc import Awaitable, Callable
 
 import pytest
-from hypothesis import settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from runtime.clock import yield_to_loop
-from runtime.metrics import Metrics
-from runtime.ratelimit import ItemExponentialFailure
-from runtime.testing.clock import ManualClock
+from runtime.series import OVER_LIMIT, PRIORITY_LIMIT
 from runtime.types import Request
-from runtime.workqueue import STALE_ENTRIES, ShutDown, Workqueue
-
-T = TypeVar("T")
-
-KEYS = [Request("default", name) for name in "abcd"]
-A, B, C, D = KEYS
+from runtime.workqueue import AGEING, LOW, NORMAL, STALE_ENTRIES, ShutDown
+from tests.runtime.queue_rig import KEYS, A, B, C, D, Rig
 
 
-@dataclass
-class Rig:
-    clock: ManualClock = field(default_factory=ManualClock)
-    metrics: Metrics = field(default_factory=Metrics)
-
-    def __post_init__(self) -> None:
-        limiter = ItemExponentialFailure(base=1.0, cap=8.0)
-        self.queue = Workqueue("q", clock=self.clock, limiter=limiter, metrics=self.metrics)
-
-    async def take(self) -> Request | None:
-        """What a worker that does not wait would get."""
-        getter = asyncio.create_task(self.queue.get())
-        await self.clock.settle()
-        if getter.done():
-            return getter.result()
-        getter.cancel()
-        await asyncio.wait([getter])
-        return None
-
-    async def take_all(self) -> list[Request]:
-        taken = []
-        while (request := await self.take()) is not None:
-            taken.append(request)
-        return taken
-
-    def sample(self, name: str) -> float | None:
-        labels = {"name": "q", "controller": "q"}
-        if name == "workqueue_depth":
-            labels["priority"] = ""
-        return self.metrics.registry.get_sample_value(name, labels)
-
-
-class Model:
-    """The semantics in their simplest form: lists instead of heaps, no wake-ups."""
-
-    def __init__(self) -> None:
-        self.now = 0.0
-        self.ready: list[Request] = []
-        self.waiting: dict[Request, float] = {}
-        self.held: set[Request] = set()
-
-    def add(self, key: Request) -> None:
-        self.waiting.pop(key, None)
-        if key not in self.ready:
-            self.ready.append(key)
-
-    def add_after(self, key: Request, seconds: float) -> None:
-        due = self.now + seconds
-        if key not in self.ready and due < self.waiting.get(key, due + 1):
-            self.waiting.pop(key, None)
-            self.waiting[key] = due
-
-    def advance(self, seconds: float) -> None:
-        self.now += seconds
-        for key, due in sorted(self.waiting.items(), key=lambda item: item[1]):
-            if due <= self.now:
-                self.add(key)
-
-    def take(self) -> Request | None:
-        for key in self.ready:
-            if key not in self.held:
-                self.ready.remove(key)
-                self.held.add(key)
-                return key
-        return None
-
-
-class QueueMatchesModel(RuleBasedStateMachine):
-    def __init__(self) -> None:
-        super().__init__()
-        self.loop = asyncio.new_event_loop()
-        self.rig = Rig()
-        self.model = Model()
-
-    def teardown(self) -> None:
-        async def end() -> None:
-            self.rig.queue.shut_down()
-            await self.rig.clock.settle()
-
-        self.run(end())
-        self.loop.close()
-
-    def run(self, step: Coroutine[Any, Any, T]) -> T:
-        return self.loop.run_until_complete(step)
-
-    def call(self, method: Callable[..., None], *args: object) -> None:
-        async def step() -> None:
-            method(*args)
-
-        self.run(step())
-
-    @rule(key=st.sampled_from(KEYS))
-    def add(self, key: Request) -> None:
-        self.call(self.rig.queue.add, key)
-        self.model.add(key)
-
-    @rule(key=st.sampled_from(KEYS), seconds=st.sampled_from([1.0, 2.0, 3.0, 5.0, 8.0]))
-    def add_after(self, key: Request, seconds: float) -> None:
-        self.call(self.rig.queue.add_after, key, seconds)
-        self.model.add_after(key, seconds)
-
-    @rule(seconds=st.sampled_from([0.5, 1.0, 2.0, 4.0]))
-    def advance(self, seconds: float) -> None:
-        self.run(self.rig.clock.advance(seconds))
-        self.model.advance(seconds)
-
-    @rule()
-    def take(self) -> None:
-        assert self.run(self.rig.take()) == self.model.take()
-
-    @precondition(lambda self: self.model.held)
-    @rule(pick=st.randoms(use_true_random=False))
-    def done(self, pick: random.Random) -> None:
-        key = pick.choice(sorted(self.model.held))
-        self.model.held.remove(key)
-        self.call(self.rig.queue.done, key)
-
-    @invariant()
-    def same_size(self) -> None:
-        assert len(self.rig.queue) == len(self.model.ready) + len(self.model.waiting)
-        assert self.rig.sample("workqueue_depth") == len(self.model.ready)
-
-
-QueueMatchesModel.TestCase.settings = settings(
-    max_examples=60, stateful_step_count=30, deadline=None
-)
-TestQueueMatchesModel = QueueMatchesModel.TestCase
-
-
-@pytest.mark.parametrize("seed", range(20))
-async def test_no_wake_up_is_lost_and_no_key_has_two_workers(seed: int) -> None:
-    """Workers come and go while keys are added: whatever was added last is still processed."""
-    rng = random.Random(seed)
-    rig = Rig()
-    in_hand: set[Request] = set()
-    pending: set[Request] = set()
-
-    async def work() -> None:
-        while True:
-            request = await rig.queue.get()
-            assert request not in in_hand
-            in_hand.add(request)
-            pending.discard(request)
-            try:
-                await rig.clock.sleep(rng.choice([0.0, 0.5, 1.5]))
-            except asyncio.CancelledError:
-                # This worker dies with the key in hand: somebody has to look again.
-                pending.add(request)
-                rig.queue.add(request)
-                raise
-            finally:
-                in_hand.discard(request)
-                rig.queue.done(request)
-
-    workers = [asyncio.create_task(work()) for _ in range(3)]
-    for _ in range(60):
-        key = rng.choice(KEYS)
-        pending.add(key)
-        rig.queue.add_after(key, rng.choice([0.0, 0.0, 1.0]))
-        if rng.random() < 0.3:
-            victim = rng.randrange(3)
-            workers[victim].cancel()
-            workers[victim] = asyncio.create_task(work())
-        if rng.random() < 0.5:
-            await rig.clock.advance(rng.choice([0.0, 0.5, 1.0]))
-    await rig.clock.advance(30.0)
-    assert not pending
-    assert len(rig.queue) == 0
-    assert all(not worker.done() for worker in workers)
-    for worker in workers:
-        worker.cancel()
-    await asyncio.wait(workers)
-
-
-async def test_adds_while_a_worker_holds_the_key_collapse_into_one_more_run() -> None:
+async def test_t02_adds_while_a_worker_holds_the_key_collapse_into_one_more_run() -> None:
     rig = Rig()
     rig.queue.add(A)
     assert await rig.take() == A
@@ -209,7 +25,7 @@ async def test_adds_while_a_worker_holds_the_key_collapse_into_one_more_run() ->
     assert await rig.take_all() == [A]
 
 
-async def test_a_held_key_is_passed_over_and_keeps_its_place() -> None:
+async def test_t02_a_held_key_is_passed_over_and_keeps_its_place() -> None:
     rig = Rig()
     rig.queue.add(A)
     assert await rig.take() == A
@@ -221,7 +37,7 @@ async def test_a_held_key_is_passed_over_and_keeps_its_place() -> None:
     assert await rig.take_all() == [A, C]
 
 
-async def test_the_worker_that_waits_gets_a_key_without_any_timer() -> None:
+async def test_t03_the_worker_that_waits_gets_a_key_without_any_timer() -> None:
     """From add to worker it takes one turn of the loop: latency is the product."""
     rig = Rig()
     getter = asyncio.create_task(rig.queue.get())
@@ -233,7 +49,7 @@ async def test_the_worker_that_waits_gets_a_key_without_any_timer() -> None:
     assert rig.clock.sleeping == 0
 
 
-async def test_a_wake_up_that_hits_a_cancelled_worker_goes_to_the_next_one() -> None:
+async def test_t03_a_wake_up_that_hits_a_cancelled_worker_goes_to_the_next_one() -> None:
     rig = Rig()
     first, second = (asyncio.create_task(rig.queue.get()) for _ in range(2))
     await rig.clock.settle()
@@ -245,7 +61,7 @@ async def test_a_wake_up_that_hits_a_cancelled_worker_goes_to_the_next_one() -> 
     assert second.result() == A
 
 
-async def test_a_worker_that_waits_gets_what_another_one_gives_back() -> None:
+async def test_t03_a_worker_that_waits_gets_what_another_one_gives_back() -> None:
     rig = Rig()
     rig.queue.add(A)
     assert await rig.take() == A
@@ -259,7 +75,7 @@ async def test_a_worker_that_waits_gets_what_another_one_gives_back() -> None:
     assert getter.result() == A
 
 
-async def test_ready_keys_leave_in_the_order_in_which_they_became_ready() -> None:
+async def test_t04_ready_keys_leave_in_the_order_in_which_they_became_ready() -> None:
     rig = Rig()
     rig.queue.add_after(A, 2.0)
     rig.queue.add_after(B, 1.0)
@@ -269,7 +85,7 @@ async def test_ready_keys_leave_in_the_order_in_which_they_became_ready() -> Non
     assert await rig.take_all() == [C, B, A, D]
 
 
-async def test_the_sooner_time_wins_in_either_order() -> None:
+async def test_t04_the_sooner_time_wins_in_either_order() -> None:
     rig = Rig()
     for first, second in ((5.0, 2.0), (2.0, 5.0)):
         rig.queue.add_after(A, first)
@@ -283,7 +99,7 @@ async def test_the_sooner_time_wins_in_either_order() -> None:
         assert await rig.take() is None, "the later time must not fire as well"
 
 
-async def test_ready_absorbs_delayed_and_an_add_erases_the_timer() -> None:
+async def test_t04_ready_absorbs_delayed_and_an_add_erases_the_timer() -> None:
     rig = Rig()
     rig.queue.add(A)
     rig.queue.add_after(A, 5.0)
@@ -296,7 +112,7 @@ async def test_ready_absorbs_delayed_and_an_add_erases_the_timer() -> None:
     assert await rig.take() is None
 
 
-async def test_a_sooner_entry_moves_the_timer_that_already_sleeps() -> None:
+async def test_t04_a_sooner_entry_moves_the_timer_that_already_sleeps() -> None:
     rig = Rig()
     rig.queue.add_after(A, 3600.0)
     await rig.clock.settle()
@@ -307,7 +123,7 @@ async def test_a_sooner_entry_moves_the_timer_that_already_sleeps() -> None:
     assert await rig.take_all() == [A]
 
 
-async def test_far_timers_that_are_overtaken_again_and_again_do_not_pile_up() -> None:
+async def test_t04_far_timers_that_are_overtaken_again_and_again_do_not_pile_up() -> None:
     rig = Rig()
     for _ in range(2000):
         rig.queue.add_after(A, 3600.0)
@@ -320,7 +136,147 @@ async def test_far_timers_that_are_overtaken_again_and_again_do_not_pile_up() ->
     assert await rig.take_all() == [A]
 
 
-async def test_failures_climb_the_ladder_until_forgotten() -> None:
+DELAYS = st.lists(st.tuples(st.sampled_from(KEYS), st.floats(0.01, 100.0)), min_size=1)
+
+
+@settings(deadline=None, max_examples=60)
+@given(delays=DELAYS, now=st.sets(st.sampled_from(KEYS)))
+def test_t04_each_key_comes_once_when_its_soonest_add_is_due(
+    delays: list[tuple[Request, float]], now: set[Request]
+) -> None:
+    soonest: dict[Request, float] = {}
+    for key, seconds in delays:
+        if key not in now and seconds < soonest.get(key, 1e9):
+            soonest.pop(key, None)
+            soonest[key] = seconds
+
+    async def scenario() -> None:
+        rig = Rig()
+        for key, seconds in delays:
+            rig.queue.add_after(key, seconds)
+        for key in sorted(now):
+            rig.queue.add(key)
+        assert await rig.take_all() == sorted(now)
+        # One long step: what falls due in it must still come in the order of the due times.
+        await rig.clock.advance(101.0)
+        assert await rig.take_all() == sorted(soonest, key=soonest.__getitem__)
+        for key in KEYS:
+            if key in now or key in soonest:
+                rig.queue.done(key)
+        await rig.clock.advance(101.0)
+        assert await rig.take_all() == []
+        assert rig.clock.sleeping == 0
+
+    asyncio.run(scenario())
+
+
+async def test_higher_priorities_leave_first_and_a_raised_key_goes_to_the_end_of_its_new_one() -> (
+    None
+):
+    rig = Rig()
+    rig.queue.add(A, priority=LOW)
+    rig.queue.add(B, priority=LOW)
+    rig.queue.add(C)
+    rig.queue.add(D, priority=50)
+    rig.queue.add(A)
+    rig.queue.add(C, priority=LOW)
+    assert [rig.depth(priority) for priority in (50, NORMAL, LOW)] == [1, 2, 1]
+    assert await rig.take_all() == [D, C, A, B]
+    assert [rig.queue.priority_of(key) for key in KEYS] == [NORMAL, LOW, NORMAL, 50]
+    assert [rig.depth(priority) for priority in (50, NORMAL, LOW)] == [0, 0, 0]
+
+
+async def test_a_waiting_key_keeps_the_higher_priority_and_the_sooner_time() -> None:
+    rig = Rig()
+    rig.queue.add_after(A, 5.0, priority=50)
+    rig.queue.add_after(A, 9.0, priority=LOW)
+    rig.queue.add_after(B, 9.0, priority=LOW)
+    rig.queue.add_after(B, 5.0, priority=50)
+    rig.queue.add(C, priority=LOW)
+    rig.queue.add_after(C, 5.0, priority=50)
+    assert await rig.take_all() == [C]
+    await rig.clock.advance(5.0)
+    assert await rig.take_all() == [A, B]
+    assert {rig.queue.priority_of(key) for key in (A, B, C)} == {50}
+
+
+async def test_a_key_raised_while_a_worker_holds_it_comes_back_raised() -> None:
+    rig = Rig()
+    rig.queue.add(A, priority=LOW)
+    assert await rig.take() == A
+    rig.queue.add(A, priority=LOW)
+    rig.queue.add(B)
+    rig.queue.add(A, priority=50)
+    rig.queue.done(A)
+    assert await rig.take_all() == [A, B]
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    older=st.integers(0, 12),
+    warm_up=st.integers(0, 2 * AGEING),
+    stream=st.lists(st.sampled_from([NORMAL, 50, 99]), min_size=1, max_size=30),
+)
+def test_t06_a_low_key_is_served_in_time_under_an_endless_stream_of_others(
+    older: int, warm_up: int, stream: list[int]
+) -> None:
+    """Within AGEING * (older + 1) takes, whatever the phase of the queue and the stream are."""
+
+    async def scenario() -> None:
+        rig = Rig()
+        fresh = (Request("stream", str(number)) for number in range(10_000))
+
+        async def take_one_of_many(turn: int) -> Request:
+            rig.queue.add(next(fresh), priority=stream[turn % len(stream)])
+            taken = await rig.queue.get()
+            rig.queue.done(taken)
+            return taken
+
+        rig.queue.add(next(fresh))
+        for turn in range(warm_up):
+            await take_one_of_many(turn)
+        # The keys that still wait from here on are older too.
+        older_keys = len(rig.queue) + older
+        for number in range(older):
+            rig.queue.add(Request("older", str(number)), priority=LOW)
+        rig.queue.add(A, priority=LOW)
+        for turn in range(AGEING * (older_keys + 1)):
+            if await take_one_of_many(turn) == A:
+                return
+        raise AssertionError("starved")
+
+    asyncio.run(scenario())
+
+
+async def test_t06_age_takes_no_more_than_its_share() -> None:
+    rig = Rig()
+    low = [Request("low", str(number)) for number in range(100)]
+    for key in low:
+        rig.queue.add(key, priority=LOW)
+    taken = []
+    for number in range(10 * AGEING):
+        rig.queue.add(Request("normal", str(number)))
+        taken.append(await rig.queue.get())
+    assert taken[AGEING - 1 :: AGEING] == low[:10]
+    assert sum(key.namespace == "normal" for key in taken) == 10 * (AGEING - 1)
+
+
+async def test_the_label_of_the_priority_is_limited() -> None:
+    rig = Rig()
+    known = PRIORITY_LIMIT - 2
+    keys = [Request("", str(number)) for number in range(known + 5)]
+    for number, key in enumerate(keys, start=1):
+        rig.queue.add(key, priority=number)
+    assert rig.depth(known) == 1
+    assert rig.depth(known + 1) is None
+    assert rig.depth(OVER_LIMIT) == 5
+    for _ in range(5):
+        await rig.queue.get()
+    assert rig.depth(OVER_LIMIT) == 0
+    assert rig.depth(known) == 1
+
+
+async def test_t05_failures_climb_the_ladder_until_forgotten() -> None:
     rig = Rig()
     for delay in (1.0, 2.0, 4.0, 8.0, 8.0):
         rig.queue.add_rate_limited(A)
@@ -336,7 +292,7 @@ async def test_failures_climb_the_ladder_until_forgotten() -> None:
     assert await rig.take() == A
 
 
-async def test_shut_down_frees_every_worker_that_waits_and_drops_what_is_queued() -> None:
+async def test_t07_shut_down_frees_every_worker_that_waits_and_drops_what_is_queued() -> None:
     rig = Rig()
     waiting = [asyncio.create_task(rig.queue.get()) for _ in range(3)]
     await rig.clock.settle()
@@ -353,7 +309,29 @@ async def test_shut_down_frees_every_worker_that_waits_and_drops_what_is_queued(
     assert rig.clock.sleeping == 0, "the timer is gone too"
 
 
-async def test_drain_waits_for_the_last_key_in_hand() -> None:
+async def test_t07_drain_with_nothing_in_hand_is_over_at_once() -> None:
+    rig = Rig()
+    rig.queue.add(A)
+    await rig.queue.drain()
+    assert await rig.take() == A
+    rig.queue.done(A)
+    await rig.queue.drain()
+
+
+async def test_t07_a_key_added_again_while_in_hand_does_not_come_back_after_shut_down() -> None:
+    rig = Rig()
+    rig.queue.add(A)
+    assert await rig.take() == A
+    rig.queue.add(A)
+    rig.queue.shut_down()
+    rig.queue.done(A)
+    await rig.queue.drain()
+    assert (len(rig.queue), rig.depth()) == (0, 0)
+    with pytest.raises(ShutDown):
+        await rig.queue.get()
+
+
+async def test_t07_drain_waits_for_the_last_key_in_hand() -> None:
     rig = Rig()
     for key in (A, B):
         rig.queue.add(key)
@@ -375,15 +353,15 @@ async def test_giving_back_what_nobody_holds_is_an_error_of_the_worker() -> None
 async def test_metrics_tell_waiting_from_ready_and_ages_at_the_scrape() -> None:
     rig = Rig()
     rig.queue.add_after(A, 2.0)
-    assert rig.sample("workqueue_depth") == 0
+    assert rig.depth() == 0
     assert rig.sample("workqueue_adds_total") == 0
     assert rig.sample("workqueue_retries_total") == 1
     await rig.clock.advance(2.0)
-    assert rig.sample("workqueue_depth") == 1
+    assert rig.depth() == 1
     assert rig.sample("workqueue_adds_total") == 1
     await rig.clock.advance(3.0)
     await rig.take()
-    assert rig.sample("workqueue_depth") == 0
+    assert rig.depth() == 0
     assert rig.sample("workqueue_queue_duration_seconds_sum") == pytest.approx(3.0)
     rig.queue.add(B)
     await rig.clock.advance(1.0)

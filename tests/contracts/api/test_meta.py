@@ -1,14 +1,13 @@
 """Durations, quantities and read-only mappings."""
 
 from datetime import UTC, datetime, timedelta, timezone
-from decimal import Decimal
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contracts.api.meta import freeze, parse_duration, parse_quantity, rfc3339, thaw
+from contracts.api.meta import freeze, parse_duration, rfc3339, thaw
 
 
 @pytest.mark.parametrize(
@@ -35,32 +34,6 @@ def test_a_duration_is_read_as_go_reads_it(text: str, seconds: float) -> None:
 def test_it_is_no_duration(text: str) -> None:
     with pytest.raises(ValueError, match="duration"):
         parse_duration(text)
-
-
-@pytest.mark.parametrize(
-    ("text", "number"),
-    [
-        ("0", "0"),
-        ("10", "10"),
-        ("1Ki", "1024"),
-        ("1Gi", str(2**30)),
-        ("1.5Gi", str(3 * 2**29)),
-        ("1G", "1000000000"),
-        ("500m", "0.5"),
-        ("1u", "0.000001"),
-        ("1e3", "1000"),
-        ("2E", "2000000000000000000"),
-        ("1Ei", str(2**60)),
-    ],
-)
-def test_a_quantity_is_read_as_kubernetes_reads_it(text: str, number: str) -> None:
-    assert parse_quantity(text) == Decimal(number)
-
-
-@pytest.mark.parametrize("text", ["", "Gi", "1gi", "-1Gi", "1 Gi", "1Gi ", "1Gib", "1e", "0x1"])
-def test_it_is_no_quantity(text: str) -> None:
-    with pytest.raises(ValueError, match="quantity"):
-        parse_quantity(text)
 
 
 def test_a_time_is_written_in_utc_without_fractions() -> None:

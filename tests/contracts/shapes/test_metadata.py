@@ -5,14 +5,16 @@ from contracts.shapes.metadata import cluster_object
 from runtime.resources import CONFIG_MAP, ROLE
 from tests import gen
 
+RULE = {"apiGroups": [""], "resources": ["pods"], "verbs": ["get"]}
+
 
 def test_an_object_lives_beside_its_cluster_and_carries_its_labels() -> None:
-    intent = cluster_object(gen.resolved(gen.cluster()), ROLE, "r", {"rules": []})
+    intent = cluster_object(gen.resolved(gen.cluster()), ROLE, "r", {"rules": [RULE]})
     assert intent.body == {
         "apiVersion": "rbac.authorization.k8s.io/v1",
         "kind": "Role",
         "metadata": {"name": "r", "namespace": gen.NAMESPACE, "labels": labels.base("x")},
-        "rules": [],
+        "rules": [RULE],
     }
 
 

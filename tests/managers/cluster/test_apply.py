@@ -1,5 +1,7 @@
 """managers.cluster.apply: the order in which a plan is applied, and what each answer means."""
 
+import random
+
 import pytest
 
 from contracts.desired import AppliedSet, Desired
@@ -19,6 +21,8 @@ from runtime.resources import (
     SECRET,
     STATEFUL_SET,
 )
+from runtime.settled import Settled
+from runtime.testing.clock import ManualClock
 from runtime.types import Object, ObjectKey
 from tests import gen
 from tests.gen.api import FakeApi, StillInformer, api_error
@@ -40,7 +44,12 @@ class Bench:
         for kind, cache in self.caches.items():
             cache.says(*self.api.of(kind))
         owned = OwnedApply(
-            self.api, self.caches, field_manager=FIELD_MANAGER, marks=MARKS, metrics=Metrics()
+            self.api,
+            self.caches,
+            field_manager=FIELD_MANAGER,
+            marks=MARKS,
+            metrics=Metrics(),
+            settled=Settled(ManualClock(), random.Random(1)),
         )
         self.applier = Applier(owned)
 

@@ -1,6 +1,7 @@
 """managers.cluster.reconcile: the whole way of the data, pass by pass, over a server in a dict."""
 
 import copy
+import random
 
 import pytest
 
@@ -19,6 +20,7 @@ from runtime.errors import ServerError
 from runtime.metrics import Metrics
 from runtime.outcome import Blocked, Done, Outcome, Wait
 from runtime.resources import CONFIG_MAP, POD, PVC, SECRET, SERVICE, STATEFUL_SET
+from runtime.settled import Settled
 from runtime.types import Object, ObjectKey
 from tests import gen
 from tests.gen.api import FakeApi, Outside, StillInformer, api_error
@@ -39,7 +41,12 @@ class Bench:
         self.clusters = StillInformer(CLUSTERS)
         self.caches = {kind: StillInformer(kind) for kind in kinds}
         owned = OwnedApply(
-            self.api, self.caches, field_manager=FIELD_MANAGER, marks=MARKS, metrics=Metrics()
+            self.api,
+            self.caches,
+            field_manager=FIELD_MANAGER,
+            marks=MARKS,
+            metrics=Metrics(),
+            settled=Settled(self.outside.clock, random.Random(1)),
         )
         observer = Observer(
             self.caches,

@@ -1,0 +1,1 @@
+"""Small operators on the runtime, each complete and each run by the tests."""

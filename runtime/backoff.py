@@ -1,0 +1,41 @@
+"""How long a loop that talks to a server waits after it failed.
+
+Pure but for the clock and the dice it is given. Used by the reflector.
+"""
+
+import random
+
+from runtime.clock import Clock
+
+REFUSED_LADDER = (0.8, 15.0, 120.0)
+"""The server answers, and the answer is an error: do not add to its troubles. 30 s at most."""
+
+UNREACHABLE_LADDER = (0.1, 1.5, 10.0)
+"""Nobody answers: asking costs nobody anything, and the moment it is back is worth catching."""
+
+
+class Backoff:
+    """Delays that double from initial to cap, each with up to 100 % jitter, in seconds.
+
+    The ladder starts anew when it was not needed for calm seconds. Constants of client-go's
+    reflector: 0.8, 30, 120.
+    """
+
+    def __init__(
+        self, clock: Clock, rng: random.Random, ladder: tuple[float, float, float]
+    ) -> None:
+        self._clock = clock
+        self._rng = rng
+        self._initial, self._cap, self._calm = ladder
+        self._next = self._initial
+        self._used_until = clock.monotonic()
+
+    def delay(self) -> float:
+        """How long to wait now; the next one will be longer."""
+        now = self._clock.monotonic()
+        if now - self._used_until > self._calm:
+            self._next = self._initial
+        delay = self._next * (1.0 + self._rng.random())
+        self._next = min(self._next * 2.0, self._cap)
+        self._used_until = now + delay
+        return delay

@@ -1,0 +1,86 @@
+"""Quantities of the Kubernetes API (`500m`, `1.5Gi`, `12e6`): read exactly, and in one form.
+
+Pure; standard library only. Called by `runtime.normal` for the fields that hold quantities.
+
+Source of the rules: k8s.io/apimachinery/pkg/api/resource, "Quantity". What the API server makes of
+each text is asked of a real one in tests/integration/test_quantity.py. The parser that
+kubernetes_asyncio ships knows no way back to text, and to import it costs half a second.
+"""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+
+_TEXT = re.compile(
+    r"(?P<number>[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+))"
+    r"(?:(?P<binary>[KMGTPE]i)|(?P<decimal>[numkMGTPE])|[eE](?P<exponent>[+-]?[0-9]{1,3}))?"
+)
+_BINARY = ("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
+_DECIMAL = {-9: "n", -6: "u", -3: "m", 0: "", 3: "k", 6: "M", 9: "G", 12: "T", 15: "P", 18: "E"}
+_POWERS = {suffix: power for power, suffix in _DECIMAL.items()}
+_FINEST = -9
+_COARSEST = 18
+# Beyond these the server rounds, or takes the largest number that it knows.
+_LARGEST = 2**63 - 1
+_NANOS = 10**9
+
+Written = str | int | float
+
+
+def parse(written: Written) -> Fraction:
+    """Read a quantity as an exact number (bytes, cores, items); raises ValueError for other text.
+
+    YAML and JSON allow plain numbers too: these count as their shortest decimal text.
+    """
+    match = _match(written)
+    number = Fraction(match["number"])
+    if match["binary"]:
+        return number * (1 << 10 * _BINARY.index(match["binary"]))
+    power = int(match["exponent"] or _POWERS[match["decimal"] or ""])
+    scale: int = 10 ** abs(power)
+    return number * scale if power >= 0 else number / scale
+
+
+def canonical(written: Written) -> str:
+    """Write a quantity in the form that the API server stores without a change.
+
+    No fraction, and the largest suffix of its own family (binary, decimal, exponent) that needs
+    none: `1000m` is `1`, `1.5Gi` is `1536Mi`. Less than 1024 bytes are written without a suffix.
+    What the server would round or cut (finer than nano, beyond 2^63 - 1) is returned as it came:
+    another number is not another form. Raises ValueError for text that is no quantity.
+    """
+    match, value = _match(written), parse(written)
+    nanos = value * _NANOS
+    if abs(value) > _LARGEST or nanos.denominator != 1:
+        return str(written)
+    if match["binary"] and abs(value) >= 1024 and value.denominator == 1:
+        return _binary(value.numerator)
+    return _decimal(nanos.numerator, exponents=match["exponent"] is not None)
+
+
+def _match(written: Written) -> re.Match[str]:
+    match = None if isinstance(written, bool) else _TEXT.fullmatch(str(written))
+    if match is None:
+        raise ValueError(f"not a quantity: {str(written)[:40]!r}")
+    return match
+
+
+def _binary(count: int) -> str:
+    power = 0
+    while count % 1024 == 0 and power + 1 < len(_BINARY):
+        count //= 1024
+        power += 1
+    return f"{count}{_BINARY[power]}"
+
+
+def _decimal(count: int, *, exponents: bool) -> str:
+    if count == 0:
+        return "0"
+    power = _FINEST
+    while count % 1000 == 0 and power < _COARSEST:
+        count //= 1000
+        power += 3
+    if exponents and power:
+        return f"{count}e{power}"
+    return f"{count}{_DECIMAL[power]}"

@@ -1,0 +1,182 @@
+"""What the fake server answers: replies, and the Status bodies of its refusals.
+
+Pure. Reasons and texts are those of a real server (1.36), as far as programs read them.
+"""
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import orjson
+
+from runtime.types import Object, Resource
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """One complete HTTP answer."""
+
+    status: int
+    body: bytes
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """One entry of details.causes."""
+
+    reason: str
+    message: str
+    field: str = ""
+
+    def encoded(self) -> Object:
+        filled = {"reason": self.reason, "message": self.message, "field": self.field}
+        return {name: text for name, text in filled.items() if text}
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """Which object a refusal is about."""
+
+    name: str = ""
+    group: str = ""
+    kind: str = ""
+
+    def encoded(self) -> Object:
+        filled = {"name": self.name, "group": self.group, "kind": self.kind}
+        return {key: text for key, text in filled.items() if text}
+
+
+class Refused(Exception):  # noqa: N818 - what the server did, not that it is an error
+    """The server says no; becomes an HTTP answer, or an ERROR event of a watch.
+
+    Without a reason the answer is no Status but plain text.
+    """
+
+    def __init__(
+        self,
+        code: int,
+        reason: str,
+        message: str,
+        *,
+        about: About | None = None,
+        causes: Sequence[Cause] = (),
+        retry_after: int | None = None,
+    ) -> None:
+        super().__init__(f"{code} {reason}: {message}")
+        details = about.encoded() if about else {}
+        if causes:
+            details["causes"] = [cause.encoded() for cause in causes]
+        if retry_after is not None:
+            details["retryAfterSeconds"] = retry_after
+        self.retry_after = retry_after
+        self.status: Object = {
+            "kind": "Status",
+            "apiVersion": "v1",
+            "metadata": {},
+            "status": "Failure",
+            "message": message,
+            "reason": reason,
+            **({"details": details} if details else {}),
+            "code": code,
+        }
+
+    @property
+    def code(self) -> int:
+        return int(self.status["code"])
+
+    def reply(self) -> Reply:
+        headers = {} if self.retry_after is None else {"Retry-After": str(self.retry_after)}
+        if not self.status["reason"]:
+            return Reply(self.code, self.status["message"].encode(), headers)
+        return Reply(self.code, orjson.dumps(self.status), headers)
+
+
+def about(resource: Resource, name: str) -> About:
+    """The details of answers about one object: the plural stands in the field kind."""
+    return About(name, resource.group, resource.plural)
+
+
+def not_found(resource: Resource, name: str) -> Refused:
+    """404: no object of that name."""
+    text = f'{resource} "{name}" not found'
+    return Refused(404, "NotFound", text, about=about(resource, name))
+
+
+def not_served() -> Refused:
+    """404: no such kind in a group that there is."""
+    return Refused(404, "NotFound", "the server could not find the requested resource")
+
+
+def no_such_group() -> Refused:
+    """404: nobody has ever heard of the group or its version."""
+    return Refused(404, "", "404 page not found\n")
+
+
+def already_exists(resource: Resource, name: str) -> Refused:
+    """409: the name of a new object is taken."""
+    text = f'{resource} "{name}" already exists'
+    return Refused(409, "AlreadyExists", text, about=about(resource, name))
+
+
+def conflict(what: str, name: str, why: str) -> Refused:
+    """409: a precondition does not hold."""
+    text = f'Operation cannot be fulfilled on {what} "{name}": {why}'
+    return Refused(409, "Conflict", text, about=About(name, kind=what))
+
+
+MODIFIED = (
+    "the object has been modified; please apply your changes to the latest version and try again"
+)
+
+
+def invalid(resource: Resource, name: str, *causes: Cause) -> Refused:
+    """422: a field breaks a rule."""
+    text = "; ".join(f"{cause.field}: {cause.message}" for cause in causes)
+    full = f'{resource.kind} "{name}" is invalid: {text}'
+    return Refused(
+        422, "Invalid", full, about=About(name, resource.group, resource.kind), causes=causes
+    )
+
+
+def bad_request(message: str) -> Refused:
+    """400: the request itself is malformed."""
+    return Refused(400, "BadRequest", message)
+
+
+def expired(wanted: int, oldest: int) -> Refused:
+    """410: history from there on is forgotten."""
+    return Refused(410, "Expired", f"too old resource version: {wanted} ({oldest})")
+
+
+def token_expired() -> Refused:
+    """410: the snapshot that a page token belongs to is forgotten."""
+    return Refused(
+        410,
+        "Expired",
+        "The provided continue parameter is too old to display a consistent list result.",
+    )
+
+
+def too_large(wanted: int, newest: int) -> Refused:
+    """504: that version has not been reached."""
+    text = f"Too large resource version: {wanted}, current: {newest}"
+    cause = Cause("ResourceVersionTooLarge", "Too large resource version")
+    return Refused(504, "Timeout", f"Timeout: {text}", causes=(cause,), retry_after=1)
+
+
+def too_many(retry_after: int = 1) -> Refused:
+    """429: the server sheds load."""
+    text = "Too many requests, please try again later."
+    return Refused(429, "TooManyRequests", text, retry_after=retry_after)
+
+
+def internal(message: str = "etcdserver: request timed out") -> Refused:
+    """500: the storage failed."""
+    return Refused(500, "InternalError", f"Internal error occurred: {message}")
+
+
+def new_uid(rng: random.Random) -> str:
+    """A UUID that repeats with the seed."""
+    digits = f"{rng.getrandbits(128):032x}"
+    return "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))

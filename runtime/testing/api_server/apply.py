@@ -1,0 +1,132 @@
+"""Server-side apply: fields owned by path, conflicts, removal by omission.
+
+Pure. Source: Kubernetes documentation, "Server-Side Apply"; structured-merge-diff, merge.Updater.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from runtime.testing.api_server.answers import Cause, Refused, about
+from runtime.testing.api_server.fields import Path, merged, shown, tree_of, without
+from runtime.testing.api_server.kinds import Kind
+from runtime.testing.api_server.managed import (
+    Managers,
+    Owned,
+    Who,
+    entries_of,
+    managers_of,
+    owned_leaves,
+    union,
+)
+from runtime.types import Object
+
+
+@dataclass(frozen=True, slots=True)
+class Application:
+    """One apply request: who, what, and whether fields of others may be taken."""
+
+    kind: Kind
+    who: Who
+    body: Object
+    force: bool
+    now: str
+
+
+def applied(live: Object | None, request: Application) -> Object:
+    """The object after the apply, with its new managedFields.
+
+    Raises Refused (409, with one cause per field) when others own what would change.
+    """
+    kind, who = request.kind, request.who
+    base: Object = live or {"metadata": {}}
+    mine = owned_leaves(request.body, kind, who.subresource)
+    managers = _managers(live, request)
+    last = managers.pop(who, Owned(frozenset(), request.now))
+    both = _merged(base, request)
+    before = owned_leaves(live, kind, who.subresource)
+    after = owned_leaves(both, kind, who.subresource)
+    changed = {path for path, value in after.items() if path not in before or before[path] != value}
+    clashes = {other: hit for other, owned in managers.items() if (hit := owned.paths & changed)}
+    if clashes and not request.force:
+        raise _conflict(request, clashes)
+    managers = {
+        other: replace(owned, paths=owned.paths - clashes.get(other, frozenset()))
+        for other, owned in managers.items()
+    }
+    paths = frozenset(mine)
+    result = _without_omitted(both, last.paths - paths, union(managers.values()) | paths, request)
+    managers[who] = last if last.paths == paths else Owned(paths, request.now)
+    metadata = {**result["metadata"], "managedFields": entries_of(managers)}
+    return {**result, "metadata": metadata}
+
+
+def _managers(live: Object | None, request: Application) -> Managers:
+    managers = managers_of(live)
+    if live is not None and not managers:
+        # What was there before anybody's ownership was recorded belongs to this name.
+        first = Who("before-first-apply", "Update", request.who.api_version)
+        managers[first] = Owned(frozenset(owned_leaves(live, request.kind, "")), request.now)
+    return managers
+
+
+def _merged(base: Object, request: Application) -> Object:
+    kind, sub = request.kind, request.who.subresource
+    wanted = {
+        name: value
+        for name, value in request.body.items()
+        if (name == sub if sub else not (kind.status and name == "status"))
+    }
+    wanted.pop("metadata", None)
+    # A uid in the body is a precondition, checked by the caller.
+    metadata = {
+        name: value
+        for name, value in (request.body.get("metadata") or {}).items()
+        if name not in ("uid", "resourceVersion", "managedFields", "creationTimestamp")
+    }
+    if not sub:
+        wanted["metadata"] = metadata
+    result: Object = merged(base, wanted, kind.schema)
+    return result
+
+
+def _without_omitted(
+    both: Object, omitted: frozenset[Path], owned: frozenset[Path], request: Application
+) -> Object:
+    """Without what its only owner no longer mentions."""
+    ancestors = {path[:length] for path in owned for length in range(1, len(path))}
+    doomed = omitted - owned - ancestors
+    if not doomed:
+        return both
+    result: Object = without(both, tree_of(doomed), request.kind.schema) or {}
+    return result
+
+
+def _conflict(request: Application, clashes: Mapping[Who, frozenset[Path]]) -> Refused:
+    causes = [
+        Cause("FieldManagerConflict", f"conflict with {_named(who)}", shown(path))
+        for who, paths in clashes.items()
+        for path in sorted(paths)
+    ]
+    if len(causes) == 1:
+        count, told = "1 conflict", f"{causes[0].message}: {causes[0].field}"
+    else:
+        count = f"{len(causes)} conflicts"
+        told = "\n".join(
+            "\n- ".join((f"conflicts with {_named(who)}:", *map(shown, sorted(paths))))
+            for who, paths in clashes.items()
+        )
+    name = str(request.body["metadata"]["name"])
+    return Refused(
+        409,
+        "Conflict",
+        f"Apply failed with {count}: {told}",
+        about=about(request.kind.resource, name),
+        causes=causes,
+    )
+
+
+def _named(who: Who) -> str:
+    part = f' with subresource "{who.subresource}"' if who.subresource else ""
+    # Appliers are named without a version (1.36).
+    version = f" using {who.api_version}" if who.operation == "Update" else ""
+    return f'"{who.manager}"{part}{version}'

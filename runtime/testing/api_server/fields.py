@@ -1,0 +1,164 @@
+"""Field paths: what the leaves of an object are, and how to merge and to remove by them.
+
+Pure. A path is a tuple of the tokens of FieldsV1: "f:name" for a field, `k:{"name":"x"}` for an
+item of a list that is a map, `v:"x"` for an item of a set. An item is a path of its own beside
+the fields in it, written as "." in FieldsV1. Source: structured-merge-diff, fieldpath.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import orjson
+
+from runtime.testing.api_server.schema import SET, Keys, Schema
+from runtime.types import Object
+
+Path = tuple[str, ...]
+ITEM = object()
+"""Stands for the value of the path of a list item: that it is there."""
+
+_SELF = "."
+"""In FieldsV1: the path itself, where there are paths below it too."""
+
+
+def leaves(value: Any, schema: Schema, at: Path = (), name: str = "") -> Iterator[tuple[Path, Any]]:
+    """Each path that can have an owner, with its value."""
+    if isinstance(value, dict) and value and name not in schema.whole:
+        for field, inner in value.items():
+            yield from leaves(inner, schema, (*at, f"f:{field}"), field)
+        return
+    keys = schema.keys(name, value) if isinstance(value, list) and value else None
+    if keys is None:
+        yield at, value
+        return
+    for item in value:
+        place = (*at, token_of(item, keys))
+        yield place, ITEM
+        if keys != SET:
+            for field, inner in item.items():
+                yield from leaves(inner, schema, (*place, f"f:{field}"), field)
+
+
+def token_of(item: Any, keys: Keys) -> str:
+    """The token of one item of a list."""
+    if keys == SET:
+        return "v:" + orjson.dumps(item).decode()
+    # The default of protocol is part of the key on a real server.
+    shown = {key: item.get(key, "TCP") if key == "protocol" else item.get(key) for key in keys}
+    return "k:" + orjson.dumps(shown, option=orjson.OPT_SORT_KEYS).decode()
+
+
+def merged(live: Any, wanted: Any, schema: Schema, name: str = "") -> Any:
+    """Live with everything of wanted put over it."""
+    if isinstance(wanted, dict) and isinstance(live, dict) and name not in schema.whole:
+        both = dict(live)
+        for field, inner in wanted.items():
+            both[field] = merged(live.get(field), inner, schema, field)
+        return both
+    if isinstance(wanted, list) and isinstance(live, list):
+        keys = schema.keys(name, wanted or live)
+        if keys is not None:
+            return _merged_items(live, wanted, keys, schema)
+    return wanted
+
+
+def _merged_items(live: list[Any], wanted: list[Any], keys: Keys, schema: Schema) -> list[Any]:
+    """Items that wanted names take its order; the others stay before what followed them."""
+    old = {token_of(item, keys): item for item in live}
+    new = {token_of(item, keys): item for item in wanted}
+    made = {
+        token: merged(old[token], item, schema) if token in old and keys != SET else item
+        for token, item in new.items()
+    }
+    pending = list(made)
+    order: list[str] = []
+    for token in old:
+        if token not in made:
+            order.append(token)
+        elif token in pending:
+            # Everything that wanted lists up to here.
+            upto = pending.index(token) + 1
+            order += pending[:upto]
+            del pending[:upto]
+    order += pending
+    return [made[token] if token in made else old[token] for token in order]
+
+
+def without(value: Any, doomed: Mapping[str, Any], schema: Schema, name: str = "") -> Any:
+    """A copy without the paths of a FieldsV1 tree; what becomes empty goes too.
+
+    Returns None when nothing is left of a value that had something before.
+    """
+    if isinstance(value, dict):
+        return _fields_without(value, doomed, schema)
+    if isinstance(value, list):
+        keys = schema.keys(name, value)
+        if keys is None:
+            return value
+        kept = [
+            without(item, doomed.get(token_of(item, keys), {}), schema)
+            for item in value
+            if not _is_doomed(doomed.get(token_of(item, keys)))
+        ]
+        return kept or None
+    return value
+
+
+def _fields_without(value: Object, doomed: Mapping[str, Any], schema: Schema) -> Object | None:
+    kept: Object = {}
+    for field, inner in value.items():
+        below = doomed.get(f"f:{field}")
+        if below is None:
+            kept[field] = inner
+        elif not _is_doomed(below):
+            rest = without(inner, below, schema, field)
+            if rest is not None:
+                kept[field] = rest
+    return kept or None
+
+
+def _is_doomed(tree: Mapping[str, Any] | None) -> bool:
+    return tree is not None and (not tree or _SELF in tree)
+
+
+def tree_of(paths: Iterable[Path]) -> Object:
+    """Paths as FieldsV1."""
+    every = set(paths)
+    tree: Object = {}
+    for path in sorted(every):
+        node = tree
+        for token in path:
+            node = node.setdefault(token, {})
+        node[_SELF] = {}
+    return _plain(tree)
+
+
+def _plain(tree: Object) -> Object:
+    """The mark of a leaf is an empty map; "." is written only beside something else."""
+    inner = {part: _plain(below) for part, below in tree.items() if part != _SELF}
+    return {_SELF: {}, **inner} if _SELF in tree and inner else inner
+
+
+def paths_of(tree: Mapping[str, Any], at: Path = ()) -> Iterator[Path]:
+    """FieldsV1 as paths."""
+    inner = [part for part in tree if part != _SELF]
+    if at and (_SELF in tree or not inner):
+        yield at
+    for part in inner:
+        yield from paths_of(tree[part], (*at, part))
+
+
+def shown(path: Path) -> str:
+    """A path as conflict messages write it: `.spec.containers[name="x"].image`."""
+    return "".join(_shown_token(token) for token in path)
+
+
+def _shown_token(token: str) -> str:
+    kind, _, text = token.partition(":")
+    if kind == "f":
+        return f".{text}"
+    if kind == "v":
+        return f"[={text}]"
+    keys = orjson.loads(text)
+    words = (f"{name}={orjson.dumps(value).decode()}" for name, value in keys.items())
+    return f"[{','.join(words)}]"

@@ -1,0 +1,132 @@
+"""Lists in pages and single objects, in full or as metadata only.
+
+Pure. A paginated list is read at one version from its first page to its last.
+"""
+
+import base64
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import orjson
+
+from runtime.selection import Selection
+from runtime.testing.api_server.answers import bad_request, token_expired, too_large
+from runtime.testing.api_server.kinds import Kind
+from runtime.testing.api_server.storage import Storage
+from runtime.types import Object, key_of
+
+_PARTIAL = "as=PartialObjectMetadata"
+_FIELDS = frozenset({"metadata.name", "metadata.namespace"})
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """Which objects are asked for, and in which shape."""
+
+    kind: Kind
+    selection: Selection
+    partial: bool
+
+    def shape(self, obj: Object) -> Object:
+        """As an answer carries it: outside of lists objects always say what they are."""
+        if not self.partial:
+            return obj
+        return {
+            "kind": "PartialObjectMetadata",
+            "apiVersion": "meta.k8s.io/v1",
+            "metadata": obj["metadata"],
+        }
+
+
+def asks_for_metadata(accept: str) -> bool:
+    """Whether an Accept header wants nothing but metadata."""
+    return _PARTIAL in accept
+
+
+def selection_of(kind: Kind, namespace: str | None, query: dict[str, str]) -> Selection:
+    """The selectors of a request; 400 for those that no kind or not this one supports."""
+    labels, fields = query.get("labelSelector", ""), query.get("fieldSelector", "")
+    for term in filter(None, fields.split(",")):
+        name = term.replace("!", "=").partition("=")[0]
+        if name not in _FIELDS:
+            raise bad_request(f"field label not supported: {name}")
+    return Selection(kind.resource, namespace, labels, fields)
+
+
+def listed(storage: Storage, question: Question, query: dict[str, str]) -> Object:
+    """One page of a list, or all of it."""
+    limit = int(query.get("limit") or 0)
+    if query.get("continue"):
+        revision, start = _read_token(query["continue"])
+    else:
+        revision, start = _revision(storage, query), ""
+        if query.get("resourceVersion") == "0":
+            # Served from the watch cache, which knows no pages.
+            limit = 0
+    found = storage.at(question.kind.resource, revision)
+    if found is None:
+        raise token_expired()
+    return _page(question, found, (revision, start), limit)
+
+
+def _page(question: Question, found: list[Object], where: tuple[int, str], limit: int) -> Object:
+    revision, start = where
+    matching = [
+        obj for obj in found if str(key_of(obj)) > start and question.selection.matches(obj)
+    ]
+    page = matching[:limit] if limit else matching
+    metadata: Object = {"resourceVersion": str(revision)}
+    if len(page) < len(matching):
+        metadata["continue"] = _token(revision, str(key_of(page[-1])))
+        if not question.selection.label_selector and not question.selection.field_selector:
+            metadata["remainingItemCount"] = len(matching) - len(page)
+    resource = question.kind.resource
+    kind, version = (
+        ("PartialObjectMetadataList", "meta.k8s.io/v1")
+        if question.partial
+        else (f"{resource.kind}List", resource.api_version)
+    )
+    return {
+        "kind": kind,
+        "apiVersion": version,
+        "metadata": metadata,
+        "items": [*_items(question, page)],
+    }
+
+
+def _items(question: Question, page: Iterable[Object]) -> Iterable[Object]:
+    for obj in page:
+        if question.partial or question.kind.items_say_their_kind:
+            yield question.shape(obj)
+        else:
+            yield {name: obj[name] for name in obj if name not in ("apiVersion", "kind")}
+
+
+def _revision(storage: Storage, query: dict[str, str]) -> int:
+    """At which version a list without a page token is read."""
+    wanted = version_of(query)
+    if wanted > storage.revision:
+        raise too_large(wanted, storage.revision)
+    if query.get("resourceVersionMatch") == "Exact":
+        return wanted
+    return storage.revision
+
+
+def version_of(query: dict[str, str]) -> int:
+    """The resourceVersion of a request; 0 for none."""
+    text = query.get("resourceVersion") or "0"
+    if not text.isdecimal():
+        raise bad_request(f'Invalid value: "{text}": invalid resource version')
+    return int(text)
+
+
+def _token(revision: int, start: str) -> str:
+    return base64.urlsafe_b64encode(orjson.dumps({"rv": revision, "start": start})).decode()
+
+
+def _read_token(text: str) -> tuple[int, str]:
+    try:
+        token = orjson.loads(base64.urlsafe_b64decode(text))
+        return int(token["rv"]), str(token["start"])
+    except (ValueError, KeyError, TypeError) as error:
+        raise bad_request(f"continue key is not valid: {error}") from error

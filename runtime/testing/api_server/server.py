@@ -1,0 +1,300 @@
+"""The fake server: finds out what a call means and has it done.
+
+`handle` and `open` are synchronous: one call is one moment. What happens to calls and answers on
+their way is the business of the wire and its faults.
+"""
+
+import random
+from collections import deque
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import unquote
+
+import orjson
+
+from runtime.clock import Clock
+from runtime.testing.api_server.answers import (
+    Cause,
+    Refused,
+    Reply,
+    bad_request,
+    expired,
+    invalid,
+    no_such_group,
+    not_found,
+    not_served,
+    too_large,
+)
+from runtime.testing.api_server.kinds import BUILT_IN_KINDS, Kind
+from runtime.testing.api_server.reads import (
+    Question,
+    asks_for_metadata,
+    listed,
+    selection_of,
+    version_of,
+)
+from runtime.testing.api_server.storage import Change, Storage
+from runtime.testing.api_server.watching import Times, Watch
+from runtime.testing.api_server.writes import Target, Writes
+from runtime.transport import Call
+from runtime.types import Object, ObjectKey, Resource, key_of
+
+BOOKMARK_SECONDS = 60.0
+DEFAULT_WATCH_SECONDS = 1800.0
+REQUESTS_KEPT = 10_000
+
+_SUBRESOURCES_OF_NAMESPACES = frozenset({"status", "finalize"})
+_READY = frozenset({"/readyz", "/livez", "/healthz"})
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """What a path names."""
+
+    kind: Kind
+    namespace: str | None
+    name: str = ""
+    subresource: str = ""
+
+
+class FakeApiServer:
+    """Objects in memory behind the HTTP semantics of the Kubernetes API; see the package.
+
+    requests are the last calls, in order. watches are the open ones. With watch_list False the
+    server refuses sendInitialEvents, as one without that feature does; list_end_seconds is how
+    long the bookmark after a streamed list takes, with changes before it. While `up` is False
+    nobody can connect.
+    """
+
+    def __init__(
+        self,
+        clock: Clock,
+        rng: random.Random,
+        *,
+        kinds: Iterable[Kind] = BUILT_IN_KINDS,
+        bookmark_seconds: float = BOOKMARK_SECONDS,
+    ) -> None:
+        self.clock = clock
+        self.storage = Storage(first_revision=100)
+        self.writes = Writes(self.storage, clock.now, rng)
+        self.requests: deque[Call] = deque(maxlen=REQUESTS_KEPT)
+        self.watches: dict[Watch, None] = {}
+        self.bookmark_seconds = bookmark_seconds
+        self.watch_list = True
+        self.list_end_seconds = 0.0
+        self.up = True
+        self._kinds = {
+            (kind.resource.group, kind.resource.version, kind.resource.plural): kind
+            for kind in kinds
+        }
+        self.storage.listen(self._tell)
+
+    # For tests --------------------------------------------------------------------------------
+
+    def serve(self, kind: Kind) -> None:
+        """Serve one more kind."""
+        resource = kind.resource
+        self._kinds[(resource.group, resource.version, resource.plural)] = kind
+
+    def put(self, resource: Resource, body: Object, *, manager: str = "test") -> Object:
+        """Create, or else replace whatever is there, as somebody else's plain write."""
+        key = key_of(body)
+        target = Target(self._kind(resource), key, manager=manager)
+        if self.storage.get(resource, key) is None:
+            return self.writes.create(target, body)
+        metadata = {k: v for k, v in body["metadata"].items() if k != "resourceVersion"}
+        return self.writes.update(target, {**body, "metadata": metadata})
+
+    def remove(self, resource: Resource, key: ObjectKey) -> None:
+        """Delete as somebody else does; nothing happens to what is not there."""
+        with suppress(Refused):
+            self.writes.delete(Target(self._kind(resource), key), {})
+
+    def get(self, resource: Resource, key: ObjectKey) -> Object | None:
+        """The stored object itself; not to be changed."""
+        return self.storage.get(resource, key)
+
+    def objects(self, resource: Resource) -> list[Object]:
+        """The stored objects themselves, in the order of their keys; not to be changed."""
+        return self.storage.all(resource)
+
+    def restart(self) -> None:
+        """Break all streams and forget history, as a new process with a fresh watch cache."""
+        for watch in tuple(self.watches):
+            watch.reset()
+        self.storage.compact()
+
+    def restore(self, revision: int) -> None:
+        """Go back to an older version, as after a restore from backup: versions start over there.
+
+        ValueError for a version that was compacted.
+        """
+        for watch in tuple(self.watches):
+            watch.reset()
+        self.storage.go_back(revision)
+
+    # The API ----------------------------------------------------------------------------------
+
+    def handle(self, call: Call, *, user: str = "unknown") -> Reply:
+        """Answer anything but a watch; user is the manager of writes that do not name one."""
+        self.requests.append(call)
+        if call.path in _READY:
+            return Reply(200, b"ok")
+        if call.path == "/version":
+            return Reply(200, orjson.dumps({"major": "1", "minor": "36", "gitVersion": "v1.36.0"}))
+        try:
+            status, body = self._answer(call, self._place(call.path), user)
+        except Refused as refused:
+            return refused.reply()
+        return Reply(status, orjson.dumps(body))
+
+    def open(self, call: Call) -> Watch:
+        """Start a watch; raises Refused. The caller runs it and calls `leave` in the end."""
+        self.requests.append(call)
+        place, query = self._place(call.path), dict(call.query)
+        question, revision = self._question(place, call), version_of(query)
+        watch = Watch(
+            question,
+            lambda: self.storage.revision,
+            bookmarks=query.get("allowWatchBookmarks") == "true",
+            after=revision,
+        )
+        list_end = None
+        if query.get("sendInitialEvents") == "true":
+            list_end = self._start_with_list(watch, revision, query)
+        elif revision == 0:
+            self._show_all(watch)
+        elif revision < self.storage.compacted:
+            # As real servers do it: the watch opens, and its only event is the error.
+            watch.fail(expired(revision, self.storage.compacted))
+        else:
+            for change in self.storage.since(question.kind.resource, revision):
+                watch.tell(change)
+        self.watches[watch] = None
+        seconds = float(query.get("timeoutSeconds") or DEFAULT_WATCH_SECONDS)
+        watch.start(self.clock, Times(self.bookmark_seconds, seconds, list_end))
+        return watch
+
+    def leave(self, watch: Watch) -> None:
+        """The reader of a watch is gone."""
+        watch.stop()
+        self.watches.pop(watch, None)
+
+    def _start_with_list(self, watch: Watch, revision: int, query: dict[str, str]) -> float | None:
+        if not self.watch_list:
+            text = (
+                "Forbidden: sendInitialEvents is forbidden for watch "
+                "unless the WatchList feature gate is enabled"
+            )
+            raise _wrong_option("sendInitialEvents", text)
+        if query.get("resourceVersionMatch") != "NotOlderThan":
+            text = (
+                "Forbidden: sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"
+            )
+            raise _wrong_option("resourceVersionMatch", text)
+        if revision > self.storage.revision:
+            watch.fail(too_large(revision, self.storage.revision))
+            return None
+        self._show_all(watch)
+        if self.list_end_seconds:
+            return self.list_end_seconds
+        watch.bookmark(initial=True)
+        return None
+
+    def _show_all(self, watch: Watch) -> None:
+        for obj in self.storage.all(watch.question.kind.resource):
+            if watch.question.selection.matches(obj):
+                watch.show(obj)
+
+    def _answer(self, call: Call, place: Place, user: str) -> tuple[int, Any]:
+        target = Target(
+            place.kind,
+            ObjectKey(place.namespace or "", place.name),
+            place.subresource,
+            user,
+            call.query,
+        )
+        if place.subresource and not (place.subresource == "status" and place.kind.status):
+            raise not_served()
+        match call.method, bool(place.name):
+            case "GET", True:
+                return 200, self._one(call, target)
+            case "GET", False:
+                return 200, listed(self.storage, self._question(place, call), dict(call.query))
+            case "POST", False:
+                return 201, self.writes.create(target, _decoded(call))
+            case "PUT", True:
+                return 200, self.writes.update(target, _decoded(call))
+            case "PATCH", True:
+                obj, created = self.writes.patch(target, _decoded(call), call.content_type)
+                return (201 if created else 200), self._shaped(call, target, obj)
+            case "DELETE", True:
+                return 200, self._deleted(call, target)
+            case _:
+                raise Refused(405, "MethodNotAllowed", "the server does not allow this method")
+
+    def _one(self, call: Call, target: Target) -> Object:
+        found = self.storage.get(target.kind.resource, target.key)
+        if found is None:
+            raise not_found(target.kind.resource, target.name)
+        return self._shaped(call, target, found)
+
+    def _deleted(self, call: Call, target: Target) -> Object:
+        before = self.storage.get(target.kind.resource, target.key)
+        left = self.writes.delete(target, _decoded(call) if call.body else {})
+        if left is not None:
+            return left
+        uid = before["metadata"]["uid"] if before else ""
+        details = {"name": target.name, "kind": target.kind.resource.plural, "uid": uid}
+        return {"kind": "Status", "apiVersion": "v1", "status": "Success", "details": details}
+
+    def _shaped(self, call: Call, target: Target, obj: Object) -> Object:
+        place = Place(target.kind, target.key.namespace or None)
+        return self._question(place, call).shape(obj)
+
+    def _question(self, place: Place, call: Call) -> Question:
+        selection = selection_of(place.kind, place.namespace, dict(call.query))
+        return Question(place.kind, selection, asks_for_metadata(call.accept))
+
+    def _place(self, path: str) -> Place:
+        """What a path names; 404 for what is not served."""
+        parts = [unquote(part) for part in path.strip("/").split("/")]
+        match parts:
+            case ["api", version, *rest]:
+                group = ""
+            case ["apis", group, version, *rest]:
+                pass
+            case _:
+                raise not_served()
+        namespace = None
+        if len(rest) > 2 and rest[0] == "namespaces" and rest[2] not in _SUBRESOURCES_OF_NAMESPACES:
+            namespace, rest = rest[1], rest[2:]
+        if not any((group, version) == known[:2] for known in self._kinds):
+            raise no_such_group()
+        kind = self._kinds.get((group, version, rest[0])) if rest else None
+        if kind is None or len(rest) > 3 or (namespace and not kind.resource.namespaced):
+            raise not_served()
+        if kind.resource.namespaced and len(rest) > 1 and namespace is None:
+            raise not_served()
+        return Place(kind, namespace, *rest[1:])
+
+    def _kind(self, resource: Resource) -> Kind:
+        return self._kinds[(resource.group, resource.version, resource.plural)]
+
+    def _tell(self, change: Change) -> None:
+        for watch in self.watches:
+            watch.tell(change)
+
+
+def _wrong_option(field: str, text: str) -> Refused:
+    listing = Resource("meta.k8s.io", "v1", "ListOptions", "listoptions")
+    return invalid(listing, "", Cause("FieldValueForbidden", text, field))
+
+
+def _decoded(call: Call) -> Any:
+    try:
+        return orjson.loads(call.body or b"{}")
+    except orjson.JSONDecodeError as error:
+        raise bad_request(f"the object provided is unrecognized: {error}") from error

@@ -1,0 +1,192 @@
+"""The way from a client to a fake server in the same event loop: a runtime.transport.Wire.
+
+Uses the server and a plan of faults. Called by tests in virtual time; nothing here touches a
+socket. Deadlines and second tries are those of runtime.transport above it.
+"""
+
+import asyncio
+import random
+import ssl
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import NoReturn
+
+from runtime.client import Client
+from runtime.clock import Clock
+from runtime.errors import TransportError, api_error
+from runtime.metrics import Metrics
+from runtime.testing.api_server.answers import Refused, Reply
+from runtime.testing.api_server.faults import Fault, Faults, NoFaults, Trouble
+from runtime.testing.api_server.server import FakeApiServer
+from runtime.testing.api_server.watching import Watch
+from runtime.transport import Answer, Call, ConnectionDropped
+
+LATENCY = (0.001, 0.02)
+"""Range of seconds each way takes, drawn for each."""
+
+
+class Anybody:
+    """Credentials for a server that asks nobody who he is."""
+
+    server = "https://fake.test"
+    namespace = "default"
+
+    async def headers(self) -> Mapping[str, str]:
+        return {}
+
+    def ssl_context(self) -> ssl.SSLContext:
+        raise RuntimeError("there is no socket here")
+
+    def invalidate(self, *, before: float | None = None) -> None:
+        """Nothing to read anew."""
+
+
+class FakeWire:
+    """One client's way to the server; user is who writes that name no field manager are from.
+
+    streams counts the watches that are open at this moment; pace is how many seconds each
+    line of a watch takes at least.
+    """
+
+    def __init__(
+        self,
+        server: FakeApiServer,
+        rng: random.Random,
+        *,
+        faults: Faults | None = None,
+        latency: tuple[float, float] = LATENCY,
+        user: str = "unknown",
+    ) -> None:
+        self.server = server
+        self.faults: Faults = faults or NoFaults()
+        self.streams = 0
+        self.pace = 0.0
+        self._rng = rng
+        self._latency = latency
+        self._user = user
+
+    async def request(self, call: Call, /) -> Answer:
+        fault = self.faults.next(call)
+        await self._reach(call, fault)
+        reply = self._refused(fault) or self.server.handle(call, user=self._user)
+        await self._travel(_seconds(fault, Trouble.LATE_REPLY))
+        reply = await self._spoiled(reply, fault)
+        if reply.status >= 300:
+            raise api_error(reply.status, reply.headers, reply.body)
+        return Answer(reply.status, reply.body)
+
+    def stream(self, call: Call, /) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
+        return self._stream(call)
+
+    @asynccontextmanager
+    async def _stream(self, call: Call) -> AsyncIterator[AsyncIterator[bytes]]:
+        fault = self.faults.next(call)
+        await self._reach(call, fault)
+        refused = self._refused(fault)
+        if refused is not None:
+            raise api_error(refused.status, refused.headers, refused.body)
+        try:
+            watch = self.server.open(call)
+        except Refused as error:
+            reply = error.reply()
+            raise api_error(reply.status, reply.headers, reply.body) from error
+        self.streams += 1
+        try:
+            await self._spoil(watch, fault)
+            yield _Lines(watch, self)
+        finally:
+            self.streams -= 1
+            self.server.leave(watch)
+
+    async def close(self) -> None:
+        """Nothing is kept open between calls."""
+
+    async def _reach(self, call: Call, fault: Fault | None) -> None:
+        await self._travel(_seconds(fault, Trouble.DELAY))
+        if not self.server.up or (fault and fault.trouble is Trouble.REFUSED):
+            raise TransportError(f"{call.method} {call.path}: connection refused")
+        if fault and fault.trouble is Trouble.RESET:
+            raise ConnectionDropped("reset before the call arrived")
+
+    @staticmethod
+    def _refused(fault: Fault | None) -> Reply | None:
+        refusal = fault.refusal() if fault else None
+        return refusal.reply() if refusal else None
+
+    async def _spoiled(self, reply: Reply, fault: Fault | None) -> Reply:
+        """What arrives of a reply."""
+        match fault.trouble if fault else None:
+            case Trouble.LOST_REPLY:
+                raise ConnectionDropped("reset before the answer arrived")
+            case Trouble.TORN:
+                raise ConnectionDropped("the answer was cut short")
+            case Trouble.SILENCE:
+                await _for_ever()
+            case Trouble.PROXY:
+                return Reply(502, b"<html><h1>Bad Gateway</h1></html>")
+        return reply
+
+    async def _spoil(self, watch: Watch, fault: Fault | None) -> None:
+        """The same for a watch that has just been opened."""
+        match fault.trouble if fault else None:
+            case Trouble.LOST_REPLY:
+                raise ConnectionDropped("reset before the answer arrived")
+            case Trouble.TORN:
+                watch.tear(self._rng.randint(0, watch.unread))
+            case Trouble.SILENCE:
+                watch.freeze(self._rng.randint(0, watch.unread))
+            case Trouble.PROXY:
+                reply = Reply(502, b"<html><h1>Bad Gateway</h1></html>")
+                raise api_error(reply.status, reply.headers, reply.body)
+
+    async def _travel(self, extra: float = 0.0) -> None:
+        await self.server.clock.sleep(self._rng.uniform(*self._latency) + extra)
+
+
+def client_of(
+    wire: FakeWire,
+    *,
+    metrics: Metrics | None = None,
+    guard: Callable[[], None] | None = None,
+    clock: Clock | None = None,
+) -> Client:
+    """A client of the fake server, with the deadlines and second tries of the real transport.
+
+    clock is the client's own, that of the server by default.
+    """
+    return Client.over(
+        wire, Anybody(), clock=clock or wire.server.clock, metrics=metrics, guard=guard
+    )
+
+
+class _Lines:
+    """The lines of a watch, with the errors that a client is promised."""
+
+    def __init__(self, watch: Watch, wire: FakeWire) -> None:
+        self._watch = watch
+        self._wire = wire
+
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        return self
+
+    async def __anext__(self) -> bytes:
+        if self._wire.pace:
+            await self._wire.server.clock.sleep(self._wire.pace)
+        try:
+            chunk = await self._watch.read()
+        except ConnectionResetError as error:
+            raise TransportError(f"the stream broke: {error}") from error
+        if not chunk:
+            raise StopAsyncIteration
+        if not chunk.endswith(b"\n"):
+            raise TransportError("the stream was cut inside a line")
+        return chunk
+
+
+def _seconds(fault: Fault | None, trouble: Trouble) -> float:
+    return fault.seconds if fault and fault.trouble is trouble else 0.0
+
+
+async def _for_ever() -> NoReturn:
+    await asyncio.get_running_loop().create_future()
+    raise AssertionError("unreachable")

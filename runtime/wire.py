@@ -1,0 +1,201 @@
+"""HTTP to the API server on aiohttp: pools, sockets, and the last look at the guard.
+
+Knows nothing of Kubernetes objects. Made by runtime.client, used through the protocol
+runtime.transport.Wire.
+
+Two pools: watches hold their connections for minutes and may not starve requests. Environment
+proxies are ignored (trust_env=False): a control plane client that follows them surprises people,
+and looking them up costs two thread hops per request.
+"""
+
+import socket
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from contextlib import asynccontextmanager
+
+import aiohttp
+from aiohttp.client_middlewares import ClientHandlerType
+from aiohttp.connector import Connection
+from aiohttp.tracing import Trace
+from yarl import URL
+
+from runtime.credentials import Credentials
+from runtime.errors import TransportError, api_error
+from runtime.transport import Answer, Call, ConnectionDropped
+
+REQUEST_POOL = 32
+"""Requests in flight: our own cap, well below the fair share of one client of a busy server."""
+
+IDLE_CONNECTION_SECONDS = 75.0
+"""Below the 90 s after which the API server closes an idle connection, so that a request is
+rarely sent into a closing one; above aiohttp's 15 s, so that quiet clients keep theirs."""
+
+WATCH_BUFFER = 1 << 20
+LONGEST_LINE = 32 << 20
+"""Bytes of one watch event. etcd stores at most 1.5 MiB per object by default."""
+
+
+async def _no_silent_resend(
+    request: aiohttp.ClientRequest, handler: ClientHandlerType
+) -> aiohttp.ClientResponse:
+    """Raise a class that aiohttp does not know.
+
+    It resends GET, PUT and DELETE by itself after its own connection errors, which must not
+    happen to a write behind our back.
+    """
+    try:
+        return await handler(request)
+    except aiohttp.ClientConnectorError:
+        raise
+    except (aiohttp.ClientOSError, aiohttp.ServerDisconnectedError) as error:
+        raise ConnectionDropped(_words(error)) from error
+
+
+class _GuardedConnector(aiohttp.TCPConnector):
+    """Asks the guard once more when a write has got its connection.
+
+    Waiting for a free connection, a name, a handshake can take as long as the whole deadline,
+    and a process that was stopped meanwhile runs what the socket woke before what the timer woke.
+    """
+
+    guard: Callable[[], None] | None = None
+
+    async def connect(
+        self,
+        req: aiohttp.ClientRequest,
+        traces: list[Trace],
+        timeout: aiohttp.ClientTimeout,  # noqa: ASYNC109 - the signature is that of the base class
+    ) -> Connection:
+        connection = await super().connect(req, traces, timeout)
+        if self.guard is not None and req.method != "GET":
+            try:
+                self.guard()
+            except BaseException:
+                connection.release()
+                raise
+        return connection
+
+
+class HttpWire:
+    """The only holder of aiohttp sessions for the API server; a runtime.transport.Wire.
+
+    `guard` is called when a write is about to go out and may raise LeaseLost to stop it.
+    """
+
+    def __init__(
+        self,
+        credentials: Credentials,
+        *,
+        user_agent: str,
+        guard: Callable[[], None] | None = None,
+    ) -> None:
+        self._credentials = credentials
+        self._user_agent = user_agent
+        self._guard = guard
+        self._requests: aiohttp.ClientSession | None = None
+        self._streams: aiohttp.ClientSession | None = None
+
+    async def request(self, call: Call, /) -> Answer:
+        if self._requests is None:
+            self._requests = self._session(limit=REQUEST_POOL)
+        async with await self._open(self._requests, call) as response:
+            return Answer(response.status, await _read(response))
+
+    @asynccontextmanager
+    async def stream(self, call: Call, /) -> AsyncIterator[AsyncIterator[bytes]]:
+        if self._streams is None:
+            self._streams = self._session(limit=0)
+        response = await self._open(self._streams, call)
+        lines = _lines(response)
+        try:
+            yield lines
+        finally:
+            await lines.aclose()
+            response.close()
+
+    async def close(self) -> None:
+        sessions = (self._requests, self._streams)
+        self._requests = self._streams = None
+        for session in sessions:
+            if session is not None:
+                await session.close()
+
+    async def _open(self, session: aiohttp.ClientSession, call: Call) -> aiohttp.ClientResponse:
+        """Send and return the answer, its body unread; errors are read and raised."""
+        try:
+            response = await session.request(
+                call.method,
+                URL(self._credentials.server + call.target, encoded=True),
+                data=call.body,
+                headers={
+                    **call.headers,
+                    "Accept": call.accept,
+                    "Content-Type": call.content_type,
+                },
+                ssl=self._credentials.ssl_context(),
+                allow_redirects=False,
+                read_bufsize=WATCH_BUFFER,
+            )
+        except (aiohttp.ClientError, OSError) as error:
+            # TimeoutError is an OSError too: here it is a connect that the kernel gave up.
+            raise TransportError(f"{call.method} {call.path}: {_words(error)}") from error
+        if response.status < 300:
+            return response
+        async with response:
+            raise api_error(response.status, response.headers, await _read(response))
+
+    def _session(self, *, limit: int) -> aiohttp.ClientSession:
+        connector = _GuardedConnector(
+            limit=limit,
+            keepalive_timeout=IDLE_CONNECTION_SECONDS,
+            socket_factory=_watched_socket,
+        )
+        connector.guard = self._guard
+        return aiohttp.ClientSession(
+            connector=connector,
+            timeout=aiohttp.ClientTimeout(total=None, sock_connect=None),
+            middlewares=(_no_silent_resend,),
+            cookie_jar=aiohttp.DummyCookieJar(),
+            headers={"User-Agent": self._user_agent, "Accept-Encoding": "identity"},
+            trust_env=False,
+        )
+
+
+async def _read(response: aiohttp.ClientResponse) -> bytes:
+    try:
+        return await response.read()
+    except (aiohttp.ClientError, OSError) as error:
+        raise ConnectionDropped(f"the answer was cut short: {_words(error)}") from error
+
+
+async def _lines(response: aiohttp.ClientResponse) -> AsyncGenerator[bytes, None]:
+    while True:
+        try:
+            line = await response.content.readline(max_line_length=LONGEST_LINE)
+        except (aiohttp.ClientError, OSError, ValueError) as error:
+            raise TransportError(f"the stream broke: {_words(error)}") from error
+        if not line:
+            return
+        if not line.endswith(b"\n"):
+            raise TransportError("the stream was cut inside a line")
+        yield line
+
+
+def _words(error: BaseException) -> str:
+    return str(error) or type(error).__name__
+
+
+def _watched_socket(address: aiohttp.AddrInfoType) -> socket.socket:
+    """A socket whose kernel notices a dead peer: HTTP/1.1 itself has no ping.
+
+    Probes after 30 s of silence, every 5 s, three times; unacknowledged data counts likewise.
+    """
+    family, kind, protocol, _, _ = address
+    made = socket.socket(family, kind, protocol)
+    made.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    if hasattr(socket, "TCP_USER_TIMEOUT"):
+        made.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, 30)
+        made.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, 5)
+        made.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPCNT, 3)
+        made.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, 45_000)
+    return made

@@ -1,0 +1,32 @@
+"""Watches over every store in every test, and prints the table of proven semantics."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.runtime.mutations import watched_stores
+from tests.semantics import table
+
+
+@pytest.fixture(autouse=True)
+def nobody_changes_a_store(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Fail a test during which somebody changed an object in a store."""
+    with watched_stores(monkeypatch):
+        yield
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Print the table, if any test of this run stands in it."""
+    lines = table(
+        _ids(terminalreporter, "passed"),
+        (*_ids(terminalreporter, "failed"), *_ids(terminalreporter, "error")),
+    )
+    if lines:
+        terminalreporter.section("what the runtime promises (tests/semantics.py)")
+        terminalreporter.write("\n".join((*lines, "")))
+
+
+def _ids(reporter: pytest.TerminalReporter, outcome: str) -> Iterator[str]:
+    for report in reporter.stats.get(outcome, ()):
+        if isinstance(report, pytest.TestReport):
+            yield report.nodeid

@@ -1,0 +1,150 @@
+"""What a case has at hand: a client, the bare wire below it, and a namespace of its own."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from runtime.client import Client
+from runtime.clock import Clock, Deadline
+from runtime.codec import APPLY_PATCH, JSON, JSON_PATCH, PARTIAL_OBJECT
+from runtime.errors import ApiError
+from runtime.resources import CONFIG_MAP, STATEFUL_SET
+from runtime.transport import Call, Wire
+from runtime.types import Object, ObjectKey, Resource, resource_version_of
+
+WAIT_SECONDS = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One line of a watch."""
+
+    type: str
+    object: Object
+
+    @property
+    def word(self) -> str:
+        name = self.object["metadata"].get("name", "")
+        return f"{self.type} {name}".strip()
+
+
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """One server, seen by a case. `real` is for the few things that only a real server has."""
+
+    client: Client
+    wire: Wire
+    namespace: str
+    clock: Clock
+    real: bool
+
+    def config_map(self, name: str = "a", **data: str) -> Object:
+        metadata: Object = {"name": name, "namespace": self.namespace}
+        body: Object = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata}
+        return {**body, "data": data} if data else body
+
+    def stateful_set(self, **fields: Any) -> Object:
+        """The smallest that is valid, with one container."""
+        labels = {"app": "x"}
+        container = {"name": "main", "image": "example.com/main:1"}
+        return {
+            "apiVersion": "apps/v1",
+            "kind": "StatefulSet",
+            "metadata": {"name": "s", "namespace": self.namespace},
+            "spec": {
+                "replicas": 1,
+                "serviceName": "s",
+                "selector": {"matchLabels": labels},
+                "template": {"metadata": {"labels": labels}, "spec": {"containers": [container]}},
+                **fields,
+            },
+        }
+
+    def key(self, name: str = "a") -> ObjectKey:
+        return ObjectKey(self.namespace, name)
+
+    async def create(self, name: str = "a", *, labels: Object | None = None, **data: str) -> Object:
+        body = self.config_map(name, **data)
+        if labels:
+            body["metadata"]["labels"] = labels
+        return await self.client.create(CONFIG_MAP, body, field_manager="creator")
+
+    async def live(self, name: str = "a", resource: Resource = CONFIG_MAP) -> Object:
+        return await self.client.get(resource, self.key(name))
+
+    async def apply(self, body: Object, *, manager: str = "me", force: bool = False) -> Object:
+        resource = STATEFUL_SET if body["kind"] == "StatefulSet" else CONFIG_MAP
+        done = await self.client.apply(resource, body, field_manager=manager, force=force)
+        return done.object
+
+    async def send(self, call: Call) -> tuple[int, Object]:
+        """Status and decoded body of an answer that is good."""
+        answer = await self.wire.request(call)
+        return answer.status, orjson.loads(answer.body)
+
+    async def patch(self, ops: list[Object], name: str = "a") -> Object:
+        return await self.client.json_patch(
+            CONFIG_MAP, self.key(name), ops, field_manager="patcher"
+        )
+
+    def collection(self, resource: Resource = CONFIG_MAP, *, every: bool = False) -> str:
+        return resource.path(None if every else self.namespace)
+
+    async def listed(self, accept: str = JSON, **query: str) -> Object:
+        return (await self.send(Call("GET", self.collection(), query, accept=accept)))[1]
+
+    async def watched(
+        self, count: int, *, until: str = "", partial: bool = False, **query: str
+    ) -> list[Event]:
+        """The first `count` events that are no plain bookmarks, or all up to a type of event."""
+        asked = {"watch": "true", "allowWatchBookmarks": "true", "timeoutSeconds": "60", **query}
+        call = Call("GET", self.collection(), asked, accept=PARTIAL_OBJECT if partial else JSON)
+        seen: list[Event] = []
+        async with Deadline(self.clock, WAIT_SECONDS), self.wire.stream(call) as lines:
+            async for line in lines:
+                decoded = orjson.loads(line)
+                event = Event(decoded["type"], decoded["object"])
+                if event.type == "BOOKMARK" != until:
+                    continue
+                seen.append(event)
+                if event.type == until or (not until and len(seen) == count):
+                    break
+        return seen
+
+
+async def refused(doing: Any) -> ApiError:
+    """The error that an awaitable ends with; AssertionError when it does not."""
+    try:
+        await doing
+    except ApiError as error:
+        return error
+    raise AssertionError("the server did it")
+
+
+def rv(obj: Object) -> str:
+    return resource_version_of(obj)
+
+
+def number(obj: Object) -> int:
+    return int(resource_version_of(obj))
+
+
+def managers(obj: Object) -> dict[str, Object]:
+    """managedFields by name and operation of the manager."""
+    return {
+        f"{entry['manager']} {entry['operation']}": entry["fieldsV1"]
+        for entry in obj["metadata"]["managedFields"]
+    }
+
+
+__all__ = [
+    "APPLY_PATCH",
+    "JSON_PATCH",
+    "Bench",
+    "Event",
+    "managers",
+    "number",
+    "refused",
+    "rv",
+]

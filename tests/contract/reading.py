@@ -1,0 +1,241 @@
+"""Cases about lists and watches."""
+
+from runtime.client import ListOptions
+from runtime.codec import PARTIAL_LIST
+from runtime.errors import BadRequest, NotFound, ResourceVersionTooLarge, status_error
+from runtime.resources import CONFIG_MAP
+from runtime.transport import Call
+from runtime.types import Object, ObjectKey, Resource, uid_of
+from tests.contract.bench import Bench, number, refused, rv
+
+FOREIGN = "kube-root-ca.crt"
+"""A ConfigMap that the controllers of a whole cluster put into each namespace."""
+
+NOT_FOREIGN = f"metadata.name!={FOREIGN}"
+
+
+def _names(items: list[Object]) -> list[str]:
+    return [
+        item["metadata"]["name"] for item in items if item["metadata"]["name"] != "kube-root-ca.crt"
+    ]
+
+
+async def case_a_list_comes_in_pages_of_one_version(bench: Bench) -> None:
+    for name in "abcde":
+        await bench.create(name)
+    first = await bench.listed(limit="2")
+    assert first["kind"] == "ConfigMapList"
+    assert first["apiVersion"] == "v1"
+    assert _names(first["items"]) == ["a", "b"]
+    assert first["metadata"]["remainingItemCount"] == 3
+    await bench.create("bb")
+    await bench.client.delete(CONFIG_MAP, bench.key("d"), uid=uid_of(await bench.live("d")))
+    second = await bench.listed(limit="2", **{"continue": first["metadata"]["continue"]})
+    third = await bench.listed(limit="2", **{"continue": second["metadata"]["continue"]})
+    assert _names([*second["items"], *third["items"]]) == ["c", "d", "e"]
+    assert rv(first) == rv(second) == rv(third)
+    assert not third["metadata"].get("continue")
+
+
+async def case_items_of_a_list_do_not_say_their_kind(bench: Bench) -> None:
+    await bench.create()
+    (item,) = (await bench.listed(labelSelector="", fieldSelector="metadata.name=a"))["items"]
+    assert "kind" not in item
+    assert "apiVersion" not in item
+
+
+async def case_an_empty_list_is_a_list(bench: Bench) -> None:
+    answer = await bench.listed(labelSelector="no=such")
+    assert answer["items"] == []
+    assert number(answer) > 0
+
+
+async def case_a_list_may_name_the_version_it_wants_at_least(bench: Bench) -> None:
+    made = await bench.create()
+    answer = await bench.listed(resourceVersion=rv(made))
+    assert number(answer) >= number(made)
+    assert "a" in _names(answer["items"])
+
+
+async def case_a_version_of_the_future_is_too_large_for_a_list(bench: Bench) -> None:
+    future = str(number(await bench.listed()) + 1_000_000)
+    error = await refused(bench.listed(resourceVersion=future))
+    assert isinstance(error, ResourceVersionTooLarge), error
+    assert error.reason == "Timeout"
+    assert [cause.reason for cause in error.causes] == ["ResourceVersionTooLarge"]
+    assert error.retry_after is not None
+
+
+async def case_a_version_that_is_no_number_is_refused(bench: Bench) -> None:
+    error = await refused(bench.listed(resourceVersion="soon"))
+    assert error.code in (400, 422, 500), error
+
+
+async def case_selectors_choose(bench: Bench) -> None:
+    await bench.create("a", labels={"app": "web"})
+    await bench.create("b", labels={"app": "web", "tier": "x"})
+    await bench.create("c", labels={"app": "db"})
+    await bench.create("d")
+    expected = {
+        "app=web": "ab",
+        "app==web": "ab",
+        "app!=web": "cd",
+        "app in (web,db)": "abc",
+        "app notin (web)": "cd",
+        "app": "abc",
+        "!app": "d",
+        "app=web,tier": "b",
+        "app=web,!tier": "a",
+        "app in (db),tier!=x": "c",
+    }
+    for selector, names in expected.items():
+        found = await bench.client.list(
+            CONFIG_MAP, bench.namespace, options=ListOptions(label_selector=selector)
+        )
+        assert _names(found.items) == list(names), selector
+
+
+async def case_fields_that_can_be_selected_are_few(bench: Bench) -> None:
+    for name in "ab":
+        await bench.create(name)
+    one = await bench.listed(fieldSelector="metadata.name=b")
+    assert _names(one["items"]) == ["b"]
+    error = await refused(bench.listed(fieldSelector="data.k=v"))
+    assert isinstance(error, BadRequest)
+
+
+async def case_metadata_only_lists_and_objects(bench: Bench) -> None:
+    made = await bench.create(k="v")
+    answer = await bench.listed(PARTIAL_LIST, fieldSelector="metadata.name=a")
+    assert answer["kind"] == "PartialObjectMetadataList"
+    assert answer["apiVersion"] == "meta.k8s.io/v1"
+    (item,) = answer["items"]
+    assert item.keys() - {"kind", "apiVersion"} == {"metadata"}
+    assert item["metadata"]["uid"] == uid_of(made)
+    one = await bench.client.get(CONFIG_MAP, bench.key(), metadata_only=True)
+    assert one.keys() == {"kind", "apiVersion", "metadata"}
+    assert one["metadata"] == made["metadata"]
+
+
+async def case_a_watch_goes_on_from_a_version(bench: Bench) -> None:
+    before = await bench.create("a", k="1")
+    made = await bench.create("b")
+    changed = await bench.patch([{"op": "add", "path": "/data", "value": {"k": "2"}}], "b")
+    await bench.client.delete(CONFIG_MAP, bench.key("b"), uid=uid_of(made))
+    events = await bench.watched(3, resourceVersion=rv(before))
+    assert [event.word for event in events] == ["ADDED b", "MODIFIED b", "DELETED b"]
+    versions = [number(event.object) for event in events]
+    assert versions[:2] == [number(made), number(changed)]
+    # A deletion has a version of its own, on the last state of the object.
+    assert versions[2] > versions[1]
+    assert events[2].object["data"] == {"k": "2"}
+    assert events[0].object["kind"] == "ConfigMap"
+
+
+async def case_a_watch_without_a_version_begins_with_what_is_there(bench: Bench) -> None:
+    await bench.create("a")
+    await bench.create("b")
+    for start in ("", "0"):
+        events = await bench.watched(2, resourceVersion=start, fieldSelector=NOT_FOREIGN)
+        assert sorted(event.word for event in events) == ["ADDED a", "ADDED b"]
+
+
+async def case_leaving_a_selection_is_a_deletion_and_entering_it_an_addition(bench: Bench) -> None:
+    made = await bench.create("a", labels={"app": "web"}, k="1")
+    left = await bench.patch([{"op": "replace", "path": "/metadata/labels/app", "value": "db"}])
+    back = await bench.patch([{"op": "replace", "path": "/metadata/labels/app", "value": "web"}])
+    events = await bench.watched(2, resourceVersion=rv(made), labelSelector="app=web")
+    assert [event.word for event in events] == ["DELETED a", "ADDED a"]
+    # The state in which it was selected last, with the version of its leaving.
+    assert events[0].object["metadata"]["labels"] == {"app": "web"}
+    assert number(events[0].object) == number(left)
+    assert number(events[1].object) == number(back)
+
+
+async def case_a_metadata_only_watch(bench: Bench) -> None:
+    listed = await bench.listed()
+    await bench.create("a", k="v")
+    (event,) = await bench.watched(1, partial=True, resourceVersion=rv(listed))
+    assert event.object["kind"] == "PartialObjectMetadata"
+    assert event.object.keys() == {"kind", "apiVersion", "metadata"}
+
+
+async def case_a_streamed_list_ends_with_a_bookmark(bench: Bench) -> None:
+    await bench.create("a")
+    made = await bench.create("b")
+    events = await bench.watched(
+        0,
+        until="BOOKMARK",
+        sendInitialEvents="true",
+        resourceVersionMatch="NotOlderThan",
+        fieldSelector=NOT_FOREIGN,
+    )
+    assert sorted(event.word for event in events[:-1]) == ["ADDED a", "ADDED b"]
+    end = events[-1].object
+    assert end["kind"] == "ConfigMap"
+    assert end["metadata"]["annotations"] == {"k8s.io/initial-events-end": "true"}
+    assert number(end) >= number(made)
+    assert end["metadata"].get("name") is None
+
+
+async def case_a_streamed_list_needs_its_match(bench: Bench) -> None:
+    error = await refused(bench.watched(1, sendInitialEvents="true"))
+    assert error.code == 422
+    assert error.causes[0].field == "resourceVersionMatch"
+
+
+async def case_a_streamed_list_of_the_future_is_too_large(bench: Bench) -> None:
+    future = str(number(await bench.listed()) + 1_000_000)
+    (event,) = await bench.watched(
+        1, sendInitialEvents="true", resourceVersionMatch="NotOlderThan", resourceVersion=future
+    )
+    assert event.type == "ERROR"
+    assert isinstance(status_error(event.object), ResourceVersionTooLarge)
+
+
+async def case_a_watch_from_the_future_is_silent(bench: Bench) -> None:
+    future = str(number(await bench.listed()) + 1_000_000)
+    query = {
+        "watch": "true",
+        "allowWatchBookmarks": "true",
+        "timeoutSeconds": "2",
+        "resourceVersion": future,
+    }
+    async with bench.wire.stream(Call("GET", bench.collection(), query)) as lines:
+        await bench.create()
+        assert [line async for line in lines] == []
+
+
+async def case_a_quiet_watch_ends_after_its_time_with_a_bookmark(bench: Bench) -> None:
+    made = await bench.create()
+    query = {
+        "watch": "true",
+        "allowWatchBookmarks": "true",
+        "timeoutSeconds": "3",
+        "resourceVersion": rv(made),
+        "labelSelector": "no=such",
+    }
+    async with bench.wire.stream(Call("GET", bench.collection(), query)) as lines:
+        seen = [line async for line in lines]
+    assert all(b'"BOOKMARK"' in line for line in seen), seen
+    assert len(seen) <= 2
+
+
+async def case_a_broken_page_token_is_refused(bench: Bench) -> None:
+    error = await refused(bench.listed(limit="1", **{"continue": "nonsense"}))
+    assert isinstance(error, BadRequest)
+
+
+async def case_unknown_things_are_not_found(bench: Bench) -> None:
+    unknown = Resource("", "v1", "Nothing", "nothings")
+    error = await refused(bench.client.get(unknown, bench.key()))
+    assert isinstance(error, NotFound)
+    assert error.reason == "NotFound"
+    foreign = Resource("shop.example.com", "v1", "Shop", "shops")
+    error = await refused(bench.client.list(foreign, bench.namespace))
+    assert isinstance(error, NotFound)
+    assert (error.reason, error.message) == ("", "404 page not found")
+    error = await refused(bench.client.get(CONFIG_MAP, ObjectKey(bench.namespace, "nobody")))
+    assert isinstance(error, NotFound)
+    assert error.reason == "NotFound"
+    assert error.message == 'configmaps "nobody" not found'

@@ -1,0 +1,69 @@
+"""The pure half of the website example: what a site stands for, and how a pass is judged."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+import yaml
+
+from examples.website.reconcile import DEPLOYMENT, WEBSITE, intents, judge
+from runtime.applied import Applied, Verdict
+from runtime.intent import digest
+from runtime.outcome import Blocked, Done, Outcome, Wait
+from runtime.resources import CONFIG_MAP, SERVICE
+from runtime.types import Object
+
+FOLDER = Path(__file__).parents[2] / "examples" / "website"
+SITE: Object = {
+    **yaml.safe_load((FOLDER / "sample.yaml").read_text()),
+    "metadata": {"namespace": "default", "name": "hello", "uid": "u1", "generation": 1},
+}
+SITE["spec"].setdefault("image", "nginx")
+
+
+def applied(verdict: Verdict, ready: int = 0) -> Sequence[Applied]:
+    live: Object = {"status": {"readyReplicas": ready}} if ready else {}
+    return [Applied(intent, verdict, live, "told by the server") for intent in intents(SITE)]
+
+
+def test_a_site_is_three_children_of_its_name() -> None:
+    made = {intent.resource: intent for intent in intents(SITE)}
+    assert set(made) == {CONFIG_MAP, SERVICE, DEPLOYMENT}
+    assert {str(intent.key) for intent in made.values()} == {"default/hello"}
+    assert made[CONFIG_MAP].body["data"] == SITE["spec"]["pages"]
+    assert made[DEPLOYMENT].body["spec"]["replicas"] == 2
+    selector = made[SERVICE].body["spec"]["selector"]
+    assert selector == made[DEPLOYMENT].body["spec"]["selector"]["matchLabels"]
+    assert selector == made[DEPLOYMENT].body["spec"]["template"]["metadata"]["labels"]
+
+
+def test_other_pages_are_another_pod_template_and_the_same_pages_are_not() -> None:
+    def template(site: Object) -> str:
+        return digest(intents(site)[2].body["spec"]["template"])
+
+    other = {**SITE, "spec": {**SITE["spec"], "pages": {"index.html": "other"}}}
+    assert template(SITE) == template({**SITE})
+    assert template(SITE) != template(other)
+
+
+@pytest.mark.parametrize(
+    ("verdict", "ready", "outcome"),
+    [
+        (Verdict.SKIPPED, 2, Done()),
+        (Verdict.UPDATED, 1, Wait("RollingOut", "1 of 2 replicas are ready")),
+        (Verdict.CREATED, 0, Wait("RollingOut", "0 of 2 replicas are ready")),
+        (Verdict.TERMINATING, 0, Wait("Terminating", "told by the server")),
+        (Verdict.FOREIGN, 2, Blocked("Foreign", "told by the server", 60.0)),
+        (Verdict.REJECTED, 2, Blocked("Rejected", "told by the server", 60.0)),
+    ],
+)
+def test_a_pass_ends_as_its_worst_child(verdict: Verdict, ready: int, outcome: Outcome) -> None:
+    assert judge(SITE, applied(verdict, ready))[0] == outcome
+
+
+def test_the_manifests_name_the_kind_of_the_code() -> None:
+    crd = yaml.safe_load((FOLDER / "crd.yaml").read_text())["spec"]
+    served = (crd["group"], crd["versions"][0]["name"], crd["names"]["kind"])
+    assert served == (WEBSITE.group, WEBSITE.version, WEBSITE.kind)
+    assert crd["names"]["plural"] == WEBSITE.plural
+    assert SITE["apiVersion"] == WEBSITE.api_version

@@ -1,0 +1,120 @@
+"""Candidates for a real Lease in this process, and what is read of that Lease.
+
+Called by the tests of leader election and of outages.
+"""
+
+import asyncio
+import contextlib
+import random
+from collections.abc import AsyncIterator, Callable
+
+from runtime.client import Client
+from runtime.clock import SystemClock
+from runtime.errors import LeaseLost
+from runtime.events import Reporter
+from runtime.leader import LeaderElector, LeaderOptions, LeaseLock
+from runtime.metrics import Metrics
+from runtime.resources import LEASE
+from runtime.types import Object, ObjectKey
+from tests.integration.leader_process import LEASE_NAME, OPTIONS
+
+PATIENCE = 25.0
+"""Seconds until something that must come to pass counts as not coming; for a busy machine."""
+
+REPORTER = Reporter("example.org/itest", "itest")
+
+
+async def until(condition: Callable[[], bool], say: str = "it") -> float:
+    """Seconds until the condition held."""
+    clock = SystemClock()
+    start = clock.monotonic()
+    while not condition():
+        assert clock.monotonic() < start + PATIENCE, f"{say} never came to pass"
+        await clock.sleep(0.01)
+    return clock.monotonic() - start
+
+
+class Candidate:
+    """An elector in this process whose guarded work lasts until it is told to end."""
+
+    def __init__(
+        self,
+        client: Client,
+        namespace: str,
+        identity: str,
+        *,
+        lease: str = LEASE_NAME,
+        options: LeaderOptions = OPTIONS,
+    ) -> None:
+        self.elector = LeaderElector(
+            client,
+            LeaseLock(namespace, lease, identity, REPORTER),
+            clock=SystemClock(),
+            rng=random.Random(2),
+            metrics=Metrics(),
+            options=options,
+        )
+        self.end = asyncio.Event()
+        self.task: asyncio.Task[None] = asyncio.create_task(self.elector.run(self.work))
+
+    async def work(self) -> None:
+        await self.end.wait()
+
+    def may_write(self) -> bool:
+        try:
+            self.elector.guard()
+        except LeaseLost:
+            return False
+        return True
+
+    def lost(self) -> bool:
+        return self.task.done() and isinstance(self.task.exception(), LeaseLost)
+
+
+@contextlib.asynccontextmanager
+async def keeping(made: Candidate) -> AsyncIterator[Candidate]:
+    """End the candidate afterwards, however it fared."""
+    try:
+        yield made
+    finally:
+        made.task.cancel()
+        with contextlib.suppress(asyncio.CancelledError, LeaseLost):
+            await made.task
+
+
+@contextlib.asynccontextmanager
+async def watched(*candidates: Candidate) -> AsyncIterator[None]:
+    """Fails when two of them may write at one time."""
+    clock = SystemClock()
+    together: list[float] = []
+
+    async def watch() -> None:
+        while True:
+            if sum(candidate.may_write() for candidate in candidates) > 1:
+                together.append(clock.monotonic())
+            await clock.sleep(0.002)
+
+    task = asyncio.create_task(watch())
+    try:
+        yield
+    finally:
+        task.cancel()
+        await asyncio.wait([task])
+    assert together == []
+
+
+async def lease_spec(client: Client, namespace: str, name: str = LEASE_NAME) -> Object:
+    """The record in the lease."""
+    spec: Object = (await client.get(LEASE, ObjectKey(namespace, name)))["spec"]
+    return spec
+
+
+async def renewals(client: Client, namespace: str, count: int) -> None:
+    """Return when the holder has renewed the lease that often."""
+    clock = SystemClock()
+    end = clock.monotonic() + PATIENCE
+    seen = {(await lease_spec(client, namespace))["renewTime"]}
+    while len(seen) <= count:
+        assert clock.monotonic() < end, "nobody renews"
+        await clock.sleep(0.01)
+        seen.add((await lease_spec(client, namespace))["renewTime"])

@@ -1,0 +1,104 @@
+"""A whole manager in a process of its own that writes as fast as it may while it leads.
+
+Run as `python -m tests.integration.manager_process KUBECONFIG NAMESPACE IDENTITY`. Each write puts
+its identity, the epoch of its leadership and a number into one ConfigMap, by force and without
+any precondition: nothing but the guard stands between two managers. It says "running" when it
+begins, "writing" after its first write and "refused" at the first refusal of the guard, and ends
+with status LOST when it has lost the lease.
+"""
+
+import asyncio
+import contextlib
+import itertools
+import random
+import sys
+
+from runtime.client import Client
+from runtime.clock import Clock, SystemClock
+from runtime.credentials import from_kubeconfig
+from runtime.errors import ApiError, LeaseLost, TransportError
+from runtime.leader import LeaderElector, LeaseLock
+from runtime.logs import configure
+from runtime.manager import Group, Manager, Runnable
+from runtime.metrics import Metrics
+from runtime.resources import CONFIG_MAP
+from tests.integration.leader_process import LEASE_NAME, OPTIONS, say
+
+TARGET = "audited"
+LOST = 3
+PAUSE = 0.002
+
+
+class Writer:
+    """The leader's work."""
+
+    def __init__(self, client: Client, elector: LeaderElector, clock: Clock) -> None:
+        self.client = client
+        self.elector = elector
+        self.clock = clock
+        self.said: set[str] = set()
+
+    async def run(self, namespace: str, identity: str) -> None:
+        for number in itertools.count():
+            body = {
+                "apiVersion": "v1",
+                "kind": "ConfigMap",
+                "metadata": {"namespace": namespace, "name": TARGET},
+                "data": {
+                    "writer": identity,
+                    "epoch": str(self.elector.epoch),
+                    "number": str(number),
+                },
+            }
+            try:
+                await self.client.apply(CONFIG_MAP, body, field_manager="itest", force=True)
+                self.tell("writing")
+            except LeaseLost:
+                self.tell("refused")
+            except (ApiError, TransportError):
+                # It may have been written or not; the next number tells.
+                pass
+            await self.clock.sleep(PAUSE)
+
+    def tell(self, word: str) -> None:
+        if word not in self.said:
+            self.said.add(word)
+            say(word)
+
+
+async def main(kubeconfig: str, namespace: str, identity: str) -> int:
+    clock = SystemClock()
+    configure(clock)
+    credentials = await from_kubeconfig(kubeconfig, None, clock)
+    lease_client = Client(credentials, user_agent="itest-lease", clock=clock)
+    elector = LeaderElector(
+        lease_client,
+        LeaseLock(namespace, LEASE_NAME, identity),
+        clock=clock,
+        rng=random.Random(1),
+        metrics=Metrics(),
+        options=OPTIONS,
+    )
+    client = Client(
+        credentials,
+        user_agent="itest",
+        clock=clock,
+        guard=elector.guard,
+        timeout=OPTIONS.write_timeout,
+    )
+    writer = Writer(client, elector, clock)
+    manager = Manager(clock=clock, elector=elector)
+    manager.add(Runnable("writer", lambda: writer.run(namespace, identity)), Group.LEADER)
+    async with contextlib.AsyncExitStack() as stack:
+        stack.push_async_callback(client.close)
+        stack.push_async_callback(lease_client.close)
+        say("running")
+        try:
+            await manager.run()
+        except LeaseLost:
+            return LOST
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(asyncio.run(main(*sys.argv[1:])))

@@ -1,0 +1,278 @@
+"""What runs through the outages of a real control plane: informers, leaders, and their rules."""
+
+import asyncio
+import random
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import aiohttp
+import pytest
+
+from e2e.rig import Rig
+from runtime.client import Client, ListOptions
+from runtime.clock import SystemClock
+from runtime.credentials import KubeconfigCredentials
+from runtime.errors import ApiError, LeaseLost, TransportError
+from runtime.informer import Informer, Selection
+from runtime.leader import LeaderOptions
+from runtime.metrics import Metrics
+from runtime.resources import CONFIG_MAP
+from runtime.testing.wait import eventually
+from runtime.transport import Answer, Call, Wire
+from runtime.types import Object, key_of, resource_version_of, uid_of
+from runtime.wire import HttpWire
+from tests.integration.candidates import Candidate, keeping, lease_spec, until, watched
+from tests.integration.leader_process import OPTIONS
+
+PATIENT = LeaderOptions(lease_duration=90.0, renew_deadline=80.0, retry_period=0.25)
+RECOVERY = 30.0
+
+
+async def compact(rig: Rig) -> None:
+    """Make etcd forget every version but the present one, over its JSON gateway."""
+    async with aiohttp.ClientSession(rig.layout.etcd) as session:
+        async with session.post("/v3/kv/range", json={"key": "AA=="}) as response:
+            revision = (await response.json())["header"]["revision"]
+        body = {"revision": revision, "physical": True}
+        async with session.post("/v3/kv/compaction", json=body) as response:
+            assert response.status == 200, await response.text()
+
+
+class Cuttable:
+    """A wire on which nothing comes through while it is cut."""
+
+    def __init__(self, wire: Wire) -> None:
+        self.wire = wire
+        self.cut = False
+
+    async def request(self, call: Call, /) -> Answer:
+        self.check()
+        return await self.wire.request(call)
+
+    @asynccontextmanager
+    async def stream(self, call: Call, /) -> AsyncIterator[AsyncIterator[bytes]]:
+        self.check()
+        async with self.wire.stream(call) as lines:
+            yield self.lines(lines)
+
+    async def lines(self, lines: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+        async for line in lines:
+            self.check()
+            yield line
+
+    def check(self) -> None:
+        if self.cut:
+            raise TransportError("cut")
+
+    async def close(self) -> None:
+        await self.wire.close()
+
+
+class Halting(Cuttable):
+    """A wire on which the second page of a list waits until it may go on."""
+
+    def __init__(self, wire: Wire) -> None:
+        super().__init__(wire)
+        self.halted = asyncio.Event()
+        self.go_on = asyncio.Event()
+        self.answers: list[str] = []
+
+    async def request(self, call: Call, /) -> Answer:
+        if "continue" in call.query:
+            self.halted.set()
+            await self.go_on.wait()
+        try:
+            answer = await super().request(call)
+        except ApiError as error:
+            self.answers.append(str(error.code))
+            raise
+        self.answers.append(str(answer.status))
+        return answer
+
+
+class Replica:
+    """Built of what a handler is told and nothing else."""
+
+    def __init__(self) -> None:
+        self.versions: dict[str, str] = {}
+        self.words: list[str] = []
+
+    def on_add(self, obj: Object, initial: bool) -> None:
+        self.take("+", obj)
+
+    def on_update(self, old: Object, new: Object) -> None:
+        assert uid_of(old) == uid_of(new)
+        self.take("~", new)
+
+    def on_delete(self, obj: Object) -> None:
+        del self.versions[key_of(obj).name]
+        self.words.append(f"-{key_of(obj).name}")
+
+    def on_resync(self, obj: Object) -> None:
+        """A replay of what is known."""
+
+    def take(self, sign: str, obj: Object) -> None:
+        self.versions[key_of(obj).name] = resource_version_of(obj)
+        self.words.append(sign + key_of(obj).name)
+
+
+@asynccontextmanager
+async def replicating(client: Client, namespace: str) -> AsyncIterator[Replica]:
+    informer = Informer(
+        client,
+        Selection(CONFIG_MAP, namespace),
+        clock=SystemClock(),
+        rng=random.Random(3),
+        metrics=Metrics(),
+    )
+    replica = Replica()
+    informer.add_handler(replica)
+    task = asyncio.create_task(informer.run())
+    try:
+        await informer.wait_synced(10.0)
+        yield replica
+        assert not task.done()
+    finally:
+        task.cancel()
+        await asyncio.wait([task])
+
+
+def config_map(namespace: str, name: str, **data: str) -> Object:
+    return {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"namespace": namespace, "name": name},
+        "data": data,
+    }
+
+
+async def write(client: Client, namespace: str, name: str, **data: str) -> Object:
+    body = config_map(namespace, name, **data)
+    return (await client.apply(CONFIG_MAP, body, field_manager="itest", force=True)).object
+
+
+async def remove(client: Client, obj: Object) -> None:
+    await client.delete(CONFIG_MAP, key_of(obj), uid=uid_of(obj))
+
+
+async def versions(client: Client, namespace: str) -> dict[str, str]:
+    found = await client.list(CONFIG_MAP, namespace)
+    return {key_of(item).name: resource_version_of(item) for item in found.items}
+
+
+async def ready(client: Client) -> None:
+    clock = SystemClock()
+    end = clock.monotonic() + 60.0
+    while True:
+        try:
+            await client.get_raw("/readyz")
+        except (ApiError, TransportError):
+            assert clock.monotonic() < end, "the API server does not come back"
+            await clock.sleep(0.05)
+        else:
+            return
+
+
+@pytest.fixture
+async def wire(credentials: KubeconfigCredentials) -> AsyncIterator[Cuttable]:
+    made = Cuttable(HttpWire(credentials, user_agent="itest-cuttable"))
+    yield made
+    await made.close()
+
+
+@pytest.fixture
+async def halting(credentials: KubeconfigCredentials) -> AsyncIterator[Halting]:
+    made = Halting(HttpWire(credentials, user_agent="itest-halting"))
+    yield made
+    await made.close()
+
+
+async def test_t08_through_compaction_and_a_killed_server_no_event_is_lost(
+    control_plane: Rig,
+    client: Client,
+    credentials: KubeconfigCredentials,
+    namespace: str,
+    wire: Cuttable,
+    halting: Halting,
+) -> None:
+    """The informer is cut off, its history is forgotten, and its server is replaced.
+
+    Meanwhile one leader outlasts the outage and another does not, and a list has been read by
+    half.
+    """
+    lost = await write(client, namespace, "lost")
+    reborn = await write(client, namespace, "reborn")
+    await write(client, namespace, "changed", n="1")
+    await write(client, namespace, "kept")
+    over, paging = (Client.over(way, credentials, clock=SystemClock()) for way in (wire, halting))
+    half = asyncio.create_task(paging.list(CONFIG_MAP, namespace, options=ListOptions(limit=2)))
+    await halting.halted.wait()
+    hasty = Candidate(client, namespace, "hasty", lease="hasty")
+    patient = Candidate(client, namespace, "patient", lease="patient", options=PATIENT)
+    async with replicating(over, namespace) as replica, keeping(hasty), keeping(patient):
+        await until(lambda: hasty.may_write() and patient.may_write(), "two leaders")
+        replica.words.clear()
+        wire.cut = True
+        await remove(client, lost)
+        await remove(client, reborn)
+        await write(client, namespace, "reborn")
+        await write(client, namespace, "changed", n="2")
+        await write(client, namespace, "new")
+        await compact(control_plane)
+        control_plane.stop("kube-apiserver", grace=0.0)
+        try:
+            # Down for longer than one renew deadline and shorter than the other.
+            await until(hasty.lost, "the end of the hasty leader")
+        finally:
+            control_plane.start("kube-apiserver")
+        assert not hasty.may_write()
+        wire.cut = False
+        await ready(client)
+        await write(client, namespace, "after")
+        halting.go_on.set()
+        assert {key_of(item).name for item in (await half).items} == {
+            *("after", "changed", "kept", "new", "reborn")
+        }
+        assert halting.answers == ["200", "410", "200"]
+        await eventually(lambda: "+after" in replica.words, seconds=RECOVERY, say="caught up")
+        assert replica.versions == await versions(client, namespace)
+        assert sorted(replica.words) == sorted(
+            ["-lost", "-reborn", "+reborn", "~changed", "+new", "+after"]
+        )
+        assert replica.words.index("-reborn") < replica.words.index("+reborn")
+        await until(patient.may_write, "the patient leader to lead on")
+        assert (await lease_spec(client, namespace, "patient"))["leaseTransitions"] == 0
+        assert (await lease_spec(client, namespace, "hasty"))["holderIdentity"] == "hasty"
+
+
+async def test_t20_with_etcd_frozen_the_leader_stops_writing_and_only_then_another_leads(
+    control_plane: Rig, client: Client, credentials: KubeconfigCredentials, namespace: str
+) -> None:
+    first = Candidate(client, namespace, "first")
+    async with keeping(first):
+        await until(first.may_write, "a leader")
+        guarded = Client(
+            credentials,
+            user_agent="itest",
+            clock=SystemClock(),
+            guard=first.elector.guard,
+            timeout=OPTIONS.write_timeout,
+        )
+        body = config_map(namespace, "written-by-the-leader")
+        await guarded.apply(CONFIG_MAP, body, field_manager="first", force=True)
+        second = Candidate(client, namespace, "second")
+        async with keeping(second), watched(first, second):
+            control_plane.pause("etcd")
+            try:
+                await until(lambda: not first.may_write(), "the guard to close")
+                assert first.elector.is_leader, "it closes a write timeout before leadership ends"
+                with pytest.raises(LeaseLost):
+                    await guarded.apply(CONFIG_MAP, body, field_manager="first", force=True)
+                await until(first.lost, "the end of the first leader")
+            finally:
+                control_plane.resume("etcd")
+            await until(second.may_write, "a successor")
+            with pytest.raises(LeaseLost):
+                await guarded.apply(CONFIG_MAP, body, field_manager="first", force=True)
+            assert (await lease_spec(client, namespace))["holderIdentity"] == "second"
+        await guarded.close()

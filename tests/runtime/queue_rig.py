@@ -1,0 +1,152 @@
+"""A workqueue on a manual clock, and a reference model of it that fits on a page."""
+
+import asyncio
+import itertools
+from collections import Counter
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from hypothesis.stateful import RuleBasedStateMachine
+
+from runtime.clock import yield_to_loop
+from runtime.metrics import Metrics
+from runtime.ratelimit import ItemExponentialFailure
+from runtime.testing.clock import ManualClock
+from runtime.types import Request
+from runtime.workqueue import AGEING, LOW, NORMAL, Workqueue
+
+T = TypeVar("T")
+
+KEYS = [Request("default", name) for name in "abcd"]
+A, B, C, D = KEYS
+
+PRIORITIES = [NORMAL, NORMAL, LOW, 50]
+"""Most adds are normal; two classes below and above them."""
+
+TURNS = 6
+"""Turns of the loop after each step: a wake-up, a take, a done, and the wake-up after it."""
+
+BASE, CAP = 1.0, 8.0
+
+
+@dataclass
+class Rig:
+    clock: ManualClock = field(default_factory=ManualClock)
+    metrics: Metrics = field(default_factory=Metrics)
+
+    def __post_init__(self) -> None:
+        limiter = ItemExponentialFailure(base=BASE, cap=CAP)
+        self.queue = Workqueue("q", clock=self.clock, limiter=limiter, metrics=self.metrics)
+
+    async def take(self) -> Request | None:
+        """What a worker that does not wait would get."""
+        getter = asyncio.create_task(self.queue.get())
+        await yield_to_loop()
+        if getter.done():
+            return getter.result()
+        getter.cancel()
+        await asyncio.wait([getter])
+        return None
+
+    async def take_all(self) -> list[Request]:
+        taken = []
+        while (request := await self.take()) is not None:
+            taken.append(request)
+        return taken
+
+    def sample(self, name: str, **labels: str) -> float | None:
+        wanted = {"name": "q", "controller": "q", **labels}
+        # Restricted, because the collectors of process and platform cost a hundred times as much.
+        for family in self.metrics.registry.restricted_registry([name]).collect():
+            for sample in family.samples:
+                if sample.name == name and sample.labels == wanted:
+                    return sample.value
+        return None
+
+    def depth(self, priority: int | str = NORMAL) -> float | None:
+        return self.sample("workqueue_depth", priority=str(priority))
+
+
+@dataclass
+class Item:
+    priority: int
+    due: float | None
+    order: int
+
+
+class Model:
+    """The semantics in their simplest form: one dict, sorted anew at every take."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+        self.orders = itertools.count()
+        self.takes = 0
+        self.items: dict[Request, Item] = {}
+        self.held: dict[Request, int] = {}
+        self.failures: Counter[Request] = Counter()
+
+    def add(self, key: Request, priority: int, seconds: float = 0.0) -> None:
+        item = self.items.setdefault(key, Item(priority, self.now + 1e9, -1))
+        if priority > item.priority:
+            item.priority = priority
+            item.order = next(self.orders) if item.due is None else item.order
+        if item.due is not None and self.now + seconds < item.due:
+            item.due = self.now + seconds if seconds else None
+            item.order = next(self.orders)
+
+    def add_rate_limited(self, key: Request, priority: int) -> None:
+        self.add(key, priority, min(BASE * 2 ** self.failures[key], CAP))
+        self.failures[key] += 1
+
+    def advance(self, seconds: float) -> None:
+        self.now += seconds
+        due = [(i.due, i.order, i) for i in self.items.values() if i.due is not None]
+        for _, _, item in sorted((d, o, i) for d, o, i in due if d <= self.now):
+            item.due, item.order = None, next(self.orders)
+
+    def ready(self) -> list[Request]:
+        return [key for key, item in self.items.items() if item.due is None]
+
+    def take(self) -> Request | None:
+        free = {key: self.items[key] for key in self.ready() if key not in self.held}
+        if not free:
+            return None
+        self.takes += 1
+        aged = self.takes % AGEING == 0
+        key = min(free, key=lambda k: (0 if aged else -free[k].priority, free[k].order))
+        self.held[key] = self.items.pop(key).priority
+        return key
+
+
+class QueueMachine(RuleBasedStateMachine):
+    """A state machine whose rules run on an event loop of its own."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.loop = asyncio.new_event_loop()
+        self.rig = Rig()
+
+    def teardown(self) -> None:
+        async def end() -> None:
+            rest = asyncio.all_tasks() - {asyncio.current_task()}
+            self.rig.queue.shut_down()
+            for task in rest:
+                task.cancel()
+            await asyncio.gather(*rest, return_exceptions=True)
+
+        self.run(end())
+        self.loop.close()
+
+    def run(self, step: Coroutine[Any, Any, T]) -> T:
+        return self.loop.run_until_complete(step)
+
+    def call(self, method: Callable[..., object], *args: object, **options: object) -> None:
+        """Call `method` on the loop and let everything that follows from it come to rest."""
+
+        async def step() -> None:
+            method(*args, **options)
+            for _ in range(TURNS):
+                await yield_to_loop()
+
+        self.run(step())

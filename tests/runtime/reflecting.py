@@ -1,0 +1,126 @@
+"""A reflector that runs against a script in manual time, and what it tells, in short words."""
+
+import asyncio
+import random
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from runtime.metrics import Metrics
+from runtime.reflector import COLLECT_IDLE_SECONDS, IDLE_SECONDS, Reflector
+from runtime.resources import CONFIG_MAP
+from runtime.selection import Selection
+from runtime.testing.clock import ManualClock
+from runtime.testing.scripted import Answer, Received, ScriptedServer, event, stream
+from runtime.testing.wait import eventually
+from runtime.types import key_of, resource_version_of
+from runtime.watch import INITIAL_EVENTS_END, Mirror, Progress, Remove, Replace, Upsert
+from tests.runtime.serving import config_map, scripted
+
+OPEN = stream(then="silence")
+
+_DEADLINES = (10.0, 60.0, IDLE_SECONDS, COLLECT_IDLE_SECONDS)
+
+
+class Rig:
+    """A reflector that runs against a script, and all it has told."""
+
+    def __init__(self, server: ScriptedServer, clock: ManualClock, metrics: Metrics) -> None:
+        self.server = server
+        self.clock = clock
+        self.metrics = metrics
+        self.told: list[Mirror] = []
+        self.reflector: Reflector
+        self.task: asyncio.Task[None]
+
+    async def settle(self) -> None:
+        """Whoever listens here needs no time."""
+
+    @property
+    def words(self) -> list[str]:
+        """What was told, short: "=a,b@100", "+a@101", "-a@102", "^103"."""
+        return [_word(effect) for effect in self.told]
+
+    async def hears(self, *words: str) -> None:
+        await eventually(
+            lambda: self.words == list(words) or self.task.done() or None,
+            seconds=3.0,
+            say=f"{self.words} is {list(words)}",
+        )
+        assert self.words == list(words)
+
+    async def ends_with(self, word: str) -> None:
+        await eventually(lambda: self.words[-1] == word, seconds=3.0, say=f"{word} is told")
+
+    async def asked(self, count: int) -> Received:
+        """The count-th request, once it has come; the reflector is waiting by then."""
+        await eventually(lambda: len(self.server.requests) >= count, seconds=3.0)
+        return self.server.requests[count - 1]
+
+    async def pauses(self) -> float:
+        """How long the reflector backs off now. No request and no idle watch is that short."""
+
+        def pause() -> float | None:
+            wake = self.clock.next_wake
+            return wake if wake is not None and wake not in _DEADLINES else None
+
+        found = await eventually(pause, seconds=3.0, say="a pause")
+        assert found is not None
+        return found
+
+    async def waits(self) -> float:
+        """Let the pause that the reflector makes now pass; how long it was."""
+        pause = await self.pauses()
+        await self.clock.advance(pause)
+        return pause
+
+    def relists(self, reason: str) -> float | None:
+        labels = {"resource": "configmaps", "reason": reason}
+        return self.metrics.registry.get_sample_value("informer_relists_total", labels)
+
+
+def _word(effect: Mirror) -> str:
+    match effect:
+        case Replace(items, version):
+            return f"={','.join(key_of(item).name for item in items)}@{version}"
+        case Upsert(obj):
+            return f"+{key_of(obj).name}@{resource_version_of(obj)}"
+        case Remove(obj):
+            return f"-{key_of(obj).name}@{resource_version_of(obj)}"
+        case Progress(version):
+            return f"^{version}"
+
+
+@asynccontextmanager
+async def reflecting(
+    *script: Answer,
+    selection: Selection | None = None,
+    otherwise: Answer | None = None,
+    watch_list: bool = False,
+) -> AsyncIterator[Rig]:
+    clock, metrics = ManualClock(), Metrics()
+    async with scripted(*script, otherwise=otherwise, clock=clock) as (server, client):
+        rig = Rig(server, clock, metrics)
+        rig.reflector = Reflector(
+            client,
+            selection or Selection(CONFIG_MAP, "shop"),
+            clock=clock,
+            rng=random.Random(7),
+            metrics=metrics,
+            watch_list=watch_list,
+        )
+        rig.task = asyncio.create_task(rig.reflector.run(rig.told.append, rig.settle))
+        try:
+            yield rig
+        finally:
+            rig.task.cancel()
+            await asyncio.wait([rig.task])
+
+
+def added(name: str, version: str) -> bytes:
+    return event("ADDED", config_map(name, version))
+
+
+def end_of_list(version: str) -> bytes:
+    """The bookmark that closes the list at the head of a watch."""
+    metadata = {"resourceVersion": version, "annotations": {INITIAL_EVENTS_END: "true"}}
+    return event("BOOKMARK", {"kind": "ConfigMap", "apiVersion": "v1", "metadata": metadata})

@@ -1,0 +1,293 @@
+"""T31: budgets that can be counted: bytes per object, tasks and turns of the loop per pass.
+
+What takes how long is measured by `python -m e2e.bench` and never here.
+"""
+
+import asyncio
+import gc
+import random
+import tracemalloc
+from collections.abc import Callable, Coroutine
+from contextvars import Context
+from typing import Any, TypeVar
+
+import orjson
+import pytest
+
+from runtime.apply import OwnedApply
+from runtime.clock import SystemClock, yield_to_loop
+from runtime.codec import PageReader, decode_event
+from runtime.controller import Controller
+from runtime.informer import Informer, InformerOptions, Selection
+from runtime.intent import Intent
+from runtime.metrics import Metrics
+from runtime.outcome import Done, Outcome
+from runtime.ownership import Marks, Owner
+from runtime.resources import CONFIG_MAP, POD
+from runtime.settled import Settled
+from runtime.store import Store
+from runtime.testing.api_server.server import FakeApiServer
+from runtime.testing.api_server.wire import FakeWire, client_of
+from runtime.testing.wait import eventually
+from runtime.types import Object, Request
+
+KIB = 1024
+OBJECTS = 500
+PASSES = 2000
+BURST = 64
+"""Objects that may be taken in without another task getting its turn."""
+
+T = TypeVar("T")
+
+
+def pod(number: int, owned: bool = True) -> Object:
+    """About 11 KB as the server sends it, half of it bookkeeping of field managers."""
+    name = f"web-{number:05d}"
+    env = [{"name": f"SETTING_{n}", "value": f"value {n} of {name}"} for n in range(40)]
+    container = {"name": "server", "image": "registry.example.com/web:1.2.3", "env": env}
+    fields: Object = {f"f:field-{n}": {"f:inner": {}} for n in range(200)}
+    metadata: Object = {
+        "name": name,
+        "namespace": "shop",
+        "uid": f"00000000-0000-4000-8000-{number:012d}",
+        "resourceVersion": str(1000 + number),
+        "creationTimestamp": "2030-01-01T00:00:00Z",
+        "generation": 1,
+        "labels": {"app.kubernetes.io/name": "web", "app.kubernetes.io/instance": name},
+        "annotations": {"example.com/digest": f"{number:064x}"},
+        "ownerReferences": [
+            {
+                "apiVersion": "apps/v1",
+                "kind": "StatefulSet",
+                "name": "web",
+                "uid": "00000000-0000-4000-8000-aaaaaaaaaaaa",
+                "controller": True,
+                "blockOwnerDeletion": True,
+            }
+        ],
+        "managedFields": [{"manager": "kubelet", "operation": "Update", "fieldsV1": fields}],
+    }
+    if not owned:
+        del metadata["ownerReferences"]
+    spec = {"nodeName": "node", "containers": [container, {**container, "name": "sidecar"}]}
+    status = {"phase": "Running", "podIP": "10.0.0.1"}
+    return {"kind": "Pod", "apiVersion": "v1", "metadata": metadata, "spec": spec, "status": status}
+
+
+def body(selection: Selection, owned: bool) -> bytes:
+    """A page as the server sends it for that selection."""
+    items = [pod(number, owned) for number in range(OBJECTS)]
+    if selection.metadata_only:
+        items = [
+            {
+                "kind": "PartialObjectMetadata",
+                "apiVersion": "meta.k8s.io/v1",
+                "metadata": item["metadata"],
+            }
+            for item in items
+        ]
+    return orjson.dumps({"kind": "List", "metadata": {"resourceVersion": "9"}, "items": items})
+
+
+def bytes_per_object(selection: Selection, owned: bool) -> float:
+    """What a store keeps of each object after a list, all that Python allocates counted."""
+    page = body(selection, owned)
+    store = Store()
+    reduce = selection.reducer()
+    gc.collect()
+    tracemalloc.start()
+    try:
+        before = tracemalloc.get_traced_memory()[0]
+        kept = [reduce(item) for piece in PageReader(page, POD) for item in piece]
+        store.replace(kept, "9")
+        del kept
+        gc.collect()
+        return (tracemalloc.get_traced_memory()[0] - before) / OBJECTS
+    finally:
+        tracemalloc.stop()
+
+
+METADATA, PROJECTED = Selection(POD, metadata_only=True), Selection(POD, fields=("status.phase",))
+
+
+@pytest.mark.parametrize(
+    ("selection", "owned", "budget"),
+    [
+        pytest.param(METADATA, False, 3.0 * KIB, id="metadata"),
+        pytest.param(METADATA, True, 3.5 * KIB, id="metadata of a child"),
+        pytest.param(PROJECTED, True, 4.0 * KIB, id="projected"),
+    ],
+)
+def test_t31_an_object_is_stored_in_few_bytes(
+    selection: Selection, owned: bool, budget: float
+) -> None:
+    whole = bytes_per_object(Selection(POD), owned)
+    kept = bytes_per_object(selection, owned)
+    assert 0.5 * KIB < kept < budget
+    assert kept < whole / 4
+
+
+class CountingLoop(asyncio.SelectorEventLoop):
+    """Counts callbacks and tasks."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.callbacks = 0
+        self.tasks = 0
+        self.set_task_factory(self._task)
+
+    def call_soon(  # type: ignore[override]  # the stubs have type variables of 3.11+ here
+        self, callback: Callable[..., object], *args: Any, context: Context | None = None
+    ) -> asyncio.Handle:
+        self.callbacks += 1
+        return super().call_soon(callback, *args, context=context)
+
+    def _task(self, loop: asyncio.AbstractEventLoop, coro: Any, **more: Any) -> "asyncio.Task[Any]":
+        self.tasks += 1
+        return asyncio.Task(coro, loop=loop, **more)
+
+    @property
+    def counts(self) -> tuple[int, int]:
+        return self.callbacks, self.tasks
+
+
+def counted(work: Callable[[CountingLoop], Coroutine[Any, Any, T]]) -> T:
+    with asyncio.Runner(loop_factory=CountingLoop) as runner:
+        loop = runner.get_loop()
+        assert isinstance(loop, CountingLoop)
+        return runner.run(work(loop))
+
+
+def test_t31_a_pass_that_does_nothing_needs_no_task_and_hardly_a_turn() -> None:
+    async def work(loop: CountingLoop) -> tuple[int, int]:
+        calls, ended = 0, asyncio.Event()
+
+        async def reconcile(request: Request) -> Outcome:
+            nonlocal calls
+            calls += 1
+            if calls == PASSES:
+                ended.set()
+            return Done()
+
+        controller = Controller("bench", reconcile, clock=SystemClock(), metrics=Metrics())
+        running = asyncio.create_task(controller.run())
+        await yield_to_loop()
+        for number in range(PASSES):
+            controller.enqueue(Request("shop", f"web-{number}"))
+        before = loop.counts
+        await ended.wait()
+        after = loop.counts
+        controller.stop()
+        await running
+        return after[0] - before[0], after[1] - before[1]
+
+    callbacks, tasks = counted(work)
+    # One of each per slice of passes, not per pass.
+    assert tasks <= PASSES / 8
+    assert callbacks <= PASSES / 2
+
+
+class Fed:
+    """An informer on a server in memory, and how many objects it took in between two turns."""
+
+    def __init__(self, objects: int, *, watch_list: bool) -> None:
+        clock, rng, metrics = SystemClock(), random.Random(1), Metrics()
+        self.server = FakeApiServer(clock, rng)
+        self.wire = FakeWire(self.server, rng, latency=(0.0, 0.0))
+        self.client = client_of(self.wire)
+        self.taken = self.most = 0
+        self.informer = Informer(
+            self.client,
+            Selection(CONFIG_MAP, transform=self._take),
+            clock=clock,
+            rng=rng,
+            metrics=metrics,
+            options=InformerOptions(watch_list=watch_list),
+        )
+        self.objects = objects
+
+    def _take(self, obj: Object) -> Object:
+        self.taken += 1
+        self.most = max(self.most, self.taken)
+        return obj
+
+    async def fill(self) -> None:
+        for number in range(self.objects):
+            made: Object = {"metadata": {"namespace": "shop", "name": f"web-{number:04d}"}}
+            made |= {"apiVersion": "v1", "kind": "ConfigMap"}
+            await self.client.create(CONFIG_MAP, made, field_manager="test")
+
+    async def turns(self) -> None:
+        """Somebody else who wants the loop."""
+        while True:
+            self.taken = 0
+            await yield_to_loop()
+
+
+@pytest.mark.parametrize("watch_list", [False, True], ids=["pages", "stream"])
+async def test_t31_a_long_list_lets_others_have_their_turn(watch_list: bool) -> None:
+    fed = Fed(1000, watch_list=watch_list)
+    await fed.fill()
+    other = asyncio.create_task(fed.turns())
+    running = asyncio.create_task(fed.informer.run())
+    try:
+        await eventually(lambda: fed.informer.synced, say="synced")
+    finally:
+        for task in (running, other):
+            task.cancel()
+        await asyncio.wait([running, other])
+    assert len(fed.informer.list()) == fed.objects
+    assert 0 < fed.most <= BURST
+
+
+def test_t31_a_pass_over_settled_children_needs_no_task_and_no_request() -> None:
+    async def work(loop: CountingLoop) -> tuple[int, int, int]:
+        fed = Fed(0, watch_list=True)
+        settled = Settled(SystemClock(), random.Random(1))
+        owned = OwnedApply(
+            fed.client,
+            {CONFIG_MAP: fed.informer},
+            field_manager="test",
+            marks=Marks("example.com/owner", "example.com/intent", "example.com/adopt"),
+            metrics=Metrics(),
+            settled=settled,
+        )
+        running = asyncio.create_task(fed.informer.run())
+        await eventually(lambda: fed.informer.synced, say="synced")
+        owner = Owner("example.com/v1", "Shop", "shop", "web", "u-1")
+        intents = [
+            Intent(
+                CONFIG_MAP,
+                {
+                    "apiVersion": "v1",
+                    "kind": "ConfigMap",
+                    "metadata": {"namespace": "shop", "name": f"web-{number}"},
+                    "data": {"a": "1"},
+                },
+            )
+            for number in range(6)
+        ]
+        await owned.ensure_all(owner, intents)
+        await owned.ensure_all(owner, intents)
+        requests, before = len(fed.server.requests), loop.counts
+        for _ in range(100):
+            await owned.ensure_all(owner, intents)
+        after = loop.counts
+        sent = len(fed.server.requests) - requests
+        running.cancel()
+        await asyncio.wait([running])
+        return after[0] - before[0], after[1] - before[1], sent
+
+    callbacks, tasks, sent = counted(work)
+    assert (tasks, sent) == (0, 0)
+    assert callbacks <= 200
+
+
+def test_t31_an_event_is_reduced_before_it_is_kept() -> None:
+    """The same for what comes by the watch."""
+    selection = Selection(POD, fields=("status.phase",))
+    line = orjson.dumps({"type": "ADDED", "object": pod(1)})
+    kind, obj = decode_event(line, POD)
+    kept = selection.reducer()(obj)
+    assert kind == "ADDED"
+    assert len(orjson.dumps(kept)) < len(line) / 8

@@ -1,0 +1,122 @@
+"""runtime.informer: handlers that register at any moment hear of everything exactly once."""
+
+import asyncio
+import random
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from runtime.client import Client
+from runtime.clock import SystemClock
+from runtime.informer import Informer, Selection
+from runtime.metrics import Metrics
+from runtime.resources import CONFIG_MAP
+from runtime.types import Object, key_of, uid_of
+from runtime.watch import Mirror, Remove, Replace, Upsert
+from tests.runtime.informing import Recorder, name_of
+from tests.runtime.serving import Tokens, config_map
+
+
+class Led(Informer):
+    """An informer that is told what the reflector would tell it, and tells it at any time."""
+
+    def hears(self, effect: Mirror) -> None:
+        self._mirror(effect)
+
+    def tells(self, count: int) -> None:
+        self._tell_next(count)
+
+    async def finish(self) -> None:
+        await self._settle()
+
+
+class Late(Recorder):
+    """A handler that knows what was there when it registered."""
+
+    def __init__(self, informer: Informer) -> None:
+        super().__init__()
+        self.found = [f"!{name_of(obj)}" for obj in informer.list()]
+        self.synced = informer.synced
+        informer.add_handler(self)
+        assert self.words == self.found
+
+    def initial_adds(self) -> list[str]:
+        return [word for word in self.words if word.startswith("!")]
+
+
+class World:
+    """What exists on the server, and a history that leads there."""
+
+    def __init__(self) -> None:
+        self.version = 100
+        self.alive: dict[str, Object] = {}
+
+    def write(self, name: str) -> Object:
+        self.version += 1
+        known = self.alive.get(name)
+        uid = uid_of(known) if known else f"{name}-{self.version}"
+        obj = self.alive[name] = config_map(name, str(self.version), uid=uid)
+        return obj
+
+    def delete(self, name: str) -> Object:
+        self.version += 1
+        return config_map(name, str(self.version), uid=uid_of(self.alive.pop(name)))
+
+    def replace(self) -> Replace:
+        return Replace([*self.alive.values()], str(self.version), "test")
+
+
+NAMES = st.sampled_from("abcd")
+STEPS = st.tuples(st.sampled_from(["event", "unseen", "own write", "list", "register"]), NAMES)
+
+
+def change(world: World, name: str) -> Mirror:
+    if name in world.alive and world.version % 3 == 0:
+        return Remove(world.delete(name))
+    return Upsert(world.write(name))
+
+
+@given(before=st.lists(NAMES, max_size=4), steps=st.lists(STEPS, max_size=30))
+def test_t13_whenever_a_handler_comes_it_hears_of_every_object_exactly_once_as_initial(
+    before: list[str], steps: list[tuple[str, str]]
+) -> None:
+    """Recorder fails on a second add, on an update of something else, on an unknown delete.
+
+    Of a new list handlers hear change by change; others come, and own writes, in between.
+    """
+    client = Client(Tokens("http://unused"), user_agent="test/1", clock=SystemClock())
+    informer = Led(
+        client,
+        Selection(CONFIG_MAP, "shop"),
+        clock=SystemClock(),
+        rng=random.Random(1),
+        metrics=Metrics(),
+    )
+    world, handlers = World(), [Late(informer)]
+    for name in before:
+        world.write(name)
+    for what, name in [*steps[:2], ("list", "a"), *steps[2:]]:
+        match what:
+            case "register":
+                handlers.append(Late(informer))
+            case "list":
+                informer.hears(world.replace())
+            case "unseen":
+                change(world, name)
+            case "own write":
+                informer.observe(world.write(name))
+            case "event" if informer.synced:
+                # The reflector waits until a list was told before it reads on.
+                asyncio.run(informer.finish())
+                informer.hears(change(world, name))
+        informer.tells(1)
+        if what == "list" and not informer.synced:
+            asyncio.run(informer.finish())
+    asyncio.run(informer.finish())
+    truth = {key_of(obj): obj for obj in informer.list()}
+    for handler in handlers:
+        assert handler.world == truth
+        initial = handler.initial_adds()
+        assert len(set(initial)) == len(initial)
+        # Who came after the first list has no other initial adds than what it found.
+        assert initial == handler.found or not handler.synced

@@ -1,0 +1,100 @@
+"""runtime.quantity: quantities are read exactly, and have one form.
+
+tests/integration/test_quantity.py asks a real API server whether that form is its own.
+"""
+
+from fractions import Fraction
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from runtime.quantity import Written, canonical, parse
+
+DIGITS = st.text("0123456789", min_size=1, max_size=12)
+NUMBERS = st.one_of(
+    DIGITS, st.builds("{}.{}".format, DIGITS, DIGITS), st.builds(".{}".format, DIGITS)
+)
+SUFFIXES = st.one_of(
+    st.sampled_from(["", *"numkMGTPE", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"]),
+    st.builds("{}{}".format, st.sampled_from("eE"), st.integers(-12, 21)),
+)
+QUANTITIES = st.builds("{}{}{}".format, st.sampled_from(["", "-", "+"]), NUMBERS, SUFFIXES)
+
+
+@given(QUANTITIES)
+@example("1024Ei")
+@example("0.1n")
+@example("-1.5Gi")
+def test_t25_the_form_of_a_quantity_is_the_same_quantity(text: str) -> None:
+    assert parse(canonical(text)) == parse(text)
+
+
+@given(QUANTITIES)
+def test_t25_the_form_of_a_form_is_itself(text: str) -> None:
+    assert canonical(canonical(text)) == canonical(text)
+
+
+@given(st.integers(-(10**9), 10**9), st.sampled_from(["", "k", "Ki", "m", "M", "Gi"]))
+def test_t25_equal_quantities_of_a_family_have_one_form(count: int, suffix: str) -> None:
+    longer = f"{count}.000{suffix}" if count >= 0 else f"-00{-count}{suffix}"
+    assert canonical(longer) == canonical(f"{count}{suffix}")
+
+
+# What is written: (how much it is, its form)
+FORMS: dict[Written, tuple[Fraction, str]] = {
+    "0": (Fraction(0), "0"),
+    "0Ki": (Fraction(0), "0"),
+    "-0": (Fraction(0), "0"),
+    2: (Fraction(2), "2"),
+    0.5: (Fraction(1, 2), "500m"),
+    "1000m": (Fraction(1), "1"),
+    "1500m": (Fraction(3, 2), "1500m"),
+    "1.5": (Fraction(3, 2), "1500m"),
+    ".5": (Fraction(1, 2), "500m"),
+    "5.": (Fraction(5), "5"),
+    "+1": (Fraction(1), "1"),
+    "-1000m": (Fraction(-1), "-1"),
+    "007": (Fraction(7), "7"),
+    "1000": (Fraction(1000), "1k"),
+    "1024": (Fraction(1024), "1024"),
+    "1.024M": (Fraction(1024000), "1024k"),
+    "1000k": (Fraction(10**6), "1M"),
+    "1n": (Fraction(1, 10**9), "1n"),
+    "1024Ki": (Fraction(1024**2), "1Mi"),
+    "1000Ki": (Fraction(1024000), "1000Ki"),
+    "1.5Gi": (Fraction(3 * 2**29), "1536Mi"),
+    "0.5Ki": (Fraction(512), "512"),
+    "-2048Ki": (Fraction(-2 * 1024**2), "-2Mi"),
+    # Less than a byte more than 1 KiB: no binary suffix can say it.
+    "1.0001Ki": (Fraction(10241024, 10**4), "1024102400u"),
+    "1e3": (Fraction(1000), "1e3"),
+    "1E3": (Fraction(1000), "1e3"),
+    "1e+03": (Fraction(1000), "1e3"),
+    "12000e0": (Fraction(12000), "12e3"),
+    "1e2": (Fraction(100), "100"),
+    "15e-4": (Fraction(3, 2000), "1500e-6"),
+    "1E": (Fraction(10**18), "1E"),
+    # What the server would round or cut is left to it.
+    "1024Ei": (Fraction(2**70), "1024Ei"),
+    "0.1n": (Fraction(1, 10**10), "0.1n"),
+    "1e21": (Fraction(10**21), "1e21"),
+}
+
+
+@pytest.mark.parametrize(
+    ("written", "amount", "form"), [(written, *row) for written, row in FORMS.items()], ids=str
+)
+def test_t25_forms(written: Written, amount: Fraction, form: str) -> None:
+    assert parse(written) == amount
+    assert canonical(written) == form
+
+
+@pytest.mark.parametrize(
+    "text", ["", "-", ".", "1 Gi", "1gi", "1KiB", "Gi", "1e", "1e1.5", "0x10", "٣", "1e9999", True]
+)
+def test_t25_other_text_is_no_quantity(text: Written) -> None:
+    with pytest.raises(ValueError, match="not a quantity"):
+        parse(text)
+    with pytest.raises(ValueError, match="not a quantity"):
+        canonical(text)

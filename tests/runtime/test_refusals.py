@@ -1,0 +1,148 @@
+"""runtime.applied and runtime.errors: what each refusal of an apply is, and what follows from it.
+
+refusals.json holds the bodies as kube-apiserver 1.36 sent them; the last six were written after
+the sources of the server, or are what only a proxy or a later server would say.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+
+from runtime.applied import REFUSALS, Refusal, Verdict, refusal_of
+from runtime.errors import (
+    AlreadyExists,
+    ApiError,
+    ApplyConflict,
+    BadRequest,
+    Conflict,
+    Forbidden,
+    Invalid,
+    MalformedApply,
+    NamespaceTerminating,
+    NotFound,
+    QuotaExceeded,
+    RequestTooLarge,
+    ServerError,
+    TerminalError,
+    TooManyRequests,
+    Transient,
+    UnsupportedMediaType,
+    api_error,
+)
+from tests.runtime.apply_bench import Bench, intent
+
+BODIES: Mapping[str, Mapping[str, Any]] = orjson.loads(
+    (Path(__file__).parent / "refusals.json").read_bytes()
+)
+
+# name in the corpus: (class of the error, what follows)
+TABLE: dict[str, tuple[type[ApiError], Refusal]] = {
+    "field manager conflict": (ApplyConflict, Refusal.LOOK_AGAIN),
+    "version conflict": (Conflict, Refusal.LOOK_AGAIN),
+    "uid of another": (Conflict, Refusal.LOOK_AGAIN),
+    "uid of none": (Conflict, Refusal.LOOK_AGAIN),
+    "name taken": (AlreadyExists, Refusal.LOOK_AGAIN),
+    "unknown field": (MalformedApply, Refusal.REJECTED),
+    "duplicate keys": (MalformedApply, Refusal.REJECTED),
+    "unsupported media type": (UnsupportedMediaType, Refusal.TERMINAL),
+    "managed fields in the body": (BadRequest, Refusal.REJECTED),
+    "not yaml": (BadRequest, Refusal.REJECTED),
+    "too large": (RequestTooLarge, Refusal.REJECTED),
+    "too large for etcd secret": (Invalid, Refusal.REJECTED),
+    "too large for the store": (RequestTooLarge, Refusal.REJECTED),
+    "too large for a transaction": (RequestTooLarge, Refusal.REJECTED),
+    "immutable": (Invalid, Refusal.REJECTED),
+    "immutable set": (Invalid, Refusal.REJECTED),
+    "name": (Invalid, Refusal.REJECTED),
+    "admission policy": (Invalid, Refusal.REJECTED),
+    "namespace terminating": (NamespaceTerminating, Refusal.LEAVING),
+    "quota": (QuotaExceeded, Refusal.RAISED),
+    "right missing": (Forbidden, Refusal.RAISED),
+    "kind gone": (NotFound, Refusal.RAISED),
+    "namespace gone": (NotFound, Refusal.RAISED),
+    "webhook down": (ServerError, Refusal.RAISED),
+    "timeout": (ServerError, Refusal.RAISED),
+    "gateway without a word": (ServerError, Refusal.RAISED),
+    "too many requests": (TooManyRequests, Refusal.RAISED),
+    "code of the future": (ApiError, Refusal.RAISED),
+}
+
+
+def recorded(name: str) -> ApiError:
+    answer = BODIES[name]
+    body = answer["body"]
+    raw = body.encode() if isinstance(body, str) else orjson.dumps(body)
+    return api_error(answer["code"], answer.get("headers", {}), raw)
+
+
+def test_t26_the_table_speaks_of_every_recorded_refusal() -> None:
+    assert TABLE.keys() == BODIES.keys()
+    assert {refusal for _, refusal in TABLE.values()} == set(Refusal)
+
+
+@pytest.mark.parametrize(("name", "kind", "refusal"), [(n, *row) for n, row in TABLE.items()])
+def test_t26_a_refusal_is_known_by_its_body(
+    name: str, kind: type[ApiError], refusal: Refusal
+) -> None:
+    error = recorded(name)
+    assert type(error) is kind
+    assert error.message
+    assert not error.message.startswith("{")
+    assert refusal_of(error) is refusal
+
+
+# What follows: (the verdict, or what is raised; is the same intent sent once more).
+FOLLOWS: dict[Refusal, tuple[Verdict | type[Exception], bool]] = {
+    Refusal.REJECTED: (Verdict.REJECTED, False),
+    Refusal.LEAVING: (Verdict.TERMINATING, True),
+    Refusal.LOOK_AGAIN: (Transient, True),
+    Refusal.TERMINAL: (TerminalError, True),
+    Refusal.RAISED: (ApiError, True),
+}
+
+
+@pytest.mark.parametrize(("name", "refusal"), [(n, row[1]) for n, row in TABLE.items()])
+async def test_t26_a_refusal_has_its_one_consequence(name: str, refusal: Refusal) -> None:
+    bench, error = Bench(), recorded(name)
+    await bench.ensure()
+    bench.api.refuse("apply ConfigMap c", error)
+    follows, sent_again = FOLLOWS[refusal]
+    if isinstance(follows, Verdict):
+        applied = await bench.ensure(intent(k="new"))
+        assert applied.verdict is follows
+        assert "ConfigMap ns/c" in applied.message
+        assert error.message in applied.message
+        assert bench.counted(follows) == 1
+    else:
+        with pytest.raises(follows) as raised:
+            await bench.ensure(intent(k="new"))
+        assert (raised.value is error) is (refusal is Refusal.RAISED)
+    bench.api.calls.clear()
+    await bench.ensure(intent(k="new"))
+    assert bench.api.asked == (["apply ConfigMap c"] if sent_again else [])
+
+
+# A controller waits by itself for what is Transient, and asks a person about what is not.
+PASSING = {"quota", "webhook down", "timeout", "gateway without a word", "too many requests"}
+
+
+@pytest.mark.parametrize("name", [n for n, row in TABLE.items() if row[1] is Refusal.RAISED])
+def test_t26_what_is_raised_says_whether_time_heals_it(name: str) -> None:
+    assert isinstance(recorded(name), Transient) is (name in PASSING)
+
+
+def test_t26_the_server_says_when_to_come_back() -> None:
+    assert recorded("too many requests").retry_after == 1.0
+
+
+def test_t26_every_class_has_a_row_or_derives_from_one() -> None:
+    """A class that nobody thought of is raised, never taken for a verdict."""
+
+    class UnheardError(ApiError):
+        pass
+
+    assert refusal_of(UnheardError(recorded("code of the future").info)) is Refusal.RAISED
+    assert REFUSALS[ApiError] is Refusal.RAISED

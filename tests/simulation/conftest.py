@@ -1,0 +1,24 @@
+"""Fixtures of the simulations."""
+
+import logging
+from collections.abc import Iterator
+
+import pytest
+import structlog
+
+from runtime import reflector
+
+
+@pytest.fixture
+def small_pages(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A handful of objects fills several pages of a list."""
+    monkeypatch.setattr(reflector, "LIST_PAGE", 2)
+
+
+@pytest.fixture
+def quiet() -> Iterator[None]:
+    """No log lines: thousands of schedules full of faults would write millions of them."""
+    before = structlog.get_config()
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
+    yield
+    structlog.configure(**before)

@@ -1,0 +1,81 @@
+"""T8: a server that comes back from a backup, with an older history than the informer has seen."""
+
+import asyncio
+import random
+
+import pytest
+
+from runtime.informer import Informer, InformerOptions
+from runtime.metrics import Metrics
+from runtime.resources import CONFIG_MAP
+from runtime.selection import Selection
+from runtime.testing.api_server.server import FakeApiServer
+from runtime.testing.api_server.wire import FakeWire, client_of
+from runtime.testing.simulation import Simulation, simulate
+from runtime.types import Object, ObjectKey, key_of
+
+NOTICED_SECONDS = 150.0
+"""The server opens a watch from the future and says nothing: the idle deadline, and some."""
+
+
+def config_map(name: str, value: str) -> Object:
+    return {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": name, "namespace": "shop"},
+        "data": {"value": value},
+    }
+
+
+@pytest.mark.parametrize("watch_list", [True, False], ids=["streamed", "paged"])
+@pytest.mark.parametrize("seed", range(5))
+def test_t08_a_history_that_went_back_is_followed(seed: int, watch_list: bool) -> None:
+    async def main(simulation: Simulation) -> None:
+        server = FakeApiServer(simulation.clock, simulation.rng)
+        for name in ("kept", "later"):
+            server.put(CONFIG_MAP, config_map(name, "before"))
+        backup = server.storage.revision
+        server.put(CONFIG_MAP, config_map("kept", "after"))
+        server.put(CONFIG_MAP, config_map("lost", "after"))
+        server.storage.skip(50)
+        wire = FakeWire(server, simulation.rng)
+        informer = Informer(
+            client_of(wire, metrics=Metrics()),
+            Selection(CONFIG_MAP),
+            clock=simulation.clock,
+            rng=random.Random(seed),
+            metrics=Metrics(),
+            options=InformerOptions(watch_list=watch_list),
+        )
+        running = asyncio.create_task(informer.run())
+        await informer.wait_synced(10.0)
+        # Our own write is ahead of everything: it is not to be defended against the backup.
+        informer.observe(server.put(CONFIG_MAP, config_map("kept", "ours")))
+        server.restore(backup)
+        server.put(CONFIG_MAP, config_map("new", "since"))
+        await simulation.clock.sleep(NOTICED_SECONDS)
+        assert {key_of(obj): obj["data"]["value"] for obj in informer.list()} == {
+            ObjectKey("shop", "kept"): "before",
+            ObjectKey("shop", "later"): "before",
+            ObjectKey("shop", "new"): "since",
+        }
+        server.put(CONFIG_MAP, config_map("new", "again"))
+        await simulation.clock.sleep(1.0)
+        found = informer.get(ObjectKey("shop", "new"))
+        assert found is not None
+        assert found["data"]["value"] == "again"
+        running.cancel()
+        await asyncio.wait([running])
+
+    simulate(main, seed=seed)
+
+
+def test_a_version_that_is_forgotten_cannot_be_restored() -> None:
+    async def main(simulation: Simulation) -> None:
+        server = FakeApiServer(simulation.clock, simulation.rng)
+        server.put(CONFIG_MAP, config_map("a", "b"))
+        server.storage.compact()
+        with pytest.raises(ValueError, match="forgotten"):
+            server.restore(1)
+
+    simulate(main, seed=0)
