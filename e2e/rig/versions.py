@@ -81,3 +81,5 @@ NODE = (
     Server("coredns", "coredns", "github.com/coredns/coredns"),
 )
 PAUSE_SERVER = Server("pause", "pause", "tools/pause")
+# Not a server: our own Go program on controller-runtime, which `make bench` measures beside ours.
+BENCH = Server("bench", "bench", "tools/bench")

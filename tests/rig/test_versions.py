@@ -12,8 +12,11 @@ SERVERS = (
     *versions.CONTROL_PLANE,
     *versions.NODE,
     versions.PAUSE_SERVER,
+    versions.BENCH,
     versions.openbao(versions.OPENBAO_STAMP),
 )
+# Small programs of our own, which are their module.
+OURS = (versions.PAUSE_SERVER, versions.BENCH)
 REQUIRED = {
     "k8s": ("k8s.io/kubernetes", versions.KUBERNETES),
     "etcd": ("go.etcd.io/etcd/server/v3", versions.ETCD),
@@ -40,7 +43,7 @@ def test_every_staging_module_of_kubernetes_is_pinned_to_the_same_release() -> N
 @pytest.mark.parametrize("server", SERVERS, ids=lambda server: server.name)
 def test_every_server_is_a_tool_of_its_module(server: Server) -> None:
     text = (TOOLS / server.module / "go.mod").read_text()
-    if server is versions.PAUSE_SERVER:
+    if server in OURS:
         assert f"module {server.package}\n" in text
     else:
         assert re.search(rf"^\s*(tool )?{re.escape(server.package)}$", text, re.M)

@@ -1,0 +1,1 @@
+"""The runtime's side of the benchmark: one mode per process, the result as one line of JSON."""

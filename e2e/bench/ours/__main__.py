@@ -1,0 +1,30 @@
+"""python -m e2e.bench.ours."""
+
+import asyncio
+
+from e2e.bench.ours import intake, work
+from e2e.bench.ours.process import Order, Process, say
+from runtime.clock import SystemClock
+from runtime.logs import configure
+
+MODES = {
+    "sync": intake.sync,
+    "events": intake.events,
+    "latency": intake.latency,
+    "noop": work.noop,
+    "passes": work.passes,
+    "apply": work.applies,
+}
+
+
+async def main() -> None:
+    configure(SystemClock(), level="warning")
+    order = Order.read(MODES)
+    process = Process(order)
+    try:
+        say(await MODES[order.mode](process, order))
+    finally:
+        await process.end()
+
+
+asyncio.run(main())

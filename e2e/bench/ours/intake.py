@@ -1,0 +1,126 @@
+"""Modes about what comes in: the first list, events, and how soon a reconciler hears of them."""
+
+import asyncio
+import gc
+import time
+from collections.abc import Awaitable, Callable
+
+from e2e.bench.ours.process import END, Order, Process
+from e2e.bench.ours.usage import Results, Usage, memory, percentile
+from runtime.event import Event
+from runtime.handler import enqueue_object
+from runtime.informer import Selection
+from runtime.outcome import Done, Outcome
+from runtime.resources import CONFIG_MAP
+from runtime.types import Object, Request, key_of
+
+Pass = Callable[[Object], Awaitable[Outcome]]
+
+
+async def sync(process: Process, order: Order) -> Results:
+    """Mirror all ConfigMaps of the namespace, from nothing to synced."""
+    before = memory("VmRSS")
+    stalls: list[float] = []
+    held: list[float] = []
+    watcher = asyncio.create_task(_lateness(stalls, held))
+    begin = Usage.now()
+    only = order.shape == "metadata"
+    process.informers.informer(Selection(CONFIG_MAP, order.namespace, metadata_only=only))
+    process.start()
+    await process.informers.wait_synced(600.0)
+    # As an operator does it: what is in the caches now is not walked by each collection to come.
+    gc.collect()
+    gc.freeze()
+    found = begin.until(Usage.now())
+    watcher.cancel()
+    found["stall_p99"] = percentile(stalls, 0.99)
+    found["held_p99"] = percentile(held, 0.99)
+    await asyncio.sleep(3.0)
+    return found | {"rss": memory("VmRSS"), "peak": memory("VmHWM"), "base": before}
+
+
+async def _lateness(late: list[float], held: list[float]) -> None:
+    """How late a timer of one millisecond fires, and the CPU time that was spent meanwhile.
+
+    The second is what the loop was held for by us, whoever else wants the machine; in seconds.
+    """
+    while True:
+        due, spent = time.monotonic() + 0.001, time.thread_time()
+        await asyncio.sleep(0.001)
+        late.append(time.monotonic() - due)
+        held.append(time.thread_time() - spent)
+
+
+class Watching:
+    """A controller over the ConfigMaps of the namespace, until one is called zz-end."""
+
+    def __init__(self, process: Process, order: Order, passing: Pass) -> None:
+        self.updates = 0
+        self.ended = asyncio.Event()
+        self._passing = passing
+        self._process = process
+        self._source = process.informers.informer(Selection(CONFIG_MAP, order.namespace))
+        controller = process.controller(self._reconcile, order.workers)
+        controller.watch(self._source, enqueue_object, self._counted)
+
+    async def synced(self) -> None:
+        self._process.start()
+        await self._process.informers.wait_synced(600.0)
+
+    def _counted(self, event: Event) -> bool:
+        self.updates += event.old is not None
+        return True
+
+    async def _reconcile(self, request: Request) -> Outcome:
+        obj = self._source.get(request)
+        if obj is None:
+            return Done()
+        if request.name == END:
+            self.ended.set()
+            return Done()
+        return await self._passing(obj)
+
+
+async def events(process: Process, order: Order) -> Results:
+    """Count updates from the watch to the reconciler, and what they cost."""
+    reconciled = 0
+
+    async def passing(obj: Object) -> Outcome:
+        nonlocal reconciled
+        reconciled += 1
+        return Done()
+
+    watching = Watching(process, order, passing)
+    await watching.synced()
+    await asyncio.sleep(1.0)
+    passed, begin = reconciled, Usage.now()
+    process.ready()
+    await watching.ended.wait()
+    found = begin.until(Usage.now())
+    return found | {"events": watching.updates, "reconciled": reconciled - passed}
+
+
+async def latency(process: Process, order: Order) -> Results:
+    """Measure from the moment a write was sent to the reconciler being called."""
+    samples: list[float] = []
+    recording = False
+
+    async def passing(obj: Object) -> Outcome:
+        if key_of(obj).name.startswith("probe-"):
+            if recording and (sent := (obj.get("data") or {}).get("sent")):
+                samples.append((time.time_ns() - int(sent)) / 1e9)
+            return Done()
+        if not order.busy:
+            return Done()
+        # A pass that waits for something; then its object stands in line again.
+        await asyncio.sleep(0.001)
+        return Done(recheck_after=0.001)
+
+    watching = Watching(process, order, passing)
+    await watching.synced()
+    await asyncio.sleep(3.0)
+    recording = True
+    process.ready()
+    await watching.ended.wait()
+    middle, high = percentile(samples, 0.5), percentile(samples, 0.99)
+    return {"samples": len(samples), "p50": middle, "p99": high}

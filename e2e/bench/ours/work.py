@@ -1,0 +1,151 @@
+"""Modes about what is done: passes that do nothing, passes over children, and applies."""
+
+import asyncio
+from collections.abc import Callable
+
+from e2e.bench.ours.process import Order, Process
+from e2e.bench.ours.usage import Results, Usage
+from runtime.apply import OwnedApply
+from runtime.informer import Selection
+from runtime.intent import Intent
+from runtime.outcome import Done, Outcome
+from runtime.ownership import Marks, Owner
+from runtime.resources import CONFIG_MAP, ROLE, ROLE_BINDING, SERVICE, SERVICE_ACCOUNT
+from runtime.settled import Settled
+from runtime.types import Object, Request, Resource, key_of, uid_of
+
+MARKS = Marks("bench.example.com/owner", "bench.example.com/intent", "bench.example.com/adopt")
+CHILDREN = (CONFIG_MAP, SERVICE, SERVICE_ACCOUNT, ROLE, ROLE_BINDING)
+
+
+async def noop(process: Process, order: Order) -> Results:
+    """What the framework costs around a reconciler that does nothing."""
+    calls = 0
+
+    async def reconcile(request: Request) -> Outcome:
+        nonlocal calls
+        calls += 1
+        return Done()
+
+    controller = process.controller(reconcile, order.workers)
+    process.start()
+    everything = order.requests("none")
+    begin = Usage.now()
+    for turn in range(1, order.rounds + 1):
+        for request in everything:
+            controller.enqueue(request)
+        await _settled(lambda: calls, turn * order.count)
+    return begin.until(Usage.now())
+
+
+async def _settled(calls: Callable[[], int], wanted: int) -> None:
+    """Wait until the controller was called that often."""
+    while calls() < wanted:  # noqa: ASYNC110  an event would be part of what is measured
+        await asyncio.sleep(0.0001)
+
+
+async def passes(process: Process, order: Order) -> Results:
+    """Reconcile parents with six children each, none of which has changed."""
+    parents = process.informers.informer(Selection(CONFIG_MAP, order.namespace, "bench=parent"))
+    children = {
+        resource: process.informers.informer(Selection(resource, order.namespace, "bench=child"))
+        for resource in CHILDREN
+    }
+    owned = OwnedApply(
+        process.client,
+        children,
+        field_manager="bench",
+        marks=MARKS,
+        metrics=process.metrics,
+        settled=Settled(process.clock, process.rng),
+    )
+    calls = 0
+
+    async def reconcile(request: Request) -> Outcome:
+        nonlocal calls
+        parent = parents.get(request)
+        if parent is not None:
+            owner = Owner("v1", "ConfigMap", request.namespace, request.name, uid_of(parent))
+            await owned.ensure_all(owner, intents(parent))
+        calls += 1
+        return Done()
+
+    controller = process.controller(reconcile, order.workers)
+    process.start()
+    await process.informers.wait_synced(600.0)
+    everything = order.requests("parent")
+    for request in everything:
+        controller.enqueue(request)
+    await _settled(lambda: calls, order.count)
+    await asyncio.sleep(3.0)
+    made, done, begin = _writes(process), calls, Usage.now()
+    for turn in range(1, order.rounds + 1):
+        for request in everything:
+            controller.enqueue(request)
+        await _settled(lambda: calls, done + turn * order.count)
+    found = begin.until(Usage.now())
+    count = order.rounds * order.count
+    return found | {"passes": count, "made": made, "writes": _writes(process) - made}
+
+
+def _writes(process: Process) -> float:
+    """How many applies were sent so far."""
+    families = process.metrics.registry.collect()
+    return sum(
+        sample.value
+        for family in families
+        if family.name == "apply"
+        for sample in family.samples
+        if sample.labels["outcome"] != "skipped"
+    )
+
+
+def intents(parent: Object) -> list[Intent]:
+    """The same six children as those of the Go program."""
+    namespace, name = key_of(parent)
+    labels = {"bench": "child", "parent": name}
+    port = {"name": "http", "port": 80, "targetPort": "http", "protocol": "TCP"}
+    rule = {"apiGroups": [""], "resources": ["pods"], "verbs": ["get", "list"]}
+    reference = {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": name}
+    subject = {"kind": "ServiceAccount", "name": name, "namespace": namespace}
+    bodies: list[tuple[Resource, str, Object]] = [
+        (CONFIG_MAP, "-a", {"data": {"config": "a=1\n" * 100}}),
+        (CONFIG_MAP, "-b", {"data": {"config": "b=1\n" * 100}}),
+        (SERVICE, "", {"spec": {"selector": {"parent": name}, "ports": [port]}}),
+        (SERVICE_ACCOUNT, "", {"automountServiceAccountToken": False}),
+        (ROLE, "", {"rules": [rule]}),
+        (ROLE_BINDING, "", {"roleRef": reference, "subjects": [subject]}),
+    ]
+    return [
+        Intent(
+            of,
+            {
+                "apiVersion": of.api_version,
+                "kind": of.kind,
+                "metadata": {"namespace": namespace, "name": name + suffix, "labels": labels},
+                **body,
+            },
+        )
+        for of, suffix, body in bodies
+    ]
+
+
+async def applies(process: Process, order: Order) -> Results:
+    """Server-side applies, each with another value."""
+    numbers = iter(range(order.count))
+    over = order.count // order.rounds
+
+    async def worker() -> None:
+        for number in numbers:
+            name = f"applied-{number % over:04d}"
+            body = {
+                "apiVersion": "v1",
+                "kind": "ConfigMap",
+                "metadata": {"namespace": order.namespace, "name": name},
+                "data": {"config": "x" * 1000, "number": str(number)},
+            }
+            await process.client.apply(CONFIG_MAP, body, field_manager="bench", force=True)
+
+    begin = Usage.now()
+    await asyncio.gather(*(worker() for _ in range(order.workers)))
+    return begin.until(Usage.now())

@@ -1,0 +1,134 @@
+"""People and controllers: whoever else writes while the operator works.
+
+They reach the server directly, without the proxy, but it may be down or frozen all the same: what
+fails is simply not done.
+"""
+
+import asyncio
+import random
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+
+from examples.website.reconcile import DEPLOYMENT, DIRECTORY, WEBSITE, named
+from runtime.client import Client, ListOptions
+from runtime.errors import ApiError, TransportError
+from runtime.resources import CONFIG_MAP, SERVICE
+from runtime.types import Object, ObjectKey, Resource, controller_of, key_of, uid_of
+
+NAMESPACE = "default"
+SITES = 30
+PAUSE_SECONDS = (0.05, 0.5)
+OURS = ListOptions(label_selector="app.kubernetes.io/managed-by=website-operator")
+CHILDREN: tuple[Resource, ...] = (CONFIG_MAP, SERVICE, DEPLOYMENT)
+
+
+@dataclass(slots=True)
+class Churn:
+    """Writes at random, and plays the controllers that the control plane lacks."""
+
+    client: Client
+    rng: random.Random
+    done: Counter[str] = field(default_factory=Counter)
+
+    async def people(self) -> None:
+        """Create, edit, deface and delete, until cancelled."""
+        kinds: list[tuple[Callable[[ObjectKey], Awaitable[None]], int]] = [
+            (self.write, 6),
+            (self.delete, 2),
+            (self.deface, 2),
+            (self.tear_out, 1),
+        ]
+        actions, weights = zip(*kinds, strict=True)
+        while True:
+            await asyncio.sleep(self.rng.uniform(*PAUSE_SECONDS))
+            action = self.rng.choices(actions, weights)[0]
+            try:
+                await action(ObjectKey(NAMESPACE, f"site-{self.rng.randrange(SITES):02d}"))
+                self.done[action.__name__] += 1
+            except (ApiError, TransportError):
+                self.done["failed"] += 1
+
+    async def controllers(self) -> None:
+        """The garbage collector and the Deployment controller, until cancelled."""
+        while True:
+            await asyncio.sleep(0.5)
+            try:
+                await self.collect()
+                await self.roll_out()
+            except (ApiError, TransportError):
+                self.done["failed"] += 1
+
+    async def write(self, key: ObjectKey) -> None:
+        pages = {f"page-{n}.html": "x" * self.rng.randint(1, 2000) for n in range(3)}
+        spec = {"replicas": self.rng.randint(1, 4), "pages": pages}
+        body = {**named(WEBSITE, key), "spec": spec}
+        await self.client.apply(WEBSITE, body, field_manager="people", force=True)
+
+    async def delete(self, key: ObjectKey) -> None:
+        found = await self.client.get(WEBSITE, key)
+        await self.client.delete(WEBSITE, key, uid=uid_of(found))
+
+    async def deface(self, key: ObjectKey) -> None:
+        """Change what the operator owns."""
+        ops = [{"op": "add", "path": "/data/page-0.html", "value": "defaced"}]
+        await self.client.json_patch(CONFIG_MAP, key, ops)
+
+    async def tear_out(self, key: ObjectKey) -> None:
+        """Delete a child."""
+        of = self.rng.choice(CHILDREN)
+        found = await self.client.get(of, key)
+        await self.client.delete(of, key, uid=uid_of(found))
+
+    async def collect(self) -> None:
+        """Delete the children of owners that are gone."""
+        alive = {uid_of(site) for site in await self._list(WEBSITE)}
+        for of in CHILDREN:
+            for child in await self._list(of):
+                owner = controller_of(child)
+                if owner is not None and owner.uid not in alive:
+                    await self.client.delete(of, key_of(child), uid=uid_of(child))
+
+    async def roll_out(self) -> None:
+        """Have as many replicas ready as wanted."""
+        for one in await self._list(DEPLOYMENT):
+            wanted = one["spec"]["replicas"]
+            if one.get("status", {}).get("readyReplicas", 0) != wanted:
+                ops = [
+                    {"op": "add", "path": "/status/replicas", "value": wanted},
+                    {"op": "add", "path": "/status/readyReplicas", "value": wanted},
+                ]
+                await self.client.json_patch(DEPLOYMENT, key_of(one), ops, subresource="status")
+
+    async def astray(self) -> str | None:
+        """None when the world is as the Websites want it, else what is not."""
+        sites = {key_of(site): site for site in await self._list(WEBSITE)}
+        maps = {key_of(one): one for one in await self._list(CONFIG_MAP)}
+        listed = maps.pop(ObjectKey(NAMESPACE, DIRECTORY), {}).get("data", {})
+        if {*listed} != {key.name for key in sites}:
+            return f"the directory lists {len(listed)} of {len(sites)} sites"
+        deployments = {key_of(one): one for one in await self._list(DEPLOYMENT)}
+        services = {key_of(one) for one in await self._list(SERVICE)}
+        if not {*maps} == {*deployments} == services == {*sites}:
+            return "children are missing or left over"
+        for key, site in sites.items():
+            if reason := _astray(site, maps[key], deployments[key]):
+                return f"{key.name}: {reason}"
+        return None
+
+    async def _list(self, of: Resource) -> list[Object]:
+        options = ListOptions() if of == WEBSITE else OURS
+        return (await self.client.list(of, NAMESPACE, options=options)).items
+
+
+def _astray(site: Object, pages: Object, deployment: Object) -> str | None:
+    status = site.get("status", {})
+    if status.get("observedGeneration") != site["metadata"]["generation"]:
+        return "its newest generation was not looked at"
+    if status.get("reason") != "Published":
+        return f"{status.get('reason')}: {status.get('message')}"
+    if pages["data"] != site["spec"]["pages"]:
+        return "other pages"
+    if deployment["spec"]["replicas"] != site["spec"]["replicas"]:
+        return "other replicas"
+    return None
