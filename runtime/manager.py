@@ -163,6 +163,8 @@ class Manager:
             await self._stop_asked.wait()
             await self._end(election)
         except asyncio.CancelledError:
+            # From here on parts end because they are asked to: none of them has crashed.
+            self._stop_asked.set()
             await self._end_now(election)
             raise
         finally:
