@@ -20,7 +20,7 @@ from managers.cluster.delete import Deletion
 from managers.cluster.effects import run_effects
 from managers.cluster.observe import Observer
 from managers.cluster.resolve import resolve
-from managers.cluster.status import Pass, compute, failing, leaving
+from managers.cluster.status import Pass, compute, failing, leaving, unreadable
 from managers.cluster.status_writer import StatusWriter
 from managers.cluster.steps import fold
 from runtime.errors import ApiError, Transient
@@ -74,6 +74,8 @@ class WorkloadReconciler:
         try:
             cluster = read_cluster(live)
         except InvalidClusterError as invalid:
+            told = unreadable(live, str(invalid), self._context.clock.now())
+            await self._statuses.write(live, told)
             return Blocked("InvalidSpec", str(invalid))
         try:
             this = await self._pass(cluster, owner_of(live))

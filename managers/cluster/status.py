@@ -24,11 +24,18 @@ from managers.cluster.conditions import Facts, findings
 from runtime import quantity
 from runtime.memo import remembered
 from runtime.outcome import Blocked, Outcome
+from runtime.types import Object
 
 LEAVING: tuple[tuple[str, Status], ...] = (
     ("Ready", "False"),
     ("Reconciling", "True"),
     ("Available", "False"),
+)
+
+UNREADABLE: tuple[tuple[str, Status], ...] = (
+    ("Ready", "False"),
+    ("Degraded", "True"),
+    ("Stalled", "True"),
 )
 
 # Pure functions whose answers are the same in nearly every pass.
@@ -90,22 +97,35 @@ def failing(cluster: OpenBaoCluster, error: str, now: datetime) -> ClusterStatus
     """Say that passes fail, and leave everything else as it was last seen."""
     generation = cluster.metadata.generation
     told = condition("Reconciling", "True", "TransientError", error, generation)
-    return _with(cluster, [told], now)
+    return _with(cluster.status, [told], now)
 
 
 def leaving(cluster: OpenBaoCluster, message: str, now: datetime) -> ClusterStatus:
     """Say that the cluster goes, and what that waits for."""
     generation = cluster.metadata.generation
     told = [condition(kind, status, "Deleting", message, generation) for kind, status in LEAVING]
-    return _with(cluster, told, now)
+    return _with(cluster.status, told, now)
 
 
-def _with(cluster: OpenBaoCluster, told: Sequence[Condition], now: datetime) -> ClusterStatus:
+def unreadable(live: Object, error: str, now: datetime) -> ClusterStatus:
+    """Say that the spec is none that this version can read, and leave everything else.
+
+    The CRD refuses such a spec today; an older one may have let it in.
+    """
+    generation = live["metadata"].get("generation", 0)
+    told = [
+        condition(kind, status, "InvalidSpec", error, generation) for kind, status in UNREADABLE
+    ]
+    status = _with(ClusterStatus.lenient(live.get("status") or {}), told, now)
+    return status.model_copy(update={"observed_generation": generation})
+
+
+def _with(status: ClusterStatus, told: Sequence[Condition], now: datetime) -> ClusterStatus:
     # Others may have written conditions of their own: the next whole status drops them.
     ours = {kind.name for kind in TYPES} - {new.type for new in told}
-    kept = [old for old in cluster.status.conditions if old.type in ours]
-    merged = merge(cluster.status.conditions, [*kept, *told], now)
-    return cluster.status.model_copy(update={"conditions": merged})
+    kept = [old for old in status.conditions if old.type in ours]
+    merged = merge(status.conditions, [*kept, *told], now)
+    return status.model_copy(update={"conditions": merged})
 
 
 def _conditions(

@@ -244,6 +244,25 @@ async def test_a_refused_spec_changes_nothing_and_says_why() -> None:
     assert bench.condition("Stalled") == ("True", "InvalidSpec")
 
 
+async def test_a_spec_that_nobody_can_read_is_told_and_changes_nothing() -> None:
+    bench = await booted(gen.cluster())
+    bench.ask_for(replicas="many")
+    outcome = await bench.turn()
+    assert isinstance(outcome, Blocked)
+    assert bench.writes == [STATUS]
+    for kind, status in (("Ready", "False"), ("Stalled", "True"), ("Degraded", "True")):
+        assert bench.condition(kind) == (status, "InvalidSpec")
+    assert "spec.replicas" in str(bench.cluster["status"]["conditions"])
+    assert bench.condition("Available") == ("True", "AllReplicasReady")
+    assert bench.cluster["status"]["observedGeneration"] == 2
+    assert bench.cluster["status"]["phase"] == "Running"
+    await bench.turn()
+    assert bench.writes == []
+    bench.ask_for(replicas=3)
+    await bench.until_quiet()
+    assert bench.condition("Stalled") == ("False", "Ready")
+
+
 async def test_a_foreign_object_stops_the_pods_and_is_named() -> None:
     bench = Bench(gen.cluster())
     metadata = {"name": "x", "namespace": gen.NAMESPACE}
