@@ -68,7 +68,7 @@ class LeaseClient(Protocol):
 class LeaseLock:
     """Which lease, and who we are. The identity is new for each process: hostname and a uuid.
 
-    With a reporter, each change of leadership is told in an event on the lease.
+    With a reporter, an event on the lease tells of each leader and of each that released it.
     """
 
     namespace: str
@@ -185,8 +185,7 @@ class LeaderElector:
         The work ends (or raises): the lease is released, and run returns (or raises the same).
         Cancelled: the work is cancelled, the lease is renewed until it has ended, then released.
         Leadership lost: the work is cancelled, and LeaseLost raised once it has ended, at most
-        lease - renew deadline later, and EVENT_SECONDS for the event that tells of it. The process
-        should end then: a restart is the recovery.
+        lease - renew deadline later. The process should end then: a restart is the recovery.
         """
         telling = asyncio.create_task(_run(self._events.run if self._events else yield_to_loop))
         try:
@@ -203,11 +202,11 @@ class LeaderElector:
         watchers = (asyncio.create_task(self._renew()), asyncio.create_task(self._expire()))
         interrupted = await _until_any({work, *watchers}, work)
         lost = any(watcher.done() for watcher in watchers)
-        self._turn(leading=False)
+        self._turn(leading=False, tell=not lost)
         for watcher in watchers:
             watcher.cancel()
         if lost:
-            raise await self._abandon(work, telling)
+            raise await self._abandon(work)
         await asyncio.wait(watchers)
         await self._release()
         await self._told(telling)
@@ -215,7 +214,7 @@ class LeaderElector:
             raise interrupted
         work.result()
 
-    def _turn(self, *, leading: bool) -> None:
+    def _turn(self, *, leading: bool, tell: bool = True) -> None:
         self._leading = leading
         self._status.set(int(leading))
         lease = self._observed or {}
@@ -223,7 +222,8 @@ class LeaderElector:
             self._epoch = transitions_of(lease)
         words = "became leader" if leading else "stopped leading"
         log.info(words, lease=str(self._key), identity=self._lock.identity, epoch=self._epoch)
-        if self._events is not None:
+        # Who has lost the lease writes nothing any more; its successor's event tells the story.
+        if self._events is not None and tell:
             note = f"{self._lock.identity} {words}"
             self._events.event(lease, "Normal", "LeaderElection", note, action="LeaderElection")
 
@@ -331,9 +331,7 @@ class LeaderElector:
         self._observed = lease
         self._gone = False
 
-    async def _abandon(
-        self, work: "asyncio.Task[None]", telling: "asyncio.Task[None]"
-    ) -> LeaseLost:
+    async def _abandon(self, work: "asyncio.Task[None]") -> LeaseLost:
         log.error("leadership lost", lease=str(self._key), identity=self._lock.identity)
         work.cancel()
         cap = self._options.lease_duration - self._options.renew_deadline
@@ -346,7 +344,6 @@ class LeaderElector:
             return lost
         if not work.cancelled():
             lost.__cause__ = work.exception()
-        await self._told(telling)
         return lost
 
     async def _release(self) -> None:

@@ -13,13 +13,13 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
 import aiohttp
+from aiohttp.abc import AbstractStreamWriter
 from aiohttp.client_middlewares import ClientHandlerType
-from aiohttp.connector import Connection
-from aiohttp.tracing import Trace
+from aiohttp.payload import BytesPayload
 from yarl import URL
 
 from runtime.credentials import Credentials
-from runtime.errors import TransportError, api_error
+from runtime.errors import LeaseLost, TransportError, api_error
 from runtime.transport import Answer, Call, ConnectionDropped
 
 REQUEST_POOL = 32
@@ -50,29 +50,30 @@ async def _no_silent_resend(
         raise ConnectionDropped(_words(error)) from error
 
 
-class _GuardedConnector(aiohttp.TCPConnector):
-    """Asks the guard once more when a write has got its connection.
+class _GuardedBody(BytesPayload):
+    """The body of a write, which asks the guard once more when it is about to be sent.
 
-    Waiting for a free connection, a name, a handshake can take as long as the whole deadline,
-    and a process that was stopped meanwhile runs what the socket woke before what the timer woke.
+    Waiting for a free connection, a name, a handshake, or for our turn in a busy loop can take as
+    long as the whole deadline, and a process that was stopped meanwhile runs what is ready before
+    what the timers woke. Headers leave together with the body, and between this question and the
+    socket nothing is awaited. `refused` is the guard's no.
     """
 
-    guard: Callable[[], None] | None = None
+    def __init__(self, body: bytes, guard: Callable[[], None]) -> None:
+        super().__init__(body)
+        self._guard = guard
+        self.refused: LeaseLost | None = None
 
-    async def connect(
-        self,
-        req: aiohttp.ClientRequest,
-        traces: list[Trace],
-        timeout: aiohttp.ClientTimeout,  # noqa: ASYNC109 - the signature is that of the base class
-    ) -> Connection:
-        connection = await super().connect(req, traces, timeout)
-        if self.guard is not None and req.method != "GET":
-            try:
-                self.guard()
-            except BaseException:
-                connection.release()
-                raise
-        return connection
+    async def write_with_length(
+        self, writer: AbstractStreamWriter, content_length: int | None
+    ) -> None:
+        try:
+            self._guard()
+        except LeaseLost as lost:
+            # aiohttp makes an error of the connection of it, and closes that.
+            self.refused = lost
+            raise
+        await super().write_with_length(writer, content_length)
 
 
 class HttpWire:
@@ -121,11 +122,12 @@ class HttpWire:
 
     async def _open(self, session: aiohttp.ClientSession, call: Call) -> aiohttp.ClientResponse:
         """Send and return the answer, its body unread; errors are read and raised."""
+        body = self._body(call)
         try:
             response = await session.request(
                 call.method,
                 URL(self._credentials.server + call.target, encoded=True),
-                data=call.body,
+                data=body,
                 headers={
                     **call.headers,
                     "Accept": call.accept,
@@ -136,6 +138,8 @@ class HttpWire:
                 read_bufsize=WATCH_BUFFER,
             )
         except (aiohttp.ClientError, OSError) as error:
+            if isinstance(body, _GuardedBody) and body.refused is not None:
+                raise body.refused from None
             # TimeoutError is an OSError too: here it is a connect that the kernel gave up.
             raise TransportError(f"{call.method} {call.path}: {_words(error)}") from error
         if response.status < 300:
@@ -143,13 +147,17 @@ class HttpWire:
         async with response:
             raise api_error(response.status, response.headers, await _read(response))
 
+    def _body(self, call: Call) -> BytesPayload | None:
+        if call.body is None or self._guard is None or not call.writes:
+            return None if call.body is None else BytesPayload(call.body)
+        return _GuardedBody(call.body, self._guard)
+
     def _session(self, *, limit: int) -> aiohttp.ClientSession:
-        connector = _GuardedConnector(
+        connector = aiohttp.TCPConnector(
             limit=limit,
             keepalive_timeout=IDLE_CONNECTION_SECONDS,
             socket_factory=_watched_socket,
         )
-        connector.guard = self._guard
         return aiohttp.ClientSession(
             connector=connector,
             timeout=aiohttp.ClientTimeout(total=None, sock_connect=None),

@@ -242,6 +242,22 @@ class TestGuard:
             server.extend(reply(200, {}))
             await get(client)
 
+    @pytest.mark.parametrize("verb", WRITES)
+    async def test_t20_the_last_question_is_asked_when_the_bytes_leave(self, verb: Verb) -> None:
+        """Stopped between its first question and the socket, in the midst of a busy turn."""
+        answers = iter((True, False, True, True))
+
+        def guard() -> None:
+            if not next(answers):
+                raise LeaseLost
+
+        async with scripted(reply(200, {}), guard=guard) as (server, client):
+            with pytest.raises(LeaseLost):
+                await verb(client)
+            assert server.requests == []
+            await verb(client)
+        assert len(server.requests) == 1
+
 
 async def test_every_try_is_counted() -> None:
     metrics = Metrics()
