@@ -103,12 +103,14 @@ async def events(process: Process, order: Order) -> Results:
 async def latency(process: Process, order: Order) -> Results:
     """Measure from the moment a write was sent to the reconciler being called."""
     samples: list[float] = []
-    recording = False
+    # Probes that an earlier run left behind say when they were sent, too.
+    since: int | None = None
 
     async def passing(obj: Object) -> Outcome:
         if key_of(obj).name.startswith("probe-"):
-            if recording and (sent := (obj.get("data") or {}).get("sent")):
-                samples.append((time.time_ns() - int(sent)) / 1e9)
+            sent = int((obj.get("data") or {}).get("sent", 0))
+            if since is not None and sent >= since:
+                samples.append((time.time_ns() - sent) / 1e9)
             return Done()
         if not order.busy:
             return Done()
@@ -119,7 +121,7 @@ async def latency(process: Process, order: Order) -> Results:
     watching = Watching(process, order, passing)
     await watching.synced()
     await asyncio.sleep(3.0)
-    recording = True
+    since = time.time_ns()
     process.ready()
     await watching.ended.wait()
     middle, high = percentile(samples, 0.5), percentile(samples, 0.99)

@@ -129,11 +129,12 @@ func events(ctx context.Context, given order) results {
 func latency(ctx context.Context, given order) results {
 	var samples []float64
 	updates := 0
-	var recording atomic.Bool
+	// Probes that an earlier run left behind say when they were sent, too.
+	var since atomic.Int64
 	record := make(chan float64, 1024)
 	mgr, ended := watching(ctx, given, &updates, func(obj *corev1.ConfigMap) reconcile.Result {
 		if strings.HasPrefix(obj.Name, "probe-") {
-			if _, written := obj.Data["sent"]; written && recording.Load() {
+			if begin := since.Load(); begin > 0 && obj.Data["sent"] != "" && sentAt(obj) >= begin {
 				record <- float64(time.Now().UnixNano()-sentAt(obj)) / 1e9
 			}
 			return reconcile.Result{}
@@ -147,7 +148,7 @@ func latency(ctx context.Context, given order) results {
 	})
 	mgr.GetCache().WaitForCacheSync(ctx)
 	time.Sleep(3 * time.Second)
-	recording.Store(true)
+	since.Store(time.Now().UnixNano())
 	ready()
 	for {
 		select {
