@@ -64,7 +64,6 @@ class Resolved:
     """The user's own requests initialise the server; else we leave a root token."""
     wants_operator_login: bool
     """`spec.selfInit.oidc.enabled`: the first boot sets up a login for the operator itself."""
-    deletion_policy: str
     config: ConfigInput
     config_text: str
     """config.hcl, rendered once: two steps need it."""

@@ -59,7 +59,6 @@ def _meant(
         members=_members(cluster),
         self_init=spec.self_initializes,
         wants_operator_login=spec.wants_operator_login,
-        deletion_policy=spec.deletion_policy,
         config=config,
         config_text=render_config(config),
         unseal_secret=supplied.name if supplied else names.unseal_key_secret(owner.name),

@@ -37,7 +37,6 @@ MEANINGS: dict[str, tuple[Mapping[str, Any], str, Any]] = {
         "storage_class",
         "fast",
     ),
-    "deletion retains unless told otherwise": ({}, "deletion_policy", "Retain"),
     "the public Service is internal unless told otherwise": ({}, "service_type", "ClusterIP"),
     "the public Service may be more": (
         {"service": {"type": "LoadBalancer", "annotations": {"a": "b"}}},
