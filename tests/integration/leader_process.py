@@ -9,6 +9,8 @@ its input it ends.
 import asyncio
 import random
 import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 
 from runtime.client import Client
 from runtime.clock import SystemClock
@@ -60,9 +62,13 @@ async def answer(client: Client, namespace: str, identity: str) -> None:
             say("refused")
 
 
-async def main(kubeconfig: str, namespace: str, identity: str) -> None:
+@asynccontextmanager
+async def candidacy(
+    kubeconfig: str, namespace: str, identity: str
+) -> AsyncIterator[tuple[LeaderElector, Client]]:
+    """An elector with a client of its own, and a client that its guard watches over."""
     clock = SystemClock()
-    # Standard output is for the words above alone.
+    # Standard output is for the words of the process alone.
     configure(clock)
     credentials = await from_kubeconfig(kubeconfig, None, clock)
     lease_client = Client(credentials, user_agent="itest-lease", clock=clock)
@@ -81,14 +87,21 @@ async def main(kubeconfig: str, namespace: str, identity: str) -> None:
         guard=elector.guard,
         timeout=OPTIONS.write_timeout,
     )
-    leading = asyncio.create_task(lead(elector))
     try:
-        await answer(client, namespace, identity)
+        yield elector, client
     finally:
-        leading.cancel()
-        await asyncio.wait([leading])
         await client.close()
         await lease_client.close()
+
+
+async def main(kubeconfig: str, namespace: str, identity: str) -> None:
+    async with candidacy(kubeconfig, namespace, identity) as (elector, client):
+        leading = asyncio.create_task(lead(elector))
+        try:
+            await answer(client, namespace, identity)
+        finally:
+            leading.cancel()
+            await asyncio.wait([leading])
 
 
 if __name__ == "__main__":

@@ -8,21 +8,16 @@ with status LOST when it has lost the lease.
 """
 
 import asyncio
-import contextlib
 import itertools
-import random
 import sys
 
 from runtime.client import Client
 from runtime.clock import Clock, SystemClock
-from runtime.credentials import from_kubeconfig
 from runtime.errors import ApiError, LeaseLost, TransportError
-from runtime.leader import LeaderElector, LeaseLock
-from runtime.logs import configure
+from runtime.leader import LeaderElector
 from runtime.manager import Group, Manager, Runnable
-from runtime.metrics import Metrics
 from runtime.resources import CONFIG_MAP
-from tests.integration.leader_process import LEASE_NAME, OPTIONS, say
+from tests.integration.leader_process import candidacy, say
 
 TARGET = "audited"
 LOST = 3
@@ -68,30 +63,10 @@ class Writer:
 
 async def main(kubeconfig: str, namespace: str, identity: str) -> int:
     clock = SystemClock()
-    configure(clock)
-    credentials = await from_kubeconfig(kubeconfig, None, clock)
-    lease_client = Client(credentials, user_agent="itest-lease", clock=clock)
-    elector = LeaderElector(
-        lease_client,
-        LeaseLock(namespace, LEASE_NAME, identity),
-        clock=clock,
-        rng=random.Random(1),
-        metrics=Metrics(),
-        options=OPTIONS,
-    )
-    client = Client(
-        credentials,
-        user_agent="itest",
-        clock=clock,
-        guard=elector.guard,
-        timeout=OPTIONS.write_timeout,
-    )
-    writer = Writer(client, elector, clock)
-    manager = Manager(clock=clock, elector=elector)
-    manager.add(Runnable("writer", lambda: writer.run(namespace, identity)), Group.LEADER)
-    async with contextlib.AsyncExitStack() as stack:
-        stack.push_async_callback(client.close)
-        stack.push_async_callback(lease_client.close)
+    async with candidacy(kubeconfig, namespace, identity) as (elector, client):
+        writer = Writer(client, elector, clock)
+        manager = Manager(clock=clock, elector=elector)
+        manager.add(Runnable("writer", lambda: writer.run(namespace, identity)), Group.LEADER)
         say("running")
         try:
             await manager.run()

@@ -41,6 +41,26 @@ def test_t25_equal_quantities_of_a_family_have_one_form(count: int, suffix: str)
     assert canonical(longer) == canonical(f"{count}{suffix}")
 
 
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        ("0", "0"),
+        ("10", "10"),
+        ("1Ki", "1024"),
+        ("1Gi", str(2**30)),
+        ("1.5Gi", str(3 * 2**29)),
+        ("1G", "1000000000"),
+        ("500m", "0.5"),
+        ("1u", "0.000001"),
+        ("1e3", "1000"),
+        ("2E", "2000000000000000000"),
+        ("1Ei", str(2**60)),
+    ],
+)
+def test_t25_a_quantity_is_read_as_kubernetes_reads_it(text: str, number: str) -> None:
+    assert parse(text) == Fraction(number)
+
+
 # What is written: (how much it is, its form)
 FORMS: dict[Written, tuple[Fraction, str]] = {
     "0": (Fraction(0), "0"),
@@ -98,3 +118,9 @@ def test_t25_other_text_is_no_quantity(text: Written) -> None:
         parse(text)
     with pytest.raises(ValueError, match="not a quantity"):
         canonical(text)
+
+
+@pytest.mark.parametrize("text", ["", "Gi", "1gi", "1 Gi", "1Gi ", "1Gib", "1e", "0x1"])
+def test_t25_it_is_no_quantity(text: str) -> None:
+    with pytest.raises(ValueError, match="quantity"):
+        parse(text)

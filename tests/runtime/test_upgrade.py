@@ -130,17 +130,8 @@ class Kubectl(FakeApi):
 
     races = 0
 
-    async def apply(
-        self,
-        resource: Resource,
-        body: Object,
-        *,
-        field_manager: str,
-        force: bool,
-        subresource: str | None = None,
-        dry_run: bool = False,
-    ) -> ApplyResult:
-        result = await super().apply(resource, body, field_manager=field_manager, force=force)
+    async def apply(self, resource: Resource, *args: Any, **options: Any) -> ApplyResult:
+        result = await super().apply(resource, *args, **options)
         obj = self.objects[(resource, KEY)]
         obj["metadata"].setdefault(
             "managedFields", [OURS, entry("kubectl-create", "Update", "old")]

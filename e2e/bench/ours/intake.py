@@ -5,7 +5,7 @@ import gc
 import time
 from collections.abc import Awaitable, Callable
 
-from e2e.bench.ours.process import END, Order, Process
+from e2e.bench.ours.process import END, SETTLING_SECONDS, Order, Process
 from e2e.bench.ours.usage import Results, Usage, memory, percentile
 from runtime.event import Event
 from runtime.handler import enqueue_object
@@ -35,7 +35,7 @@ async def sync(process: Process, order: Order) -> Results:
     watcher.cancel()
     found["stall_p99"] = percentile(stalls, 0.99)
     found["held_p99"] = percentile(held, 0.99)
-    await asyncio.sleep(3.0)
+    await asyncio.sleep(SETTLING_SECONDS)
     return found | {"rss": memory("VmRSS"), "peak": memory("VmHWM"), "base": before}
 
 
@@ -120,7 +120,7 @@ async def latency(process: Process, order: Order) -> Results:
 
     watching = Watching(process, order, passing)
     await watching.synced()
-    await asyncio.sleep(3.0)
+    await asyncio.sleep(SETTLING_SECONDS)
     since = time.time_ns()
     process.ready()
     await watching.ended.wait()

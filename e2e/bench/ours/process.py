@@ -21,6 +21,10 @@ from runtime.types import Request
 
 END = "zz-end"
 
+SETTLING_SECONDS = 3.0
+"""From the end of a preparation to the measurement, for what a start leaves behind. A fixed time
+on purpose, and the same in the Go program: nothing tells when a garbage collector is at rest."""
+
 
 @dataclass(frozen=True, slots=True)
 class Order:

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable
 
-from e2e.bench.ours.process import Order, Process
+from e2e.bench.ours.process import SETTLING_SECONDS, Order, Process
 from e2e.bench.ours.usage import Results, Usage
 from runtime.apply import OwnedApply
 from runtime.informer import Selection
@@ -77,7 +77,7 @@ async def passes(process: Process, order: Order) -> Results:
     for request in everything:
         controller.enqueue(request)
     await _settled(lambda: calls, order.count)
-    await asyncio.sleep(3.0)
+    await asyncio.sleep(SETTLING_SECONDS)
     made, done, begin = _writes(process), calls, Usage.now()
     for turn in range(1, order.rounds + 1):
         for request in everything:

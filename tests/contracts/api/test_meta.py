@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import TypeAdapter, ValidationError
 
-from contracts.api.meta import freeze, parse_duration, rfc3339, thaw
+from contracts.api.meta import StorageSize, freeze, parse_duration, rfc3339, thaw
 
 
 @pytest.mark.parametrize(
@@ -34,6 +35,12 @@ def test_a_duration_is_read_as_go_reads_it(text: str, seconds: float) -> None:
 def test_it_is_no_duration(text: str) -> None:
     with pytest.raises(ValueError, match="duration"):
         parse_duration(text)
+
+
+@pytest.mark.parametrize("text", ["", "Gi", "1gi", "-1Gi", "1 Gi", "1Gi ", "1Gib", "1e", "0x1"])
+def test_it_is_no_size_of_a_volume(text: str) -> None:
+    with pytest.raises(ValidationError):
+        TypeAdapter(StorageSize).validate_python(text)
 
 
 def test_a_time_is_written_in_utc_without_fractions() -> None:
