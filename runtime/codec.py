@@ -1,6 +1,6 @@
 """Bytes to objects and back, for the three shapes the API server speaks: object, list, event.
 
-Pure; uses orjson and runtime.types. Called by the client and the reflector.
+Pure; uses orjson, runtime.depth and runtime.types. Called by the client and the reflector.
 
 Objects asked for as PartialObjectMetadata come back under that kind; the reader of a resource
 wants the real one, so apiVersion and kind are filled in from the resource on every path.
@@ -14,6 +14,7 @@ from typing import Any
 
 import orjson
 
+from runtime.depth import shallow_text
 from runtime.errors import TransportError
 from runtime.types import Object, Resource
 
@@ -67,13 +68,27 @@ def _escape(found: re.Match[bytes]) -> bytes:
     return b"\\u%04x" % ord(found[0].decode())
 
 
+def _loads(body: bytes) -> Any:
+    """The value; what is nested deeper than the decoder goes, without its depths.
+
+    Raises JSONDecodeError. One object of a user must not hide all others of its list.
+    """
+    try:
+        return orjson.loads(body)
+    except orjson.JSONDecodeError:
+        shallower = shallow_text(body)
+        if len(shallower) == len(body):
+            raise
+    return orjson.loads(shallower)
+
+
 def decode_object(body: bytes, resource: Resource | None = None) -> Object:
     """A response body as an object.
 
     Raises TransportError when it is no JSON object: some box in between answered in its place.
     """
     try:
-        obj = orjson.loads(body)
+        obj = _loads(body)
     except orjson.JSONDecodeError as error:
         raise TransportError(f"the answer is not JSON: {error}") from error
     if not isinstance(obj, dict):
@@ -182,7 +197,12 @@ class _Scanner:
     def value(self) -> Any:
         """The value that comes next, whole."""
         self._skip(":")
-        value, self._at = _DECODER.raw_decode(self._text, self._space())
+        at = self._space()
+        try:
+            value, self._at = _DECODER.raw_decode(self._text, at)
+        except RecursionError:
+            self._text = shallow_text(self._text[at:].encode()).decode()
+            value, self._at = _DECODER.raw_decode(self._text, 0)
         return value
 
     def stands_at(self, char: str) -> bool:
@@ -222,7 +242,7 @@ def decode_event(line: bytes, resource: Resource) -> tuple[str, Object]:
     has to be opened anew.
     """
     try:
-        event = orjson.loads(line)
+        event = _loads(line)
         kind, obj = event["type"], event["object"]
     except (orjson.JSONDecodeError, KeyError, TypeError) as error:
         raise TransportError(f"a line of the watch is not an event: {error}") from error

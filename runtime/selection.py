@@ -13,6 +13,7 @@ from typing import Any
 import orjson
 
 from runtime.client import Shape
+from runtime.depth import shallow
 from runtime.types import Object, Resource, key_of, labels_of
 
 IDENTITY = ("apiVersion", "kind", "metadata")
@@ -76,7 +77,11 @@ class Selection:
         if self.metadata_only or self.fields:
             # Copy no more than what stays.
             obj = _projection(_tree(self.fields))(obj)
-        copy: Object = orjson.loads(orjson.dumps(obj))
+        try:
+            copy: Object = orjson.loads(orjson.dumps(obj))
+        except orjson.JSONEncodeError:
+            # Nested deeper than the encoder goes.
+            copy = shallow(obj)
         return self.reducer()(copy)
 
     def matches(self, obj: Mapping[str, object]) -> bool:
