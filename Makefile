@@ -152,8 +152,8 @@ integration: servers ## The tests against a real API server; no root needed.
 	@$(PY) -m pytest tests/integration
 
 .PHONY: e2e
-e2e: servers ## The scenarios on a rig of their own. Needs root.
-	@$(PY) -m pytest e2e --timeout 900
+e2e: servers ## The scenarios on a rig of their own, or one: SCENARIO=tls-rotation. Needs root.
+	@$(PY) -m pytest $(call SCENARIO_FOLDER,$(SCENARIO)) --timeout 900
 
 .PHONY: help
 help: ## Show this list.
@@ -164,11 +164,17 @@ help: ## Show this list.
 	@printf '  %-26s%s\n' \
 	  CLUSTER 'rig, or existing: the cluster of your KUBECONFIG  [$(CLUSTER)]' \
 	  NAME 'which rig; several live side by side  [$(NAME)]' \
+	  SCENARIO 'one scenario of make e2e: a folder of e2e' \
 	  OPERATOR_IMAGE 'image of the operator, with CLUSTER=existing' \
 	  IMAGE_PULL_POLICY 'pull policy of that image' \
 	  OPENBAO_IMAGE_REPOSITORY 'repository of the OpenBao images'
 
 # --- behind the targets
+
+# A scenario is a folder of e2e that holds tests.
+SCENARIOS := $(sort $(patsubst e2e/%/,%,$(dir $(wildcard e2e/*/test_*.py))))
+SCENARIO_FOLDER = $(if $(1),$(or $(wildcard e2e/$(subst -,_,$(1))),$(error \
+  no scenario $(1); there are: $(subst _,-,$(SCENARIOS)))),e2e)
 
 # Two steps, because a failure inside of eval's argument would go unnoticed, and kubectl would then
 # talk to whatever cluster the reader has.

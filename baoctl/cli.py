@@ -6,6 +6,7 @@ What a verb needs is imported inside of it: `baoctl --help` must not pay for HTT
 from __future__ import annotations
 
 import dataclasses
+from typing import Literal, TextIO
 
 import click
 
@@ -79,3 +80,54 @@ def explain_steps() -> None:
     for number, step in enumerate((*FOUNDATION, WORKLOAD), start=1):
         text = (step.plan.__doc__ or "").strip().splitlines()
         click.echo(f"{number}. {step.name}: {text[0] if text else ''}")
+
+
+@main.command("render")
+@click.option(
+    "-f",
+    "--filename",
+    type=click.File("r", encoding="utf-8"),
+    required=True,
+    help="Manifest of one or more clusters; - reads standard input.",
+)
+@click.option(
+    "--phase",
+    type=click.Choice(["first-boot", "running"]),
+    default="running",
+    show_default=True,
+    help="Before there is data, or after.",
+)
+@click.option("-n", "--namespace", default="default", show_default=True, help="If none is named.")
+@click.option("--operator-namespace", help="Where the operator runs.")
+@click.option("--image-repository", help="Repository of the server image; the version is its tag.")
+@click.option(
+    "--api-server-host",
+    "hosts",
+    multiple=True,
+    default=("10.96.0.1",),
+    show_default=True,
+    help="Address of the API server as pods see it; repeatable.",
+)
+def render_command(
+    filename: TextIO,
+    phase: Literal["first-boot", "running"],
+    namespace: str,
+    operator_namespace: str | None,
+    image_repository: str | None,
+    hosts: tuple[str, ...],
+) -> None:
+    """Print the objects that the operator would make, without a cluster."""
+    from baoctl.render import Place, RenderError, render
+    from baoctl.settings import from_environment
+
+    here = from_environment().installation
+    installation = dataclasses.replace(
+        here,
+        namespace=operator_namespace or here.namespace,
+        image_repository=image_repository or here.image_repository,
+    )
+    try:
+        text = render(filename.read(), Place(installation, namespace, hosts, phase))
+    except RenderError as error:
+        raise click.ClickException(str(error)) from None
+    click.echo(text, nl=False)

@@ -8,27 +8,33 @@ from __future__ import annotations
 import gc
 import random
 import secrets
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from baoctl.controllers import CHILDREN, watch_adminops, watch_workload
+from baoctl.own_image import with_own_image
 from baoctl.settings import Settings
 from contracts import labels
 from contracts.api.group import CLUSTERS
 from managers.access.context import FIELD_MANAGER, MARKS, Context
+from managers.access.named_claims import NamedClaims
 from managers.access.secrets import SecretStore
 from managers.access.token_issuer import ApiServer
+from managers.bao.login import Logins
+from managers.certs.look import ServedCertificates
 from managers.cluster.adminops import AdminOpsReconciler
 from managers.cluster.apply import Applier
 from managers.cluster.delete import Deletion
 from managers.cluster.facts import SecretReading, secret_reading
-from managers.cluster.observe import Observer
+from managers.cluster.observe import Observer, Witnesses
 from managers.cluster.reconcile import WorkloadReconciler
 from managers.cluster.status_writer import StatusWriter
+from managers.images.verifier import ImageVerifier
 from runtime.apply import OwnedApply
 from runtime.client import Client
 from runtime.clock import Clock
 from runtime.controller import Controller, ControllerOptions, Reconciler
 from runtime.credentials import Credentials, from_kubeconfig, in_cluster
+from runtime.depth import shallow
 from runtime.events import EventRecorder, Reporter
 from runtime.health import Health, HttpServer, LoopLag
 from runtime.informer import Informer, InformerSet
@@ -115,7 +121,7 @@ async def build_parts(settings: Settings, clock: Clock) -> Parts:
 def build_controllers(parts: Parts) -> tuple[Controller, ...]:
     """Make the two reconcilers of a cluster and the controllers that call them."""
     namespace = parts.settings.watch_namespace
-    clusters = parts.informers.informer(Selection(CLUSTERS, namespace))
+    clusters = parts.informers.informer(Selection(CLUSTERS, namespace, transform=shallow))
     ours = f"{labels.MANAGED_BY}={labels.OPERATOR}"
     children: dict[Resource, Informer] = {
         resource: parts.informers.informer(
@@ -127,8 +133,22 @@ def build_controllers(parts: Parts) -> tuple[Controller, ...]:
     context = Context(parts.client, store, parts.clock, secrets.token_bytes, parts.events)
     installation = parts.settings.installation
     api_server = ApiServer(parts.client, parts.clock, parts.settings.api_server_host)
-    observer = Observer(children, store, api_server, parts.clock, installation)
     statuses = StatusWriter(parts.client, clusters, parts.events, parts.clock)
+    logins = Logins(parts.client, parts.clock, parts.settings.token_file)
+    observer = Observer(
+        children,
+        store,
+        api_server,
+        parts.clock,
+        installation,
+        Witnesses(
+            logins,
+            context.attempts,
+            served=ServedCertificates(),
+            named_claims=NamedClaims(parts.client, parts.clock, installation.secret_recheck),
+            images=ImageVerifier(parts.client, parts.clock, parts.settings.images),
+        ),
+    )
     owned = OwnedApply(
         parts.client,
         children,
@@ -145,9 +165,7 @@ def build_controllers(parts: Parts) -> tuple[Controller, ...]:
         statuses,
         context,
     )
-    adminops = AdminOpsReconciler(
-        clusters, children, observer, statuses, context, parts.settings.token_file
-    )
+    adminops = AdminOpsReconciler(clusters, children, observer, statuses, context, logins)
     first = _controller(parts, "openbaocluster-workload", workload)
     second = _controller(parts, "openbaocluster-adminops", adminops)
     watch_workload(first, clusters, children)
@@ -202,6 +220,7 @@ async def run(settings: Settings, clock: Clock) -> None:
     """Run an operator until a signal, a crash, or the loss of its lease (which raise)."""
     gc.set_threshold(*GC_THRESHOLDS)
     parts = await build_parts(settings, clock)
+    parts = replace(parts, settings=await with_own_image(settings, parts.client))
     manager = build_manager(parts, build_controllers(parts))
     try:
         await manager.run()

@@ -1,22 +1,17 @@
 """The condition types and reasons that the operator may ever show, as data.
 
-Uses nothing. Read by contracts.conditions, which refuses what is not listed here, and by the
-documentation, which prints it. A new state of the world gets a row here first.
+Uses contracts.condition_reasons. Read by contracts.conditions, which refuses what is not listed
+here, and by the documentation, which prints it. A new state of the world gets a row here first.
 """
 
 from dataclasses import dataclass
 from typing import Literal
 
+from contracts.condition_reasons import REASONS, Reason
+
+__all__ = ["REASONS", "TYPES", "ConditionType", "Polarity", "Reason"]
+
 Polarity = Literal["good", "bad", "neutral"]
-
-
-@dataclass(frozen=True, slots=True)
-class Reason:
-    """Why a condition has the status it has: what that means and what a person does about it."""
-
-    name: str
-    meaning: str
-    next_step: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,155 +28,6 @@ class ConditionType:
     reasons: tuple[str, ...]
 
 
-_NOTHING = "Nothing to do."
-_WAIT = "Wait; if it lasts more than some minutes, read the events of the pods."
-
-_REASONS = (
-    # --- all is well
-    Reason("Ready", "What this condition watches is as the spec asks.", _NOTHING),
-    Reason("AllReplicasReady", "Every replica that the spec asks for is ready.", _NOTHING),
-    Reason("AllVoters", "Every replica is a voter of the raft cluster.", _NOTHING),
-    Reason("Initialized", "The cluster has been initialized.", _NOTHING),
-    Reason("LeaderFound", "Exactly one server says that it leads.", _NOTHING),
-    Reason("NoConflict", "Every object of the cluster belongs to it.", _NOTHING),
-    Reason("ProductionReady", "No known reason speaks against production use.", _NOTHING),
-    Reason("Served", "Every field of the spec is honoured.", _NOTHING),
-    Reason("Unsealed", "The servers are unsealed.", _NOTHING),
-    Reason("NotPaused", "The operator works on the cluster.", _NOTHING),
-    # --- on the way
-    Reason("Reconciling", "The operator is changing the cluster to what the spec asks.", _WAIT),
-    Reason("NotReady", "Some replicas are ready and some are not.", _WAIT),
-    Reason("NoReplicasReady", "No replica is ready.", _WAIT),
-    Reason("FirstBoot", "The first server is starting alone to initialize the cluster.", _WAIT),
-    Reason("NotInitialized", "No server has been initialized yet.", _WAIT),
-    Reason("RollingOut", "Pods are being replaced one at a time.", _WAIT),
-    Reason("LeaderUnknown", "No server says that it leads.", _WAIT),
-    Reason("VotersMissing", "Some replicas are not voters of the raft cluster yet.", _WAIT),
-    Reason("MembershipUnknown", "The raft membership could not be read.", _WAIT),
-    Reason("Deleting", "The cluster is being deleted.", _WAIT),
-    Reason("Unknown", "The facts that would answer this could not be read.", _WAIT),
-    Reason(
-        "TransientError",
-        "A call to the API server or to a server failed and will be repeated.",
-        "Wait; if it lasts, read the operator's log for this cluster.",
-    ),
-    # --- a person paused or switched off something
-    Reason(
-        "Paused",
-        "spec.paused is true: the operator changes nothing.",
-        "Set spec.paused to false when the operator should go on.",
-    ),
-    # --- a person must act
-    Reason(
-        "InvalidSpec",
-        "The spec breaks a rule, so nothing was changed.",
-        "Correct the fields that the message names.",
-    ),
-    Reason(
-        "FieldsNotServed",
-        "The spec uses fields that this version of the operator accepts but cannot honour.",
-        "Remove the fields that the message names, or upgrade the operator.",
-    ),
-    Reason(
-        "ForeignObject",
-        "An object of a name that the cluster needs belongs to somebody else.",
-        "Delete or rename the object, or hand it over with the annotation openbao.org/adopt.",
-    ),
-    Reason(
-        "Rejected",
-        "The API server refuses an object that the operator wants.",
-        "Read the message: the spec asks for something that cannot be changed, or is forbidden.",
-    ),
-    Reason(
-        "ScaleDownNotServed",
-        "The spec asks for fewer servers than run, and this version takes no voter away.",
-        "Set spec.replicas back to the number that runs.",
-    ),
-    Reason(
-        "PrerequisitesMissing",
-        "Something that the cluster needs from outside is missing.",
-        "Create what the message names.",
-    ),
-    Reason(
-        "TLSSecretMissing",
-        "The Secret with the server certificate does not exist.",
-        "Wait for the operator to write it, or create it when tls.mode is External.",
-    ),
-    Reason(
-        "TLSSecretInvalid",
-        "The Secret with the server certificate cannot be used.",
-        "Delete the Secret so that the operator issues a new one, or correct it.",
-    ),
-    Reason(
-        "CASecretMissing",
-        "The Secret with the certificate authority does not exist.",
-        "Restore it from a backup; a new authority makes every client trust a new one.",
-    ),
-    Reason(
-        "UnsealKeyMissing",
-        "Data exists, but the Secret with the unseal key does not.",
-        "Restore the Secret from a backup; a new key cannot open the old data.",
-    ),
-    Reason(
-        "RootTokenMissing",
-        "The Secret with the root token does not exist, so the operator cannot log in.",
-        "Restore the Secret, or generate a root token with the recovery keys.",
-    ),
-    Reason(
-        "SelfInitFailed",
-        "A self-init request failed, so the first server never became usable.",
-        "Correct the request that the message names, delete the cluster and create it again.",
-    ),
-    Reason(
-        "DowngradeBlocked",
-        "spec.version is older than the version that runs.",
-        "Set spec.version to the running version or a newer one.",
-    ),
-    Reason(
-        "SplitBrain",
-        "Servers of this cluster name different clusters as their own.",
-        "Stop writing, find the server with the right data, and ask for help before any change.",
-    ),
-    Reason(
-        "MultipleLeaders",
-        "More than one server says that it leads.",
-        "Wait one minute; if it lasts, check the network between the pods.",
-    ),
-    Reason(
-        "Sealed",
-        "A server is sealed and answers no request.",
-        "Check the unseal key and the log of the sealed pod.",
-    ),
-    # --- advice
-    Reason(
-        "ProfileNotSet",
-        "spec.profile is not set.",
-        "Set spec.profile to Development or Hardened.",
-    ),
-    Reason(
-        "DevelopmentProfile",
-        "spec.profile is Development.",
-        "Set spec.profile to Hardened for production.",
-    ),
-    Reason(
-        "OperatorManagedTLS",
-        "The operator holds the key of the certificate authority.",
-        "Bring certificates of your own with tls.mode External for production.",
-    ),
-    Reason(
-        "StaticUnsealInUse",
-        "The unseal key lies in a Secret beside the data.",
-        "Use a seal with an external key service for production.",
-    ),
-    Reason(
-        "RootTokenStored",
-        "A root token lies in a Secret.",
-        "Use self-init, or revoke the token and delete the Secret.",
-    ),
-)
-
-REASONS: dict[str, Reason] = {reason.name: reason for reason in _REASONS}
-
 _PROGRESS = (
     "Reconciling",
     "NotReady",
@@ -189,12 +35,16 @@ _PROGRESS = (
     "FirstBoot",
     "NotInitialized",
     "RollingOut",
+    "Reloading",
+    "RolloutStuck",
     "LeaderUnknown",
     "VotersMissing",
     "MembershipUnknown",
     "Deleting",
     "Unknown",
+    "RotatingUnsealKey",
     "TransientError",
+    "ImageRegistryUnavailable",
 )
 _TROUBLE = (
     "InvalidSpec",
@@ -206,10 +56,17 @@ _TROUBLE = (
     "TLSSecretMissing",
     "TLSSecretInvalid",
     "CASecretMissing",
+    "ACMECacheInvalid",
+    "AuditFileStorageInvalid",
     "UnsealKeyMissing",
+    "UnsealKeyChanged",
+    "UnsealKeyRotationRefused",
     "RootTokenMissing",
     "SelfInitFailed",
+    "OIDCBootstrapConfigurationInvalid",
     "DowngradeBlocked",
+    "ImageVersionMismatch",
+    "ImageVerificationFailed",
     "SplitBrain",
     "MultipleLeaders",
     "Sealed",
@@ -248,6 +105,8 @@ TYPES: tuple[ConditionType, ...] = (
             "TLSSecretMissing",
             "TLSSecretInvalid",
             "CASecretMissing",
+            "CertificateNotServed",
+            "ACMECacheInvalid",
             "ForeignObject",
             "Reconciling",
             "Paused",
@@ -280,6 +139,18 @@ TYPES: tuple[ConditionType, ...] = (
         ("LeaderFound", "MultipleLeaders", "LeaderUnknown", "NotInitialized", "SplitBrain"),
     ),
     ConditionType(
+        "CloudUnsealIdentityReady",
+        "good",
+        "The servers can prove to the key service of their seal who they are.",
+        (
+            "Ready",
+            "WorkloadIdentityConfigured",
+            "CredentialsSecretConfigured",
+            "CredentialsSecretMissing",
+            "AmbientIdentityAssumed",
+        ),
+    ),
+    ConditionType(
         "RaftMembershipReady",
         "good",
         "Every replica is a voter, and nobody else is.",
@@ -291,6 +162,52 @@ TYPES: tuple[ConditionType, ...] = (
             "NotInitialized",
             "RootTokenMissing",
             "Unknown",
+        ),
+    ),
+    ConditionType(
+        "AutopilotConfigured",
+        "good",
+        "The autopilot of raft has the settings that the spec asks for.",
+        ("AutopilotApplied", "AutopilotRefused", "AutopilotUnknown", "NotInitialized"),
+    ),
+    ConditionType(
+        "AuditFileStorageReady",
+        "good",
+        "The volume for the files of audit devices is there, if one is asked for.",
+        ("Ready", "PrerequisitesMissing", "AuditFileStorageInvalid"),
+    ),
+    ConditionType(
+        "UserAccessBootstrap",
+        "good",
+        "People can log in after the first boot, as far as the requests show.",
+        ("UserLoginFound", "RootTokenStored", "RecoveryKeysOnly", "NoUserLogin"),
+    ),
+    ConditionType(
+        "OperatorLoginReady",
+        "good",
+        "The operator and its jobs can log in to OpenBao.",
+        (
+            "OperatorLoginTrusted",
+            "RootTokenStored",
+            "OperatorLoginOutdated",
+            "OperatorLoginMissing",
+            "NotInitialized",
+            "Unknown",
+        ),
+    ),
+    ConditionType(
+        "RecoveryKeysReady",
+        "good",
+        "The first recovery keys are where their recipients find them.",
+        (
+            "RecoveryKeysStored",
+            "RecoveryKeysNotRequested",
+            "RecoveryKeysMissing",
+            "OperatorLoginMissing",
+            "OperatorLoginRefused",
+            "ForeignObject",
+            "NotInitialized",
+            "Reconciling",
         ),
     ),
     ConditionType(
@@ -309,6 +226,18 @@ TYPES: tuple[ConditionType, ...] = (
         ("FieldsNotServed", "Served"),
     ),
     ConditionType(
+        "ImageVerified",
+        "good",
+        "The content that new pods run was proven by a signature.",
+        (
+            "ImageVerified",
+            "ImageNotVerified",
+            "ImageVerificationFailed",
+            "ImageRegistryUnavailable",
+            "Unknown",
+        ),
+    ),
+    ConditionType(
         "ProductionReady",
         "good",
         "Nothing known speaks against production use.",
@@ -319,6 +248,7 @@ TYPES: tuple[ConditionType, ...] = (
             "OperatorManagedTLS",
             "StaticUnsealInUse",
             "RootTokenStored",
+            "NoUserLogin",
             "FieldsNotServed",
         ),
     ),

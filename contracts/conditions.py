@@ -7,6 +7,7 @@ findings, and by the status pass, the only one that turns findings into conditio
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import lru_cache
 from typing import Literal
 
 from contracts.api.meta import Condition
@@ -93,8 +94,14 @@ def merge(
             raise ValueError(f"the condition {fresh.type} was stated twice")
         old = stored.get(fresh.type)
         kept = old.last_transition_time if old and old.status == fresh.status else None
-        merged[fresh.type] = fresh.model_copy(update={"last_transition_time": kept or moment})
+        merged[fresh.type] = _since(fresh, kept or moment)
     return tuple(sorted(merged.values(), key=lambda item: _ORDER[item.type]))
+
+
+# Nearly every pass states the same conditions since the same moments.
+@lru_cache(maxsize=4096)
+def _since(stated: Condition, moment: datetime) -> Condition:
+    return stated.model_copy(update={"last_transition_time": moment})
 
 
 def next_step(reason: str) -> str:

@@ -6,7 +6,9 @@ things that were merely built.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
 from runtime.applied import Applied, Verdict
 from runtime.intent import Intent
@@ -25,6 +27,8 @@ class Effect:
     name: str
     target: str = ""
     uid: str = ""
+    body: Mapping[str, Any] | None = field(default=None, hash=False)
+    """What is to be sent, when the plan says more than a name."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ MANAGED_BY = "app.kubernetes.io/managed-by"
 CLUSTER = "openbao.org/cluster"
 COMPONENT = "openbao.org/component"
 WORKLOAD_POOL = "openbao.org/workload-pool"
+REVISION = "openbao.org/revision"
 
 APP = "openbao"
 OPERATOR = "openbao-operator"
@@ -20,11 +21,21 @@ VOTER = "voter"
 
 CONFIG_HASH = "openbao.org/config-hash"
 TEMPLATE_HASH = "openbao.org/template-hash"
+RELOAD_HASH = "openbao.org/reload-hash"
 TLS_CERT_HASH = "openbao.org/tls-cert-hash"
 RESTART_AT = "openbao.org/restart-at"
+CA_REQUEST = "openbao.org/ca-request"
 OWNER_UID = "openbao.org/owner-uid"
 INTENT_HASH = "openbao.org/intent-hash"
 ADOPT = "openbao.org/adopt"
+# On a StatefulSet: which question about an image was answered, and with which content.
+IMAGE_VERIFICATION = "openbao.org/image-verification"
+OPERATOR_IMAGE_VERIFICATION = "openbao.org/operator-image-verification"
+# The keys of the static seal: on a pod (template) those that its server knows, on a Secret the id
+# of the key in it, on a pod that led the key under which it wrapped the root key anew.
+UNSEAL_KEYS = "openbao.org/unseal-keys"
+UNSEAL_KEY_ID = "openbao.org/unseal-key-id"
+UNSEAL_REWRAPPED = "openbao.org/unseal-rewrapped"
 
 # Written by the server's own service registration on its own pod.
 SERVER_ACTIVE = "openbao-active"

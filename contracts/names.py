@@ -8,6 +8,7 @@ CLUSTER_NAME: a name that got past admission must not turn into half a set of ob
 """
 
 import re
+from typing import Literal
 
 FINALIZER = "openbao.org/openbaocluster-finalizer"
 
@@ -19,10 +20,20 @@ CLUSTER_NAME_PATTERN = r"^[a-z]([-a-z0-9]*[a-z0-9])?$"
 # A cluster called "a-public" would want the Service that cluster "a" already owns.
 RESERVED_SUFFIXES = ("-acme", "-public", "-read")
 # Objects of these names hold keys of the operator; no reference in a spec may point at one.
-SYSTEM_SECRET_SUFFIXES = ("-root-token", "-tls-ca", "-tls-server", "-unseal-key")
+SYSTEM_SECRET_SUFFIXES = (
+    "-recovery-shares",
+    "-root-token",
+    "-tls-ca",
+    "-tls-server",
+    "-unseal-key",
+)
+
+Job = Literal["backup", "restore", "upgrade"]
 
 SERVICE_ACCOUNT_NAME_MAX = 200
 DATA_VOLUME = "data"
+RELOAD_PREFIX = "reload-"
+RELOAD_DIGEST = 8
 CLUSTER_DOMAIN = "cluster.local"
 
 _CLUSTER_NAME = re.compile(CLUSTER_NAME_PATTERN)
@@ -59,6 +70,21 @@ def public_service(cluster: str) -> str:
     return _of(cluster, "-public")
 
 
+def acme_service(cluster: str) -> str:
+    """The Service at which an ACME server checks names, ready or not."""
+    return _of(cluster, "-acme")
+
+
+def acme_cache_claim(cluster: str) -> str:
+    """The PersistentVolumeClaim that servers share in mode ACME."""
+    return _of(cluster, "-acme-cache")
+
+
+def audit_claim(cluster: str) -> str:
+    """The PersistentVolumeClaim for the files of audit devices."""
+    return _of(cluster, "-audit")
+
+
 def config_map(cluster: str) -> str:
     """The ConfigMap with config.hcl."""
     return _of(cluster, "-config")
@@ -69,14 +95,24 @@ def self_init_config_map(cluster: str) -> str:
     return _of(cluster, "-config-init")
 
 
-def unseal_key_secret(cluster: str) -> str:
-    """The Secret with the static unseal key."""
-    return _of(cluster, "-unseal-key")
+def unseal_key_secret(cluster: str, generation: int = 1) -> str:
+    """The Secret with the static unseal key; each rotation makes one of the next generation.
+
+    With a dot, which the name of a cluster cannot have, and with a suffix that no spec may name.
+    """
+    if generation < 1:
+        raise ValueError(f"generation {generation}")
+    return _of(cluster, "-unseal-key" if generation == 1 else f".{generation}-unseal-key")
 
 
 def root_token_secret(cluster: str) -> str:
     """The Secret with the root token, kept only when self-init is off."""
     return _of(cluster, "-root-token")
+
+
+def recovery_shares_secret(cluster: str) -> str:
+    """The Secret with the recovery shares, each encrypted to the key of its recipient."""
+    return _of(cluster, "-recovery-shares")
 
 
 def tls_ca_secret(cluster: str) -> str:
@@ -99,6 +135,11 @@ def service_account(cluster: str, chosen: str | None = None) -> str:
     if len(chosen) > SERVICE_ACCOUNT_NAME_MAX:
         raise ValueError(f"service account name of {len(chosen)} characters")
     return chosen
+
+
+def job_service_account(cluster: str, job: Job) -> str:
+    """The ServiceAccount of the jobs of one kind."""
+    return _of(cluster, f"-{job}-serviceaccount")
 
 
 def role(service_account_name: str) -> str:
@@ -194,3 +235,11 @@ def server_dns_names(cluster: str, namespace: str) -> tuple[str, ...]:
         *service_dns_names(public_service(cluster), namespace),
     }
     return tuple(sorted(names))
+
+
+def reload_container(number: int, digest: str) -> str:
+    """The ephemeral container that tells a server to reload: the how manieth of its pod, for what.
+
+    `digest` is the hash of what is to be read; its first RELOAD_DIGEST characters are used.
+    """
+    return f"{RELOAD_PREFIX}{number}-{digest[:RELOAD_DIGEST]}"

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Literal
 
 from contracts.labels import Registration
 
@@ -18,6 +19,20 @@ class ContainerExit:
 
     code: int
     message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reload:
+    """One attempt to let a running server read its files again: an ephemeral container."""
+
+    number: int
+    """1 for the first attempt in this pod, whatever it was for."""
+    digest: str
+    """First characters of the hash of what was to be read."""
+    exit_code: int | None
+    """None while it has not ended."""
+    asked: datetime | None = None
+    """When it was asked for, by our own note in it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +53,19 @@ class PodFacts:
     """Why the container does not run, in the kubelet's words; "" when it runs."""
     registration: Registration
     """What the server says of itself in its pod's labels: a hint, never a proof."""
+    tls_secret: str = ""
+    """The Secret that it mounts as certificate and key, "" for none."""
+    serves: str | None = None
+    """Fingerprint of the certificate that it was last seen to serve; "" when it did not answer,
+    None when nobody looked."""
+    reload_hash: str = ""
+    """Hash of the reloadable files when the pod was made (annotation, "" if absent)."""
+    reloads: tuple[Reload, ...] = ()
+    """Every attempt to reload, in the order in which they were asked for."""
+    unseal: str = ""
+    """Keys of the static seal that its server knows (annotation, "" if absent)."""
+    rewrapped: str = ""
+    """Key under which it wrapped the root key anew when it led (annotation, "" if absent)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +77,8 @@ class StatefulSetFacts:
     ready_replicas: int
     template: str
     """Digest annotation of the pod template."""
+    reload_hash: str
+    """Hash annotation of the files that new pods read, and that older ones may read again."""
     first_boot: bool
     """Its template still carries the `initialize` document."""
     settled: bool
@@ -56,6 +86,10 @@ class StatefulSetFacts:
     claim_size: str
     claim_class: str | None
     """Size and class in the claim template, which can never be changed in place."""
+    unseal: str = ""
+    """Keys of the static seal that its pods know (annotation of the template, "" if absent)."""
+    image_records: tuple[str, ...] = ()
+    """What was proven of images (annotations of the StatefulSet itself)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +100,16 @@ class ClaimFacts:
     uid: str
     owner_uid: str
     terminating: bool
+
+
+@dataclass(frozen=True, slots=True)
+class NamedClaimFacts:
+    """One volume claim that several servers mount."""
+
+    name: str
+    owner_uid: str
+    terminating: bool
+    access_modes: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +124,36 @@ class CertificateFacts:
     key_matches: bool
     issuer_fingerprint: str
     """Fingerprint of the CA that signed it; "" when the CA at hand did not."""
+    serial: str = ""
+    """Serial number in hexadecimal, as `openssl x509 -serial` prints it in other case."""
+
+
+@dataclass(frozen=True, slots=True)
+class OciProfile:
+    """The profile DEFAULT of an OCI configuration file."""
+
+    missing: tuple[str, ...]
+    """Entries that a login with an API key needs and that are not there."""
+    key_file: str
+    """Where it says that the API key lies."""
+
+
+@dataclass(frozen=True, slots=True)
+class CredentialFacts:
+    """One key of a Secret for a seal: what it could be, and nothing of what it is."""
+
+    size: int
+    blank: bool
+    trailing_newline: bool = False
+    unseal_key: bool = False
+    """The static seal can use it: 32 bytes, raw, in hexadecimal digits or in base64."""
+    fingerprint: str = ""
+    """Tells two unseal keys apart; "" for anything else."""
+    certificate: bool = False
+    public_key: str = ""
+    """Digest of the public key of a certificate or of a private key; "" for anything else."""
+    json_object: bool = False
+    oci: OciProfile | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +174,85 @@ class SecretFacts:
     """PEM of the authority that the Secret names, which is public."""
     problem: str = ""
     """Why the content cannot be used; "" when it can, or when nobody looked."""
+    trusted: tuple[str, ...] = ()
+    """Fingerprints of the certificates in `authority`, in their order."""
+    chain_problem: str = ""
+    """Why the certificate does not lead to one of `trusted`; "" when it does."""
+    chain_until: datetime | None = None
+    """When the first link of that chain ends."""
+    chain_root: str = ""
+    """Fingerprint of the authority that the chain ends at."""
+    entries: frozenset[str] = frozenset()
+    """Names of what it holds; empty when nobody looked."""
+    upcoming: CertificateFacts | None = None
+    """An authority that is trusted already and signs later; only beside a signing authority."""
+    former: CertificateFacts | None = None
+    """An authority that signed before and is still trusted."""
+    answered: str = ""
+    """The last request for a new authority that was heard."""
+    key_id: str = ""
+    """Id of the unseal key that was drawn into it (annotation, "" if absent)."""
+    keys: Mapping[str, CredentialFacts] = field(default_factory=dict)
+    """What its keys look like, if its content was looked at for a seal."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """How the operator reaches the servers."""
+
+    authority: str
+    """PEM of whom to trust; "" for the authorities of the operator's own host."""
+    server_name: str
+    """The TLS name to ask for, whatever address is dialled."""
+
+
+@dataclass(frozen=True, slots=True)
+class RaftServer:
+    """One member of the raft cluster, as the leader sees it."""
+
+    node_id: str
+    voter: bool
+    healthy: bool
+    """In contact and caught up, by the autopilot's own thresholds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Quorum:
+    """What the leader says of its followers; read only while pods are being replaced."""
+
+    servers: tuple[RaftServer, ...] = ()
+    failure_tolerance: int = 0
+    """How many voters may be lost before nothing can be written any more."""
+    trouble: str = ""
+    """Why the leader could not be asked now, for a person; "" when it could."""
+
+
+@dataclass(frozen=True, slots=True)
+class ImageVerdict:
+    """What is known of the signature of one image that a policy asks about."""
+
+    reference: str
+    """The image as the spec or the installation names it."""
+    pinned: str = ""
+    """`repository@sha256:...` that was proven and is to be used; "" when nothing was proven."""
+    record: str = ""
+    """The annotation by which a StatefulSet remembers the proof."""
+    problem: Literal["", "unproven", "unreachable"] = ""
+    """unproven: a person must act. unreachable: nobody could be asked, or not yet."""
+    message: str = ""
+    retry_after: float = 0.0
+    """Seconds after which it is worth asking again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """An effect that this process tried, while it remembers: lost with the process."""
+
+    effect: str
+    uid: str
+    at: datetime
+    refused: str = ""
+    """What the other side said; "" when it accepted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,15 +273,31 @@ class Observed:
     pods: tuple[PodFacts, ...] = ()
     claims: tuple[ClaimFacts, ...] = ()
     secrets: Mapping[str, SecretFacts] = field(default_factory=dict)
+    reach: Reach | None = None
+    """None: it is not known whom to trust."""
+    acme_claim: NamedClaimFacts | None = None
+    """The claim that servers share in mode ACME; None when it is not there or not wanted."""
+    audit_claim: NamedClaimFacts | None = None
+    """The claim for the files of audit devices; None when it is not there or not wanted."""
     token_issuer: TokenIssuer | None = None
     rolling_since: datetime | None = None
     """Since when, by the last status, pods are being replaced; None when they are not."""
+    quorum: Quorum | None = None
+    """None: nobody asked, because no pod is to go, or because the operator has no login."""
+    attempts: tuple[Attempt, ...] = ()
+    images: Mapping[str, ImageVerdict] = field(default_factory=dict)
+    """By reference; only images that a policy asks about."""
     api_server_hosts: tuple[str, ...] = ()
     """Addresses under which pods reach the API server, without port."""
 
     def pod(self, ordinal: int) -> PodFacts | None:
         """Return the pod of an ordinal, if there is one."""
         return next((pod for pod in self.pods if pod.ordinal == ordinal), None)
+
+    def attempted(self, effect: str, uid: str) -> Attempt | None:
+        """Return the last attempt of an effect on an object, if it is remembered."""
+        found = [one for one in self.attempts if (one.effect, one.uid) == (effect, uid)]
+        return found[-1] if found else None
 
     @property
     def leaders(self) -> tuple[PodFacts, ...]:

@@ -6,12 +6,19 @@ Made by `managers.cluster.resolve`; every builder takes this and never the CR. N
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 
+from contracts.api.seal import Unseal
+from contracts.api.tls import TlsMode
 from contracts.hcl.render import ConfigInput
+from contracts.shapes.pod_part import PodPart
+from contracts.unseal_keys import KeyRing, Rotation
+from runtime.outcome import Done, Outcome
 from runtime.ownership import Owner
+
+PROVEN = Done()
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +41,81 @@ class NetworkWishes:
     trusted_peers: tuple[Mapping[str, Any], ...]
     ingress_rules: tuple[Mapping[str, Any], ...]
     egress_rules: tuple[Mapping[str, Any], ...]
+    metrics_port: int | None = None
+    """The port that answers metrics alone, if there is one: open to clients like the API."""
+
+
+@dataclass(frozen=True, slots=True)
+class AcmeVolume:
+    """The claim that servers share in mode ACME; `size` and `storage_class` if it is ours."""
+
+    claim: str
+    managed: bool
+    size: str = ""
+    storage_class: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AuditVolume:
+    """The claim for the files of audit devices; `size` and `storage_class` if it is ours."""
+
+    claim: str
+    managed: bool
+    mount_path: str
+    size: str = ""
+    storage_class: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TlsWishes:
+    """Where certificates come from, and by which name servers are known.
+
+    `server_secret` and `authority_secret` are None in mode ACME; `acme_ca_secret` is mounted for
+    the servers and `issuer_secret` names the authority that signs their certificates (None: those
+    of the host are trusted).
+    """
+
+    mode: TlsMode
+    server_name: str
+    server_secret: str | None
+    authority_secret: str | None
+    ca_request: str = ""
+    """A new authority is asked for whenever this text changes."""
+    ca_overlap: timedelta = timedelta(days=1)
+    acme_ca_secret: str | None = None
+    issuer_secret: str | None = None
+    acme_volume: AcmeVolume | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ImageChoice:
+    """The images of a server pod, as far as their signatures are proven."""
+
+    server: str
+    """The reference that is written: pinned to the content that was proven, if a policy asks."""
+    helper: str = ""
+    """The operator's own image for use inside of server pods; "" when it may not be used."""
+    outcome: Outcome = PROVEN
+    """Other than Done: no pod may be made, changed or replaced."""
+    records: tuple[tuple[str, str], ...] = ()
+    """Annotations by which the StatefulSet remembers what was proven."""
+
+
+@dataclass(frozen=True, slots=True)
+class UnsealWishes:
+    """What opens the servers."""
+
+    spec: Unseal
+    secrets: tuple[str, ...]
+    """The Secrets without which no pod starts: of the keys of a static seal in the order in which
+    servers are told of them, else the one that the user brought."""
+    rotation: Rotation | None
+    """Which keys servers know, for a static seal."""
+
+    @property
+    def ring(self) -> KeyRing | None:
+        """The keys of a static seal."""
+        return None if self.rotation is None else self.rotation.ring
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +128,12 @@ class PodWishes:
     labels: Mapping[str, str]
     annotations: Mapping[str, str]
     restart_at: str
+    security: Mapping[str, Any] = field(default_factory=dict)
+    """Fields of the pod's security context that replace our own."""
+    parts: tuple[PodPart, ...] = ()
+    """What features add to the pod, in this order."""
+    operator_image: str = ""
+    """Image of the operator, for what it runs beside a server; "" when it is not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,9 +155,9 @@ class Resolved:
     config: ConfigInput
     config_text: str
     """config.hcl, rendered once: two steps need it."""
-    unseal_secret: str
-    unseal_supplied: bool
-    """The user brought the key: the Secret is only read, never made."""
+    restart_text: str
+    """config.hcl without what a running server reads again when it is told to."""
+    unseal: UnsealWishes
     pod: PodWishes
     service_account: str
     service_account_annotations: Mapping[str, str]
@@ -82,6 +170,20 @@ class Resolved:
     certificate_addresses: tuple[str, ...]
     rotate_before: timedelta
     """A certificate is renewed when it has less than this to live."""
+    tls: TlsWishes
+    images: ImageChoice = field(default_factory=lambda: ImageChoice(""))
+    audit_volume: AuditVolume | None = None
+    """The volume for the files of audit devices, if one is asked for."""
+
+    @property
+    def unseal_supplied(self) -> bool:
+        """The user brought the Secret of the seal: it is only read, never made."""
+        return self.unseal.spec.secret_name is not None
+
+    @property
+    def unseal_secret(self) -> str:
+        """The Secret of the seal; "" when it has none."""
+        return next(iter(self.unseal.secrets), "")
 
     @property
     def name(self) -> str:

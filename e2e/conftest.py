@@ -81,6 +81,19 @@ def operator(launcher: Launcher, audit: AuditLog, controller: Identity) -> Itera
 
 
 @pytest.fixture(scope="module")
+def reloading_operator(
+    rig: Rig, launcher: Launcher, audit: AuditLog, controller: Identity
+) -> Iterator[Operator]:
+    """Like `operator`, and it knows its own image, so that it can let servers read files anew."""
+    mark = audit.mark()
+    environment = {"OPERATOR_IMAGE": rig.load_operator_image()}
+    started = launcher.start(controller, NO_ELECTION, environment=environment)
+    yield started
+    assert started.alive, started.tail()
+    assert not (no := refused(audit.since(mark, controller.user))), "\n".join(map(str, no))
+
+
+@pytest.fixture(scope="module")
 def make_namespace(api: Api) -> Iterator[MakeNamespace]:
     """Make namespaces that are emptied and deleted at the end of the scenario."""
     made: list[str] = []

@@ -9,11 +9,16 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, Field, ValidationError
 
+from contracts.api.audit import Audit, AuditFileStorage
+from contracts.api.backup import Backup, RestoreLogin
 from contracts.api.cluster_status import ClusterStatus
 from contracts.api.configuration import Configuration
 from contracts.api.group import API_VERSION, CLUSTER_KIND
+from contracts.api.image_verification import ImageVerification
+from contracts.api.ingress import Gateway, Ingress
 from contracts.api.lifecycle import (
     DeletionPolicy,
+    Image,
     InitContainer,
     Maintenance,
     PodMetadata,
@@ -21,24 +26,37 @@ from contracts.api.lifecycle import (
     Resources,
     Runtime,
 )
-from contracts.api.meta import ApiModel, FreeObject, LocalReference, ObjectMeta, as_map
+from contracts.api.meta import ApiModel, ObjectMeta, SecretReference, as_map
 from contracts.api.network import Network, Service, ServiceAccountWishes
+from contracts.api.observability import Observability
+from contracts.api.plugins import Plugin
+from contracts.api.pod_security import PodSecurityContext, WorkloadHardening
+from contracts.api.read_replicas import ReadReplicas
+from contracts.api.recovery import RecoveryKeys
 from contracts.api.seal import Unseal
 from contracts.api.selfinit import SelfInit
 from contracts.api.storage import Storage
+from contracts.api.telemetry import Telemetry
 from contracts.api.tls import Tls
+from contracts.api.upgrade import Upgrade
 from contracts.api.violation import InvalidClusterError, Violation, shown
+from runtime.depth import too_deep, too_many
 
 VERSION_PATTERN = (
     r"^v?(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)"
     r"(-[0-9A-Za-z-]+(\.[0-9A-Za-z-]+)*)?(\+[0-9A-Za-z-]+(\.[0-9A-Za-z-]+)*)?$"
 )
+# What a spec may nest: the deepest part of the API, and some room for free data. The API server
+# stores ten thousand levels, at which recursive code breaks.
+LEVELS_MAX = 64
+LEVELS_SHOWN = 5
+# The largest sensible spec has a few thousand; each costs some 50 calls to read and to judge.
+VALUES_MAX = 10_000
 _NOT_SERVED = "Accepted, not served by this version."
 
 
-def _later(text: str) -> FreeObject | None:
-    field: FreeObject | None = Field(default=None, description=f"{text} {_NOT_SERVED}")
-    return field
+def _later(text: str) -> Any:
+    return Field(default=None, description=f"{text} {_NOT_SERVED}")
 
 
 class ClusterSpec(ApiModel):
@@ -53,18 +71,27 @@ class ClusterSpec(ApiModel):
         min_length=5,
         max_length=64,
     )
-    image: str | None = Field(
+    image: Image | None = Field(
         default=None,
         description="Image of the servers; left out, the operator's own choice for the version.",
         examples=["registry.example.com/openbao/openbao:2.4.0"],
-        pattern=r"^[A-Za-z0-9\[][A-Za-z0-9._:/@\[\]-]*$",
-        max_length=512,
     )
-    image_pull_secrets: tuple[LocalReference, ...] = Field(
+    image_pull_secrets: tuple[SecretReference, ...] = Field(
         default=(),
         description="Secrets to pull the image with.",
         max_length=16,
         json_schema_extra=as_map("name"),
+    )
+    image_verification: ImageVerification | None = Field(
+        default=None,
+        description="Who must have signed the server image; pods then run exactly that content.",
+    )
+    operator_image_verification: ImageVerification | None = Field(
+        default=None,
+        description=(
+            "Who must have signed the operator's own image before it is used inside server pods. "
+            "Nothing falls back to imageVerification."
+        ),
     )
     replicas: int = Field(
         default=3,
@@ -91,6 +118,13 @@ class ClusterSpec(ApiModel):
     resources: Resources | None = Field(
         default=None, description="Requests and limits of the server container."
     )
+    security_context: PodSecurityContext | None = Field(
+        default=None,
+        description="Confinement of the server pods; what is set replaces the operator's own.",
+    )
+    workload_hardening: WorkloadHardening | None = Field(
+        default=None, description="More confinement of the pods, on nodes that have it."
+    )
     tls: Tls = Field(default_factory=Tls, description="Certificates of the servers.")
     self_init: SelfInit | None = Field(
         default=None, description="What the first server does to itself before anybody logs in."
@@ -107,6 +141,24 @@ class ClusterSpec(ApiModel):
     )
     configuration: Configuration = Field(
         default_factory=Configuration, description="Settings of the server."
+    )
+    audit: tuple[Audit, ...] = Field(
+        default=(),
+        description="Audit devices. They follow this list: what is removed here is switched off.",
+        max_length=16,
+        json_schema_extra=as_map("path"),
+    )
+    audit_file_storage: AuditFileStorage | None = Field(
+        default=None, description="A volume that all servers share for the files of audit devices."
+    )
+    plugins: tuple[Plugin, ...] = Field(
+        default=(), description="Plugins of the server.", max_length=32
+    )
+    telemetry: Telemetry | None = Field(
+        default=None, description="Where the servers send their metrics."
+    )
+    observability: Observability | None = Field(
+        default=None, description="What is offered to those who watch."
     )
     paused: bool = Field(
         default=False,
@@ -129,11 +181,7 @@ class ClusterSpec(ApiModel):
     )
 
     # --- accepted so that manifests of other operators of this API apply; see not_served
-    audit: tuple[FreeObject, ...] = Field(
-        default=(), description=f"Audit devices. {_NOT_SERVED}", max_length=16
-    )
-    audit_file_storage: FreeObject | None = _later("Volume of file audit devices.")
-    backup: FreeObject | None = _later("Scheduled snapshots.")
+    backup: Backup | None = _later("Scheduled snapshots.")
     break_glass_ack: str | None = Field(
         default=None, description=f"Answer to a safe mode. {_NOT_SERVED}", max_length=256
     )
@@ -142,24 +190,17 @@ class ClusterSpec(ApiModel):
         alias="controllerJWTMode",
         description="Audience of the operator's tokens. Shared is served, Target is only accepted.",
     )
-    gateway: FreeObject | None = _later("Routes of the Gateway API.")
-    image_verification: FreeObject | None = _later("Signature check of the server image.")
-    ingress: FreeObject | None = _later("An Ingress.")
-    observability: FreeObject | None = _later("Metrics of the servers.")
-    operator_image_verification: FreeObject | None = _later("Signature check of helper images.")
-    plugins: tuple[FreeObject, ...] = Field(
-        default=(), description=f"Plugins of the server. {_NOT_SERVED}", max_length=32
-    )
-    read_replicas: FreeObject | None = _later("Servers without a vote.")
+    gateway: Gateway | None = _later("Routes of the Gateway API.")
+    ingress: Ingress | None = _later("An Ingress.")
+    read_replicas: ReadReplicas | None = _later("Servers without a vote.")
     reconcile_policies: bool | None = Field(
         default=None, description=f"Repair the operator's own policies. {_NOT_SERVED}"
     )
-    recovery_keys: FreeObject | None = _later("First recovery keys.")
-    restore: FreeObject | None = _later("Login of restore jobs.")
-    security_context: FreeObject | None = _later("Pod security context of the servers.")
-    telemetry: FreeObject | None = _later("Telemetry of the servers.")
-    upgrade: FreeObject | None = _later("How versions change.")
-    workload_hardening: FreeObject | None = _later("More confinement of the pods.")
+    recovery_keys: RecoveryKeys | None = Field(
+        default=None, description="Keys of last resort, for people."
+    )
+    restore: RestoreLogin | None = _later("Login of restore jobs.")
+    upgrade: Upgrade | None = _later("How versions change.")
 
     @property
     def self_initializes(self) -> bool:
@@ -191,10 +232,26 @@ class OpenBaoCluster(ApiModel):
     @classmethod
     def from_object(cls, obj: Mapping[str, Any]) -> Self:
         """Read an object of the API server; raises InvalidClusterError, a Violation per field."""
+        unwieldy = _unwieldy(obj.get("spec"))
+        if unwieldy is not None:
+            raise InvalidClusterError([unwieldy])
         try:
             return cls.model_validate(obj)
         except ValidationError as error:
             raise InvalidClusterError([_violation(part) for part in error.errors()]) from None
+
+
+def _unwieldy(spec: Any) -> Violation | None:
+    # In this order: looking for depths costs memory in step with the number of values.
+    if too_many(spec, VALUES_MAX):
+        message = f"must hold at most {VALUES_MAX} values; write the rest once the cluster runs"
+        return Violation("spec", "", "size", message)
+    deep = too_deep(spec, LEVELS_MAX)
+    if deep is None:
+        return None
+    field = ".".join(["spec", *deep.split(".")[1:LEVELS_SHOWN]])
+    message = f"must not be nested deeper than {LEVELS_MAX} levels; make it flatter"
+    return Violation(field, "", "depth", message)
 
 
 def _violation(part: Any) -> Violation:

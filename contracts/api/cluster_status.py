@@ -9,17 +9,16 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, ValidationError
 
 from contracts.api.meta import ApiModel, Condition, Timestamp, as_map
+from contracts.api.status_backup import BackupStatus, BreakGlass, OperationLock, RestoreStatus
+from contracts.api.status_login import OperatorLoginStatus, RecoveryKeysStatus
+from contracts.api.status_parts import LastError, Text, Word
+from contracts.api.status_replicas import PolicyReconciliation, ReadReplicasStatus
+from contracts.api.status_unseal import UnsealStatus
+from contracts.api.status_upgrade import BlueGreenStatus, UpgradeRequestsStatus, UpgradeStatus
+from contracts.api.upgrade import Strategy
 
 Phase = Literal["Initializing", "Running", "Upgrading", "BackingUp", "Failed"]
 _Name = Annotated[str, Field(max_length=253)]
-
-
-class LastError(ApiModel):
-    """The last thing that went wrong in one part of the operator."""
-
-    reason: str = Field(description="Why, in one word.", max_length=128)
-    message: str = Field(description="Why, for a person.", max_length=1024)
-    at: Timestamp | None = Field(default=None, description="When it was first seen.")
 
 
 class WorkloadStatus(ApiModel):
@@ -27,6 +26,16 @@ class WorkloadStatus(ApiModel):
 
     last_error: LastError | None = Field(
         default=None, description="The last error; absent if none."
+    )
+    rolling_since: Timestamp | None = Field(
+        default=None,
+        description="Since when pods are being replaced one at a time; absent when none is.",
+    )
+    policy_revision: Word | None = Field(
+        default=None, description="Revision of the operator's own policies, as last verified."
+    )
+    policy_reconciliation: PolicyReconciliation | None = Field(
+        default=None, description="Repair of the operator's own policies."
     )
 
 
@@ -44,6 +53,14 @@ class RaftStatus(ApiModel):
     )
 
 
+class AutopilotStatus(ApiModel):
+    """The settings of the autopilot of raft."""
+
+    applied: bool = Field(description="The servers have the settings that the spec asks for.")
+    reason: Word = Field(description="Why, in one word.")
+    message: Text = Field(default="", description="Why, for a person.")
+
+
 class AdminOpsStatus(ApiModel):
     """What the operator does inside of OpenBao."""
 
@@ -51,6 +68,15 @@ class AdminOpsStatus(ApiModel):
         default=None, description="The last error; absent if none."
     )
     raft: RaftStatus | None = Field(default=None, description="The raft cluster.")
+    recovery_keys: RecoveryKeysStatus | None = Field(
+        default=None, description="First recovery keys; absent if none were asked for."
+    )
+    operator_login: OperatorLoginStatus | None = Field(
+        default=None, description="Login of the operator; absent if it has none of its own."
+    )
+    autopilot: AutopilotStatus | None = Field(
+        default=None, description="How raft treats servers that are gone or new."
+    )
 
 
 class ClusterStatus(ApiModel):
@@ -85,12 +111,42 @@ class ClusterStatus(ApiModel):
     current_version: str = Field(
         default="", description="OpenBao version that runs.", max_length=64
     )
+    accepted_upgrade_strategy: Strategy | None = Field(
+        default=None, description="Strategy of upgrades that was accepted while nothing was done."
+    )
     initialized: bool = Field(default=False, description="OpenBao has been initialized.")
     self_initialized: bool = Field(
         default=False, description="It initialized itself, so there is no root token."
     )
+    unseal: UnsealStatus | None = Field(default=None, description="Keys of the static seal.")
     workload: WorkloadStatus | None = Field(default=None, description="Pods and surroundings.")
     admin_ops: AdminOpsStatus | None = Field(default=None, description="Work inside of OpenBao.")
+    read_replicas: ReadReplicasStatus | None = Field(
+        default=None, description="Servers without a vote."
+    )
+    upgrade: UpgradeStatus | None = Field(
+        default=None, description="A rolling upgrade that runs or failed; absent if none."
+    )
+    upgrade_requests: UpgradeRequestsStatus | None = Field(
+        default=None, description="Orders to an upgrade that were carried out."
+    )
+    blue_green: BlueGreenStatus | None = Field(
+        default=None, description="An upgrade by a second set of servers."
+    )
+    backup: BackupStatus | None = Field(default=None, description="Scheduled snapshots.")
+    last_backup_time: Timestamp | None = Field(
+        default=None,
+        description="Older spelling of backup.lastBackupTime; read and never written.",
+    )
+    restore: RestoreStatus | None = Field(
+        default=None, description="Older record of a restore; read and never written."
+    )
+    operation_lock: OperationLock | None = Field(
+        default=None, description="Who works on the data now; absent if nobody."
+    )
+    break_glass: BreakGlass | None = Field(
+        default=None, description="A safe mode that only a person can end; absent if never."
+    )
     conditions: tuple[Condition, ...] = Field(
         default=(),
         description="Answers about the cluster; Ready sums them up.",

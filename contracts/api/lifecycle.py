@@ -12,9 +12,13 @@ from contracts.api.meta import Annotations, ApiModel, Labels, Quantities, as_map
 DeletionPolicy = Literal["Retain", "DeletePVCs", "DeleteAll"]
 Profile = Literal["Hardened", "Development"]
 
-_Token = Annotated[
-    str, Field(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9][A-Za-z0-9.:+_-]*$")
+Token = Annotated[str, Field(min_length=1, max_length=253, pattern=r"^[^\x00-\x1f\x7f]+$")]
+"""A text whose change is an order, such as a date or a number."""
+
+Image = Annotated[
+    str, Field(pattern=r"^[A-Za-z0-9\[][A-Za-z0-9._:/@\[\]-]*$", min_length=1, max_length=512)
 ]
+"""A reference to a container image, by tag or digest."""
 
 
 class PodMetadata(ApiModel):
@@ -56,7 +60,11 @@ class InitContainer(ApiModel):
     enabled: bool = Field(
         default=True, description="No effect: node id and addresses reach the server by env."
     )
-    image: str | None = Field(default=None, description="No effect.", max_length=512)
+    image: Image | None = Field(
+        default=None,
+        description="No effect.",
+        examples=["registry.example.com/openbao-init:1.0.0"],
+    )
 
 
 class Maintenance(ApiModel):
@@ -65,7 +73,7 @@ class Maintenance(ApiModel):
     enabled: bool = Field(
         default=False, description="Mark the pods. Accepted, not served by this version."
     )
-    restart_at: _Token | None = Field(
+    restart_at: Token | None = Field(
         default=None, description="Older spelling of runtime.restartAt, which wins."
     )
 
@@ -73,7 +81,7 @@ class Maintenance(ApiModel):
 class Runtime(ApiModel):
     """Requests to the running cluster."""
 
-    restart_at: _Token | None = Field(
+    restart_at: Token | None = Field(
         default=None,
         description="Restart the servers one at a time whenever this text changes.",
         examples=["2026-01-31T12:00:00Z"],

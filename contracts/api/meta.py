@@ -67,6 +67,19 @@ SubdomainName = Annotated[
 """The name of a Kubernetes object."""
 
 
+class SecretMark:
+    """Marks a text that is the name of a Secret."""
+
+
+SecretName = Annotated[SubdomainName, SecretMark()]
+"""The name of a Secret in the namespace of the cluster, where the API wants no object around it."""
+
+DataKey = Annotated[
+    str, Field(pattern=r"^[A-Za-z0-9._-]+$", min_length=1, max_length=253, examples=["token"])
+]
+"""A key of a Secret or ConfigMap."""
+
+
 def parse_duration(text: str) -> timedelta:
     """Read a Go duration; raises ValueError when it is none, or longer than Go can count."""
     if text == "0":
@@ -78,6 +91,14 @@ def parse_duration(text: str) -> timedelta:
     if seconds > _DURATION_MAX_SECONDS:
         raise ValueError(f"a duration of more than 292 years: {text[:40]!r}")
     return timedelta(seconds=seconds)
+
+
+def counted_duration(text: str) -> timedelta | None:
+    """The duration; None for one too long to count, which the pattern of the schema lets pass."""
+    try:
+        return parse_duration(text)
+    except ValueError:
+        return None
 
 
 def rfc3339(moment: datetime) -> str:
@@ -199,6 +220,32 @@ class LocalReference(ApiModel):
     """The name of an object in the namespace of the cluster."""
 
     name: SubdomainName = Field(description="Name of the object.", examples=["registry-login"])
+
+
+class SecretReference(LocalReference):
+    """The name of a Secret in the namespace of the cluster.
+
+    Every reference to a Secret is of this type, of SecretKey or of SecretName, so that the rule
+    about Secrets of the operator finds them all: contracts.api.secret_references.
+    """
+
+
+class SecretKey(ApiModel):
+    """One key of a Secret in the namespace of the cluster."""
+
+    name: SubdomainName = Field(description="Name of the Secret.", examples=["scrape-token"])
+    key: DataKey | None = Field(
+        default=None, description="Key in the Secret; left out, the field's own default."
+    )
+
+
+class ConfigMapKey(ApiModel):
+    """One key of a ConfigMap in the namespace of the cluster."""
+
+    name: SubdomainName = Field(description="Name of the ConfigMap.", examples=["scrape-ca"])
+    key: DataKey | None = Field(
+        default=None, description="Key in the ConfigMap; left out, the field's own default."
+    )
 
 
 class Condition(ApiModel):

@@ -18,6 +18,7 @@ IpAddress = Annotated[str, Field(pattern=r"^[0-9A-Fa-f.:]+$", min_length=2, max_
 Cidr = Annotated[
     str, Field(pattern=r"^[0-9A-Fa-f.:]+/[0-9]{1,3}$", min_length=4, max_length=CIDR_MAX)
 ]
+ServiceType = Literal["ClusterIP", "NodePort", "LoadBalancer"]
 Port = Annotated[
     int | str,
     WithJsonSchema(
@@ -54,9 +55,7 @@ def is_cidr(text: str) -> bool:
 class Service(ApiModel):
     """The Service <name>-public that clients use."""
 
-    type: Literal["ClusterIP", "NodePort", "LoadBalancer"] = Field(
-        default="ClusterIP", description="Kind of Service."
-    )
+    type: ServiceType = Field(default="ClusterIP", description="Kind of Service.")
     annotations: Annotations | None = Field(
         default=None,
         description="Annotations of the Service, for instance for a load balancer.",

@@ -31,6 +31,13 @@ def either(path: str, default: str, of: str = "self") -> str:
     return f"({known} ? {of}.{path} : {default})"
 
 
+def is_set(path: str, of: str = "self") -> str:
+    """CEL for whether an optional field is there."""
+    steps = path.split(".")
+    parts = (f"has({of}.{'.'.join(steps[:end])})" for end in range(1, len(steps) + 1))
+    return f"({' && '.join(parts)})"
+
+
 @dataclass(frozen=True, slots=True)
 class Rule:
     """One rule, said twice: for the API server in CEL and for the operator in Python.
@@ -55,5 +62,5 @@ class Rule:
 
         Also "" for metadata, whose fields the API server takes for unknown in a rule.
         """
-        rest = self.field if not self.at else self.field.removeprefix(self.at)
-        return "" if rest.startswith("metadata") else rest
+        rest = self.field.removeprefix(self.at) if self.at else f".{self.field}"
+        return "" if rest.startswith(".metadata") else rest

@@ -9,15 +9,47 @@ from collections.abc import Iterator
 
 from contracts.api.cluster import OpenBaoCluster
 from contracts.api.rule import Rule
+from contracts.api.rules_access import ACCESS_RULES
+from contracts.api.rules_audit import AUDIT_RULES
+from contracts.api.rules_backup import BACKUP_RULES
 from contracts.api.rules_hardened import HARDENED_RULES
+from contracts.api.rules_images import IMAGE_RULES
 from contracts.api.rules_network import NETWORK_RULES
+from contracts.api.rules_observability import OBSERVABILITY_RULES
+from contracts.api.rules_plugins import PLUGIN_RULES
+from contracts.api.rules_recovery import RECOVERY_RULES
 from contracts.api.rules_request import REQUEST_RULES
+from contracts.api.rules_seal import SEAL_RULES
+from contracts.api.rules_seal_blocks import SEAL_BLOCK_RULES
+from contracts.api.rules_secrets import SECRET_RULES
 from contracts.api.rules_selfinit import SELF_INIT_RULES
+from contracts.api.rules_server import SERVER_RULES
 from contracts.api.rules_spec import SPEC_RULES
+from contracts.api.rules_storage import STORAGE_RULES
+from contracts.api.rules_tls import TLS_RULES
+from contracts.api.rules_upgrade import UPGRADE_RULES
 from contracts.api.violation import Violation, shown
 
 RULES: tuple[Rule, ...] = (
-    SPEC_RULES + NETWORK_RULES + SELF_INIT_RULES + REQUEST_RULES + HARDENED_RULES
+    *SPEC_RULES,
+    *TLS_RULES,
+    *STORAGE_RULES,
+    *SEAL_RULES,
+    *SEAL_BLOCK_RULES,
+    *SERVER_RULES,
+    *AUDIT_RULES,
+    *PLUGIN_RULES,
+    *NETWORK_RULES,
+    *IMAGE_RULES,
+    *SELF_INIT_RULES,
+    *REQUEST_RULES,
+    *RECOVERY_RULES,
+    *ACCESS_RULES,
+    *BACKUP_RULES,
+    *UPGRADE_RULES,
+    *OBSERVABILITY_RULES,
+    *SECRET_RULES,
+    *HARDENED_RULES,
 )
 
 

@@ -63,6 +63,34 @@ def _bad_blocks(where: str) -> Broken:
     return broken
 
 
+def _is_muddled(peer: NetworkPolicyPeer) -> bool:
+    selects = peer.pod_selector is not None or peer.namespace_selector is not None
+    return (peer.ip_block is not None) == selects
+
+
+def _muddled(where: str) -> Broken:
+    def broken(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
+        for path, peer in peers_of(new, where):
+            if _is_muddled(peer):
+                yield path, None
+
+    return broken
+
+
+def _peer_rule(where: str) -> Rule:
+    return Rule(
+        id=f"peer-{where.partition('[')[0]}",
+        at=f"spec.network.{where}",
+        field=f"spec.network.{where}",
+        message=(
+            "must be either an ipBlock or selectors, as Kubernetes wants it; set one of them and "
+            "not both"
+        ),
+        broken=_muddled(where),
+        cel="has(self.ipBlock) != (has(self.podSelector) || has(self.namespaceSelector))",
+    )
+
+
 def _block_rule(where: str) -> Rule:
     return Rule(
         id=f"ip-block-{where.partition('[')[0]}",
@@ -101,4 +129,5 @@ NETWORK_RULES: tuple[Rule, ...] = (
         cel="isIP(self)",
     ),
     *map(_block_rule, PEER_LISTS),
+    *map(_peer_rule, PEER_LISTS),
 )

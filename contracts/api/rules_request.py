@@ -12,11 +12,13 @@ from contracts.api.meta import ApiModel
 from contracts.api.rule import Broken, Offence, Rule
 from contracts.api.selfinit import Request
 from contracts.hcl.quote import problem
+from contracts.versions import offers, since
 
 Old = OpenBaoCluster | None
 FindInRequest = Callable[[Request], Any]
 
 BOOTSTRAP_BLOCK = "operator-bootstrap"
+RECOVERY_BLOCK = "operator-recovery-keys"
 
 _REQUESTS = "spec.selfInit.requests[]"
 # Payload field of the CRD, field of the model, and the paths that it is for.
@@ -27,6 +29,7 @@ _TYPED = (
     ("policy", "policy", "sys/policies/"),
 )
 _FORBIDDEN_SOURCES = ("env", "file")
+_TOKEN_HEADERS = frozenset({"authorization", "x-vault-token"})
 
 
 def _in_requests(find: FindInRequest, field: str = "") -> Broken:
@@ -43,7 +46,7 @@ def _in_requests(find: FindInRequest, field: str = "") -> Broken:
 
 
 def _reserved_name(request: Request) -> str | None:
-    return request.name if request.name == BOOTSTRAP_BLOCK else None
+    return request.name if request.name in (BOOTSTRAP_BLOCK, RECOVERY_BLOCK) else None
 
 
 def _climbing_path(request: Request) -> str | None:
@@ -119,6 +122,34 @@ def _computed_data(request: Request) -> str | None:
     return _computed(request.data)
 
 
+def _computed_when(request: Request) -> str | None:
+    return _computed(request.when)
+
+
+def _strange_when(request: Request) -> str | None:
+    condition = request.when
+    if condition is None or isinstance(condition, bool):
+        return None
+    if isinstance(condition, Mapping) and "eval_source" in condition and "eval_type" in condition:
+        return None
+    return type(condition).__name__
+
+
+def _token_header(request: Request) -> str | None:
+    return next((name for name in request.headers or () if name.lower() in _TOKEN_HEADERS), None)
+
+
+def _since(feature: str, find: FindInRequest, field: str) -> Broken:
+    """Requests for which `find` returns something, while the wanted version lacks the feature."""
+    broken = _in_requests(find, field)
+
+    def too_old(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
+        if not offers(new.spec.version, feature):
+            yield from ((path, new.spec.version) for path, _ in broken(new, old))
+
+    return too_old
+
+
 def _folded(value: Any, below_list: bool = False, object_above: bool = False) -> bool:
     """Whether an object stands in an object in a list: the server would make a list of it."""
     if isinstance(value, Mapping):
@@ -139,9 +170,12 @@ REQUEST_RULES: tuple[Rule, ...] = (
         id="request-name-reserved",
         at=f"{_REQUESTS}.name",
         field=f"{_REQUESTS}.name",
-        message=f"must not be {BOOTSTRAP_BLOCK}, which is the operator's own; rename the request",
+        message=(
+            f"must not be {BOOTSTRAP_BLOCK} nor {RECOVERY_BLOCK}, which are the operator's own; "
+            "rename the request"
+        ),
         broken=_in_requests(_reserved_name, ".name"),
-        cel=f"self != '{BOOTSTRAP_BLOCK}'",
+        cel=f"!(self in ['{BOOTSTRAP_BLOCK}', '{RECOVERY_BLOCK}'])",
     ),
     Rule(
         id="request-path",
@@ -231,6 +265,56 @@ REQUEST_RULES: tuple[Rule, ...] = (
             "operator are; use eval_source request or response, with eval_type, or plain values"
         ),
         broken=_in_requests(_computed_data, ".data"),
+    ),
+    Rule(
+        id="request-when",
+        at=_REQUESTS,
+        field=f"{_REQUESTS}.when",
+        message="must be true, false, or an object with eval_source and eval_type; correct it",
+        broken=_in_requests(_strange_when, ".when"),
+    ),
+    Rule(
+        id="request-when-computed",
+        at=_REQUESTS,
+        field=f"{_REQUESTS}.when",
+        message=(
+            "must not read files or the environment of the pod, where keys of the operator are; "
+            "use eval_source request, response or cel, with eval_type"
+        ),
+        broken=_in_requests(_computed_when, ".when"),
+    ),
+    Rule(
+        id="request-when-version",
+        at=_REQUESTS,
+        field=f"{_REQUESTS}.when",
+        message=(
+            f"needs OpenBao {since('self-init-when')} or newer, because an older server would send "
+            "the request in any case; remove the field or choose a newer spec.version"
+        ),
+        # What is true anyway needs no server that can be told.
+        broken=_since(
+            "self-init-when", lambda r: None if r.when in (None, True) else r.when, ".when"
+        ),
+    ),
+    Rule(
+        id="request-headers-version",
+        at=_REQUESTS,
+        field=f"{_REQUESTS}.headers",
+        message=(
+            f"needs OpenBao {since('self-init-headers')} or newer, because an older server would "
+            "send the request without them; remove the field or choose a newer spec.version"
+        ),
+        broken=_since("self-init-headers", lambda r: r.headers or None, ".headers"),
+    ),
+    Rule(
+        id="request-headers-token",
+        at=_REQUESTS,
+        field=f"{_REQUESTS}.headers",
+        message=(
+            "must not hold a token, because this object is stored in a ConfigMap; requests carry "
+            "the right token by themselves"
+        ),
+        broken=_in_requests(_token_header, ".headers"),
     ),
     Rule(
         id="request-folded",

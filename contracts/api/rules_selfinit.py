@@ -4,12 +4,13 @@ Uses the API models. Collected by contracts.api.rules. The first boot happens on
 repaired, so what the server would refuse then is refused here.
 """
 
-import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from contracts.api.cluster import OpenBaoCluster
+from contracts.api.job_roles import DEFAULTS, OPERATOR_ROLE, job_role
 from contracts.api.meta import ApiModel
+from contracts.api.pattern import Pattern
 from contracts.api.rule import Broken, Offence, Rule, either
 from contracts.api.selfinit import SelfInit
 
@@ -17,11 +18,13 @@ Old = OpenBaoCluster | None
 FindInSelfInit = Callable[[SelfInit], Iterator[Offence]]
 
 JWT_MOUNT = "jwt-operator"
+_OPERATORS_OWN = (f"auth/{JWT_MOUNT}/config", f"auth/{JWT_MOUNT}/role/{OPERATOR_ROLE}")
 DOCUMENT_MAX = 512 * 1024
 
 _ISSUER = r"^https://[^/?#@\s]+(/[^?#\s]*)?$"
 _LOCAL_ISSUER = r"^https://(localhost|[^/:]+\.localhost|127\.|0\.|169\.254\.|\[(::1?|fe[89ab]))"
 _WELL_KNOWN = "/.well-known/"
+_IS_ISSUER, _IS_LOCAL = Pattern(_ISSUER), Pattern(_LOCAL_ISSUER)
 
 
 def _in_self_init(find: FindInSelfInit) -> Broken:
@@ -56,13 +59,13 @@ def _issuer_of(self_init: SelfInit) -> str:
 
 def _issuer_url(self_init: SelfInit) -> Iterator[Offence]:
     issuer = _issuer_of(self_init)
-    if issuer and not re.search(_ISSUER, issuer):
+    if issuer and not _IS_ISSUER.found_in(issuer):
         yield "spec.selfInit.oidc.issuer", issuer
 
 
 def _issuer_place(self_init: SelfInit) -> Iterator[Offence]:
     issuer = _issuer_of(self_init)
-    if re.search(_LOCAL_ISSUER, issuer) or _WELL_KNOWN in issuer:
+    if _IS_LOCAL.found_in(issuer) or _WELL_KNOWN in issuer:
         yield "spec.selfInit.oidc.issuer", issuer
 
 
@@ -96,6 +99,23 @@ def _operator_jwt_taken(self_init: SelfInit) -> Iterator[Offence]:
             yield f"spec.selfInit.requests[{position}].path", request.path
 
 
+def _operator_login_taken(self_init: SelfInit) -> Iterator[Offence]:
+    if not _has_oidc(self_init):
+        return
+    for position, request in enumerate(self_init.requests):
+        if request.path in _OPERATORS_OWN:
+            yield f"spec.selfInit.requests[{position}].path", request.path
+
+
+def _job_roles(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
+    taken = {OPERATOR_ROLE}
+    for job in DEFAULTS:
+        name = job_role(new.spec, job)
+        if name in taken:
+            yield f"spec.{job}.jwtAuthRole", name
+        taken.add(name)
+
+
 def _audit_needs_flag(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
     if new.spec.configuration.unsafe_allow_api_audit_creation or not new.spec.self_init:
         return
@@ -115,10 +135,14 @@ def _length(value: Any) -> int:
     return sum(map(_length, value)) if isinstance(value, tuple) else 1
 
 
-def _too_long(self_init: SelfInit) -> Iterator[Offence]:
-    size = sum(map(_length, self_init.requests))
+def _too_long(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
+    requests = new.spec.self_init.requests if new.spec.self_init else ()
+    initial = new.spec.recovery_keys.initial if new.spec.recovery_keys else None
+    keys = _length(initial) if initial else 0
+    size = sum(map(_length, requests)) + keys
     if size > DOCUMENT_MAX:
-        yield "spec.selfInit.requests", f"{size} characters"
+        where = "spec.selfInit.requests" if size > 2 * keys else "spec.recoveryKeys.initial"
+        yield where, f"{size} characters"
 
 
 _SELF_INIT = "spec.selfInit"
@@ -233,10 +257,38 @@ SELF_INIT_RULES: tuple[Rule, ...] = (
         reason="FieldValueForbidden",
     ),
     Rule(
-        id="self-init-length",
+        id="jwt-operator-login",
         at=_SELF_INIT,
         field="spec.selfInit.requests",
-        message=f"must fit into a ConfigMap, {DOCUMENT_MAX} characters; write the rest later",
-        broken=_in_self_init(_too_long),
+        message=(
+            f"must not write auth/{JWT_MOUNT}/config nor the role {OPERATOR_ROLE}, or the operator "
+            "could never log in; remove that request, use oidc.additionalSubjects or another role"
+        ),
+        broken=_in_self_init(_operator_login_taken),
+        cel=(
+            f"!{_HAS_OIDC} || !has(self.requests) || "
+            f"!self.requests.exists(r, r.path in {list(_OPERATORS_OWN)})"
+        ),
+        reason="FieldValueForbidden",
+    ),
+    Rule(
+        id="job-roles",
+        at="spec",
+        field="spec",
+        message=(
+            "must name a role of its own, because each role has the rights of one job; choose "
+            "another name"
+        ),
+        broken=_job_roles,
+    ),
+    Rule(
+        id="self-init-length",
+        at="spec",
+        field="spec.selfInit.requests",
+        message=(
+            "must fit into a ConfigMap together with spec.recoveryKeys.initial, "
+            f"{DOCUMENT_MAX} characters; write the rest later"
+        ),
+        broken=_too_long,
     ),
 )

@@ -5,7 +5,7 @@ API server wants a structural schema: no references, no null types, no titles.
 """
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from contracts.api.cluster import OpenBaoCluster
@@ -183,3 +183,17 @@ def walk(schema: Schema, visit: Callable[[str, Schema], None], path: str = "") -
         walk(schema["items"], visit, f"{path}[]")
     if isinstance(schema.get("additionalProperties"), dict):
         walk(schema["additionalProperties"], visit, f"{path}{{}}")
+
+
+def unknown_fields(value: Any, schema: Mapping[str, Any], path: str = "") -> Iterator[str]:
+    """The paths in a value that its schema does not know, as strict validation would name them."""
+    if isinstance(value, list):
+        for position, item in enumerate(value):
+            yield from unknown_fields(item, schema.get("items", {}), f"{path}[{position}]")
+    elif isinstance(value, Mapping) and "properties" in schema:
+        for name, item in value.items():
+            inner = f"{path}.{name}".lstrip(".")
+            if name in schema["properties"]:
+                yield from unknown_fields(item, schema["properties"][name], inner)
+            elif not schema.get("x-kubernetes-preserve-unknown-fields"):
+                yield inner

@@ -3,9 +3,10 @@
 Uses contracts.api.meta. Part of ClusterSpec; rendered by contracts.hcl.render.
 """
 
+from collections.abc import Mapping
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, Field, PlainSerializer, WithJsonSchema
 
 from contracts.api.meta import (
     ApiModel,
@@ -13,7 +14,11 @@ from contracts.api.meta import (
     FreeObject,
     FreeValue,
     Options,
+    SubdomainName,
     as_map,
+    as_set,
+    freeze,
+    thaw,
 )
 
 AuditDeviceType = Literal["file", "syslog", "socket", "http"]
@@ -22,6 +27,26 @@ Operation = Literal["create", "read", "update", "delete", "list", "patch"]
 _PATH = r"^[A-Za-z0-9_]([^\s\x00-\x1f\x7f]*)$"
 _TYPE = r"^[A-Za-z0-9]([A-Za-z0-9_-]*)$"
 _Text = Annotated[str, Field(max_length=1024)]
+_HeaderName = Annotated[str, Field(pattern=r"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$", max_length=128)]
+_HeaderValues = Annotated[tuple[Annotated[str, Field(max_length=4096)], ...], Field(max_length=16)]
+Headers = Annotated[
+    Mapping[_HeaderName, _HeaderValues],
+    Field(max_length=16),
+    AfterValidator(freeze),
+    PlainSerializer(thaw),
+    WithJsonSchema(
+        {
+            "type": "object",
+            "maxProperties": 16,
+            "additionalProperties": {
+                "type": "array",
+                "maxItems": 16,
+                "items": {"type": "string", "maxLength": 4096},
+            },
+        }
+    ),
+]
+"""Headers of a request, as the server takes them: a list of values per name."""
 
 
 class FileOptions(ApiModel):
@@ -178,13 +203,66 @@ class Request(ApiModel):
     policy: Policy | None = Field(
         default=None, description="Payload for paths under sys/policies/."
     )
-    headers: FreeObject | None = Field(
+    headers: Headers | None = Field(
         default=None,
-        description="Headers of the request. Accepted, not served: needs OpenBao 2.6.",
+        description=(
+            "Headers of the request: a list of values per name. Needs OpenBao 2.6. Put no secrets "
+            "here: this object is stored in a ConfigMap."
+        ),
+        examples=[{"X-Vault-Namespace": ["team"]}],
     )
     when: FreeValue | None = Field(
         default=None,
-        description="Condition of the request. Accepted, not served: needs OpenBao 2.6.",
+        description=(
+            "Whether the request is sent: true, false, or an object with eval_source and eval_type "
+            "that the server computes. Needs OpenBao 2.6."
+        ),
+        examples=[True],
+    )
+
+
+_Subject = Annotated[
+    str,
+    Field(
+        pattern=r"^system:serviceaccount:[a-z0-9]([-a-z0-9]*[a-z0-9])?:"
+        r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?$",
+        max_length=340,
+    ),
+]
+
+
+def _subjects(whose: str) -> tuple[str, ...]:
+    field: tuple[str, ...] = Field(
+        default=(),
+        description=f"More ServiceAccounts that may take the role of {whose}.",
+        examples=[["system:serviceaccount:openbao-tools:runner"]],
+        max_length=32,
+        json_schema_extra=as_set(),
+    )
+    return field
+
+
+class AdditionalSubjects(ApiModel):
+    """Subjects of ServiceAccount tokens, system:serviceaccount:<namespace>:<name>, by role."""
+
+    operator: tuple[_Subject, ...] = _subjects("the operator")
+    backup: tuple[_Subject, ...] = _subjects("backup jobs")
+    restore: tuple[_Subject, ...] = _subjects("restore jobs")
+    upgrade: tuple[_Subject, ...] = _subjects("upgrade jobs")
+
+
+class PolicyApprover(ApiModel):
+    """A ServiceAccount."""
+
+    namespace: str = Field(
+        description="Namespace of the ServiceAccount.",
+        examples=["security"],
+        pattern=r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$",
+        min_length=1,
+        max_length=63,
+    )
+    name: SubdomainName = Field(
+        description="Name of the ServiceAccount.", examples=["policy-approver"]
     )
 
 
@@ -198,9 +276,13 @@ class SelfInitOidc(ApiModel):
             "in requests, or nobody but the operator can ever log in."
         )
     )
-    audience: str = Field(
-        default="openbao-internal",
-        description="Audience of the operator's token.",
+    audience: str | None = Field(
+        default=None,
+        description=(
+            "Audience of the operator's token. Must be that of the operator's installation "
+            "(OPENBAO_JWT_AUDIENCE, openbao-internal unless it was changed), which is what it is "
+            "when left out."
+        ),
         examples=["openbao-internal"],
         pattern=r"^[A-Za-z0-9][A-Za-z0-9._:/-]*$",
         max_length=253,
@@ -215,13 +297,16 @@ class SelfInitOidc(ApiModel):
         min_length=9,
         max_length=512,
     )
-    policy_approver_ref: FreeObject | None = Field(
+    policy_approver_ref: PolicyApprover | None = Field(
         default=None,
-        description="Who may approve policy changes. Accepted, not served by this version.",
+        description=(
+            "Who may approve changes of the operator's own policies. Accepted, and without effect: "
+            "this version writes them in the first boot and never changes them."
+        ),
     )
-    additional_subjects: FreeObject | None = Field(
+    additional_subjects: AdditionalSubjects | None = Field(
         default=None,
-        description="More subjects of the generated roles. Accepted, not served by this version.",
+        description="More subjects that may take the roles that the operator makes.",
     )
 
 

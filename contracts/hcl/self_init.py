@@ -9,39 +9,54 @@ from dataclasses import dataclass
 from typing import Any
 
 from contracts.api.meta import thaw
-from contracts.api.rules_request import BOOTSTRAP_BLOCK
+from contracts.api.recovery import InitialRecoveryKeys
+from contracts.api.rules_request import BOOTSTRAP_BLOCK, RECOVERY_BLOCK
 from contracts.api.rules_selfinit import JWT_MOUNT
 from contracts.api.selfinit import AuditDevice, Request
+from contracts.hcl.roles import TOKEN_TTL, Role
 
-OPERATOR_ROLE = "openbao-operator"
 ROOT_TOKEN_BLOCK = "operator-root-token"  # noqa: S105 - the name of a block
-TOKEN_TTL = "1h"  # noqa: S105 - a duration
+AUTOPILOT_BLOCK = "configure-autopilot"
+AUTOPILOT_PATH = "sys/storage/raft/autopilot/configuration"
+# With fewer voters the server would refuse to clean up, and there is nobody to spare.
+AUTOPILOT_QUORUM = 3
 
-# What the operator does inside of OpenBao, and nothing else.
-_OPERATOR_PATHS = (
-    ("sys/health", ("read",)),
-    ("sys/step-down", ("sudo", "update")),
-    ("sys/storage/raft/configuration", ("read",)),
-    ("sys/storage/raft/remove-peer", ("update",)),
-    ("sys/storage/raft/autopilot/configuration", ("read", "update")),
-    ("sys/storage/raft/autopilot/state", ("read",)),
-)
+# What a cluster starts with; the operator sets it anew once it can log in.
+_AUTOPILOT = {
+    "cleanup_dead_servers": True,
+    "dead_server_last_contact_threshold": "24h",
+    "min_quorum": AUTOPILOT_QUORUM,
+    "server_stabilization_time": "10s",
+}
 
 
 @dataclass(frozen=True, slots=True)
 class OidcBootstrap:
-    """How the operator logs in: a JWT of its ServiceAccount, checked with fixed public keys.
+    """How the operator and its jobs log in: by a JWT, checked with fixed public keys.
 
-    `public_keys` are PEM texts of the keys that sign ServiceAccount tokens, `subject` is
-    system:serviceaccount:<namespace>:<name>.
+    `public_keys` are PEM texts of the keys that sign ServiceAccount tokens.
     """
 
     audience: str
     issuer: str
     public_keys: tuple[str, ...]
-    subject: str
-    role: str = OPERATOR_ROLE
-    policy: str = OPERATOR_ROLE
+    roles: tuple[Role, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FirstBoot:
+    """All that the first server does to itself.
+
+    `oidc` None: the operator has no login of its own. `root_token_file` is where the first pod
+    finds the root token to register, None when the user's requests set up the logins. `autopilot`:
+    let it forget dead servers, unless the user's requests say how.
+    """
+
+    oidc: OidcBootstrap | None = None
+    requests: tuple[Request, ...] = ()
+    autopilot: bool = False
+    recovery_keys: InitialRecoveryKeys | None = None
+    root_token_file: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +68,8 @@ class Call:
     path: str
     data: Mapping[str, Any] | None = None
     allow_failure: bool = False
+    headers: Mapping[str, Any] | None = None
+    when: Any = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,31 +80,51 @@ class Block:
     requests: tuple[Call, ...]
 
 
-def operator_policy() -> str:
-    """The policy of the operator's own role, as HCL."""
-    return "\n".join(
-        f'path "{path}" {{\n  capabilities = {json.dumps(list(capabilities))}\n}}'
-        for path, capabilities in _OPERATOR_PATHS
+def blocks(boot: FirstBoot) -> Iterator[Block]:
+    """The blocks in the order in which the server runs them: the operator's login comes first."""
+    if boot.oidc is not None:
+        yield Block(BOOTSTRAP_BLOCK, _bootstrap(boot.oidc))
+    for request in boot.requests:
+        yield Block(request.name, (_users(request),))
+    if boot.autopilot and not any(map(_sets_autopilot, boot.requests)):
+        call = Call(f"{AUTOPILOT_BLOCK}-request", "update", AUTOPILOT_PATH, _AUTOPILOT)
+        yield Block(AUTOPILOT_BLOCK, (call,))
+    if boot.recovery_keys is not None:
+        yield Block(RECOVERY_BLOCK, (_recovery_keys(boot.recovery_keys),))
+    if boot.root_token_file is not None:
+        yield Block(ROOT_TOKEN_BLOCK, (_root_token(boot.root_token_file),))
+
+
+def _users(request: Request) -> Call:
+    return Call(
+        name=f"{request.name}-request",
+        operation=request.operation,
+        path=request.path,
+        data=payload(request),
+        allow_failure=request.allow_failure,
+        headers=thaw(request.headers) or None,
+        # True is what every server does anyway, also one that knows no conditions.
+        when=None if request.when is True else thaw(request.when),
     )
 
 
-def blocks(
-    oidc: OidcBootstrap | None, requests: tuple[Request, ...], root_token_file: str | None
-) -> Iterator[Block]:
-    """The blocks in the order in which the server runs them: the operator's login comes first."""
-    if oidc is not None:
-        yield Block(BOOTSTRAP_BLOCK, _bootstrap(oidc))
-    for request in requests:
-        call = Call(
-            name=f"{request.name}-request",
-            operation=request.operation,
-            path=request.path,
-            data=payload(request),
-            allow_failure=request.allow_failure,
-        )
-        yield Block(request.name, (call,))
-    if root_token_file is not None:
-        yield Block(ROOT_TOKEN_BLOCK, (_root_token(root_token_file),))
+def _sets_autopilot(request: Request) -> bool:
+    return request.name == AUTOPILOT_BLOCK or request.path == AUTOPILOT_PATH
+
+
+def _recovery_keys(keys: InitialRecoveryKeys) -> Call:
+    """Make recovery keys and leave them in the server, encrypted to those who get them.
+
+    After self-init there are none, so the first rotation asks for no old ones (OpenBao 2.4.0,
+    vault/rotate.go). The answer is dropped: whoever may read the backup fetches the shares.
+    """
+    data = {
+        "secret_shares": keys.shares,
+        "secret_threshold": keys.threshold,
+        "pgp_keys": ["".join(recipient.pgp_public_key.split()) for recipient in keys.recipients],
+        "backup": True,
+    }
+    return Call("make-recovery-keys", "update", "sys/rotate/recovery/init", data)
 
 
 def _root_token(file: str) -> Call:
@@ -107,25 +144,34 @@ def _bootstrap(oidc: OidcBootstrap) -> tuple[Call, ...]:
         # Sorted: the order in which the API server lists its keys says nothing.
         "jwt_validation_pubkeys": sorted(oidc.public_keys),
     }
-    role = {
-        "role_type": "jwt",
-        "user_claim": "sub",
-        "bound_audiences": [oidc.audience],
-        "bound_subject": oidc.subject,
-        "token_policies": [oidc.policy],
-        "token_ttl": TOKEN_TTL,
-    }
-    return (
+    calls = [
         Call("enable-jwt", "update", f"sys/auth/{JWT_MOUNT}", {"type": "jwt"}),
         Call("configure-jwt", "update", f"auth/{JWT_MOUNT}/config", settings),
-        Call(
-            "operator-policy",
-            "update",
-            f"sys/policies/acl/{oidc.policy}",
-            {"policy": operator_policy()},
-        ),
-        Call("operator-role", "update", f"auth/{JWT_MOUNT}/role/{oidc.role}", role),
-    )
+    ]
+    for role in oidc.roles:
+        # The name of a role may be the user's; that of its policy never is.
+        name = role.policy.removeprefix("openbao-")
+        policy = {"policy": role.policy_text()}
+        path = f"auth/{JWT_MOUNT}/role/{role.name}"
+        calls += [
+            Call(f"{name}-policy", "update", f"sys/policies/acl/{role.policy}", policy),
+            Call(f"{name}-role", "update", path, _role(role, oidc.audience)),
+        ]
+    return tuple(calls)
+
+
+def _role(role: Role, audience: str) -> Mapping[str, Any]:
+    who: Mapping[str, Any] = {"bound_subject": role.subjects[0]}
+    if len(role.subjects) > 1:
+        who = {"bound_claims": {"sub": list(role.subjects)}}
+    return {
+        "role_type": "jwt",
+        "user_claim": "sub",
+        "bound_audiences": [audience],
+        **who,
+        "token_policies": [role.policy],
+        "token_ttl": TOKEN_TTL,
+    }
 
 
 def payload(request: Request) -> Mapping[str, Any] | None:

@@ -3,16 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Protocol
 
 from contracts import labels
-from contracts.resolved import Resolved
 from runtime.intent import Intent
 from runtime.types import Object, Resource
 
 
+class Named(Protocol):
+    """A cluster, as much of it as an object of it has to show."""
+
+    @property
+    def name(self) -> str:
+        """Name of the cluster."""
+        ...
+
+    @property
+    def namespace(self) -> str:
+        """Namespace of the cluster."""
+        ...
+
+
 def cluster_object(
-    resolved: Resolved,
+    resolved: Named,
     resource: Resource,
     name: str,
     content: Mapping[str, Any],

@@ -89,7 +89,8 @@ def _install_go(cache: Cache, progress: Progress) -> Path:
 def key(server: Server, module: Path, tools: Toolchain) -> str:
     """Return the content key of a server: 16 hexadecimal digits."""
     digest = hashlib.sha256()
-    for part in (server.package, _flags(server), tools.version, tools.platform, str(_ENVIRONMENT)):
+    parts = (server.package, _flags(server), tools.version, tools.platform, str(_ENVIRONMENT))
+    for part in (*parts, *((server.tags,) if server.tags else ())):
         digest.update(part.encode() + b"\0")
     for file in sorted(path for path in module.iterdir() if path.suffix in {".mod", ".sum", ".go"}):
         digest.update(file.name.encode() + b"\0" + file.read_bytes() + b"\0")
@@ -131,6 +132,9 @@ def _compile(server: Server, tools: Toolchain, output: Path, progress: Progress)
     if server.nosumdb:
         environment["GONOSUMDB"] = server.nosumdb
     flags = ["-trimpath", "-ldflags", _flags(server)]
+    if server.tags:
+        environment["CGO_ENABLED"] = "1"
+        flags += ["-tags", server.tags]
     command = [str(tools.go), "build", *flags, "-o", str(output), server.package]
     what = f"building {server.name}"
     run_long(what, command, progress, TOOLS / server.module, environment)

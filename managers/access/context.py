@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from contracts import labels
+from managers.access.attempts import Attempts
 from managers.access.secrets import SecretSink
 from runtime.client import Client
 from runtime.clock import Clock
@@ -28,3 +29,4 @@ class Context:
     clock: Clock
     random_bytes: RandomBytes
     events: EventRecorder
+    attempts: Attempts = field(default_factory=Attempts)

@@ -17,6 +17,10 @@ class Installation:
     """Repository of the server image; a cluster's version is the tag."""
     secret_recheck: float
     """Seconds between two looks at a Secret that nobody watches."""
+    operator_image: str = ""
+    """Image of the operator itself, for what it runs beside a server; "" when it is not known."""
+    audience: str = "openbao-internal"
+    """Audience of the tokens with which the operator and its jobs log in to OpenBao."""
 
     @property
     def subject(self) -> str:

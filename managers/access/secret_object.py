@@ -18,6 +18,7 @@ def secret_object(
     *,
     kind: str = "Opaque",
     immutable: bool = False,
+    annotations: Mapping[str, str] | None = None,
 ) -> Object:
     """Build a Secret of a cluster, owned by it and marked with its UID.
 
@@ -30,7 +31,7 @@ def secret_object(
             "name": name,
             "namespace": owner.namespace,
             "labels": labels.base(owner.name),
-            "annotations": {labels.OWNER_UID: owner.uid},
+            "annotations": {**(annotations or {}), labels.OWNER_UID: owner.uid},
             "ownerReferences": [owner.reference()],
         },
         "type": kind,

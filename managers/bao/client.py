@@ -16,11 +16,22 @@ import aiohttp
 from pydantic import BaseModel, ValidationError
 
 from contracts.ports import API
-from managers.bao.models import Health, Login, Member, RaftAnswer
+from managers.bao.models import (
+    AutopilotState,
+    Health,
+    LeaderAnswer,
+    Login,
+    Member,
+    RaftAnswer,
+    RecoveryShares,
+)
 from runtime.errors import TerminalError, Transient
 
 Answer = TypeVar("Answer", bound=BaseModel)
 TIMEOUT = aiohttp.ClientTimeout(total=5.0, connect=2.0)
+AUTOPILOT_SETTINGS = "sys/storage/raft/autopilot/configuration"
+LOGIN_SETTINGS = "auth/jwt-operator/config"
+NO_SHARES = "no backed-up keys found"
 TOKEN_HEADER = "X-Vault-Token"  # noqa: S105  the name of a header
 # Answers of sys/health: active, standby, uninitialised, sealed. Each has a body.
 HEALTH_CODES = frozenset({200, 429, 501, 503})
@@ -31,14 +42,21 @@ class BaoError(Transient):
 
 
 class Denied(TerminalError):  # noqa: N818  named after what happened
-    """The server knows us and refuses: a token that ended, a role or a policy that is missing."""
+    """The server knows us and refuses: a token that ended, a role or a policy that is missing.
+
+    `code` is that of its answer (400, 403, 404); 0 when there was nothing to ask with.
+    """
+
+    def __init__(self, message: str, code: int = 0) -> None:
+        super().__init__(message)
+        self.code = code
 
 
 class Bao:
     """A session with the servers of one cluster. Use as an async context manager."""
 
     def __init__(self, authority: str, server_name: str, port: int = API.number) -> None:
-        context = ssl.create_default_context(cadata=authority)
+        context = ssl.create_default_context(cadata=authority or None)
         connector = aiohttp.TCPConnector(ssl=context, limit=8)
         self._server_name = server_name
         self._port = port
@@ -74,6 +92,74 @@ class Bao:
         code, body = await self._call("GET", address, path, token=token)
         return _read(RaftAnswer, _granted(code, body, path)).members
 
+    async def autopilot_state(self, address: str, token: str) -> AutopilotState:
+        """Ask the leader how its followers are. Raises Denied, BaoError."""
+        path = "sys/storage/raft/autopilot/state"
+        code, body = await self._call("GET", address, path, token=token)
+        return _read(AutopilotState, _granted(code, body, path).get("data") or {})
+
+    async def autopilot_settings(self, address: str, token: str) -> Mapping[str, Any]:
+        """Read the settings of the autopilot, by the server's names. Raises Denied, BaoError."""
+        code, body = await self._call("GET", address, AUTOPILOT_SETTINGS, token=token)
+        data = _granted(code, body, AUTOPILOT_SETTINGS).get("data")
+        return data if isinstance(data, dict) else {}
+
+    async def set_autopilot(self, address: str, token: str, settings: Mapping[str, Any]) -> None:
+        """Write settings of the autopilot; others stay. Raises Denied, BaoError."""
+        path = AUTOPILOT_SETTINGS
+        code, body = await self._call("POST", address, path, token=token, payload=settings)
+        _granted(code, body, path)
+
+    async def recovery_shares(self, address: str, token: str) -> RecoveryShares | None:
+        """Read the copy of the encrypted recovery shares; None when the server has none.
+
+        Raises Denied, BaoError.
+        """
+        path = "sys/rotate/recovery/backup"
+        code, body = await self._call("GET", address, path, token=token)
+        if code == 400 and NO_SHARES in str(body.get("errors")):
+            return None
+        return _read(RecoveryShares, _granted(code, body, path).get("data") or {})
+
+    async def login_settings(self, address: str, token: str) -> Mapping[str, Any]:
+        """Read by which keys logins with a JWT are checked. Raises Denied, BaoError."""
+        code, body = await self._call("GET", address, LOGIN_SETTINGS, token=token)
+        data = _granted(code, body, LOGIN_SETTINGS).get("data")
+        return data if isinstance(data, dict) else {}
+
+    async def set_login_settings(
+        self, address: str, token: str, settings: Mapping[str, Any]
+    ) -> None:
+        """Replace them; what is not named is gone. Raises Denied, BaoError."""
+        path = LOGIN_SETTINGS
+        code, body = await self._call("POST", address, path, token=token, payload=settings)
+        _granted(code, body, path)
+
+    async def applied_index(self, address: str) -> int:
+        """Ask a server how far its own copy of the data is, 0 if it does not say; needs no token.
+
+        Raises BaoError, and Denied for an answer that is a refusal.
+        """
+        code, body = await self._call("GET", address, "sys/leader")
+        return _read(LeaderAnswer, _granted(code, body, "sys/leader")).raft_applied_index
+
+    async def rotate_root_key(self, address: str, token: str) -> None:
+        """Let the leader draw a new root key and wrap it with the current key of its seal.
+
+        Raises Denied, BaoError.
+        """
+        path = "sys/rotate/root"
+        code, body = await self._call("POST", address, path, token=token)
+        _granted(code, body, path)
+
+    async def step_down(self, address: str, token: str) -> None:
+        """Ask the leader to hand over its lead. Raises Denied, BaoError.
+
+        The answer comes before the lead has moved.
+        """
+        code, body = await self._call("PUT", address, "sys/step-down", token=token)
+        _granted(code, body, "sys/step-down")
+
     async def _call(
         self,
         method: str,
@@ -103,8 +189,8 @@ class Bao:
 def _granted(code: int, body: Mapping[str, Any], path: str) -> Mapping[str, Any]:
     if code in (400, 403, 404):
         errors = "; ".join(map(str, body.get("errors") or ()))[:200]
-        raise Denied(f"{path} answered {code}: {errors or 'no reason given'}")
-    if code != 200:
+        raise Denied(f"{path} answered {code}: {errors or 'no reason given'}", code)
+    if code not in (200, 204):
         raise BaoError(f"{path} answered {code}")
     return body
 

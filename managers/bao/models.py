@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from pydantic import BaseModel, Field
 
 
@@ -45,6 +47,37 @@ class RaftAnswer(BaseModel):
         """The servers, in the order of the answer."""
         config = self.data.config if self.data else None
         return (config.servers if config else None) or ()
+
+
+class ServerState(BaseModel):
+    """One server, as the autopilot of the leader sees it."""
+
+    healthy: bool = False
+    status: str = ""
+    """leader, voter or non-voter."""
+
+
+class AutopilotState(BaseModel):
+    """`data` of `GET sys/storage/raft/autopilot/state`."""
+
+    healthy: bool = False
+    failure_tolerance: int = 0
+    leader: str = ""
+    voters: tuple[str, ...] | None = None
+    servers: dict[str, ServerState] | None = None
+
+
+class LeaderAnswer(BaseModel):
+    """`GET sys/leader`: what a server says of its own copy of the data."""
+
+    raft_applied_index: int = 0
+
+
+class RecoveryShares(BaseModel):
+    """`GET sys/rotate/recovery/backup`: encrypted shares by the fingerprint of their key."""
+
+    nonce: str = ""
+    keys_base64: Mapping[str, tuple[str, ...]] = Field(repr=False)
 
 
 class Login(BaseModel):

@@ -12,12 +12,15 @@ from contracts.hcl.render import render_self_init
 from contracts.observed import Observed
 from contracts.resolved import Resolved
 from contracts.shapes.metadata import cluster_object
+from managers.bootstrap.seal_gate import DRAW_UNSEAL_KEY, seal_step
+from managers.bootstrap.seal_rotation import foreign
 from runtime.intent import Intent
 from runtime.memo import remembered
-from runtime.outcome import Blocked, Outcome, Wait
+from runtime.outcome import Blocked, Outcome, Wait, combine
 from runtime.resources import CONFIG_MAP
 
-DRAW_UNSEAL_KEY = "draw-unseal-key"
+__all__ = ["DRAW_ROOT_TOKEN", "DRAW_UNSEAL_KEY", "plan"]
+
 TOKEN_ISSUER_RECHECK = 30.0
 DRAW_ROOT_TOKEN = "draw-root-token"  # noqa: S105  the name of an effect
 
@@ -27,20 +30,20 @@ def plan(resolved: Resolved, observed: Observed) -> Plan:
     intents: list[Intent] = [_config(resolved)]
     if not resolved.initialized:
         intents.append(_first_boot_document(resolved))
-    key = _unseal_key(resolved, observed)
+    seal = seal_step(resolved, observed)
+    if seal.gate and resolved.initialized:
+        # What the servers were started with stays in place as long as it cannot be replaced: one
+        # that restarts by itself must not find half of a change.
+        intents = []
     token = _root_token(resolved, observed)
-    effects = tuple(step for step in (key, token) if isinstance(step, Effect))
-    lost = _first_volume(resolved, observed)
-    steps = (lost, key, token, _token_issuer(resolved))
-    blocked = [step for step in steps if isinstance(step, Blocked)]
-    outcome: Outcome | None = None
-    if blocked:
-        outcome = blocked[0]
-    elif effects:
-        outcome = Wait("PrerequisitesMissing", "secrets of the first boot are made", 0.0)
-    if outcome is None:
-        return Plan(tuple(intents))
-    return Plan(tuple(intents), effects, outcome, gate=True)
+    effects = tuple(step for step in (seal.effect, token) if isinstance(step, Effect))
+    first_boot = (_first_volume(resolved, observed), token, _token_issuer(resolved))
+    blocked = tuple(step for step in first_boot if isinstance(step, Blocked))
+    told: list[Outcome] = [*blocked, *([seal.outcome] if seal.outcome else [])]
+    if isinstance(token, Effect):
+        told.append(Wait("PrerequisitesMissing", "the root token is made", 0.0))
+    gate = seal.gate or bool(blocked) or isinstance(token, Effect)
+    return Plan(tuple(intents), effects, combine(*told), gate=gate)
 
 
 @remembered
@@ -85,31 +88,24 @@ def _first_volume(resolved: Resolved, observed: Observed) -> Blocked | None:
 
 def _token_issuer(resolved: Resolved) -> Blocked | None:
     """The operator's own login is part of the first boot and cannot be added later."""
-    if resolved.initialized or not resolved.wants_operator_login or resolved.config.oidc:
+    oidc = resolved.config.oidc
+    if resolved.initialized or not resolved.wants_operator_login:
         return None
+    if oidc is not None and oidc.public_keys:
+        return None
+    if oidc is not None:
+        return Blocked(
+            "OIDCBootstrapConfigurationInvalid",
+            "spec.selfInit.oidc.enabled: the API server signs its ServiceAccount tokens with keys "
+            "of other kinds than RSA and ECDSA, which OpenBao could not check",
+            recheck_after=TOKEN_ISSUER_RECHECK,
+        )
     return Blocked(
         "PrerequisitesMissing",
         "spec.selfInit.oidc.enabled: the API server did not tell who signs its ServiceAccount "
         "tokens. Allow the operator to GET /.well-known/openid-configuration and /openid/v1/jwks",
         recheck_after=TOKEN_ISSUER_RECHECK,
     )
-
-
-def _unseal_key(resolved: Resolved, observed: Observed) -> Effect | Blocked | None:
-    name = resolved.unseal_secret
-    secret = observed.secrets.get(name)
-    if resolved.unseal_supplied:
-        return None if secret is not None else _not_supplied(name)
-    if secret is not None:
-        return _foreign(name, secret.owner) if not secret.mine else None
-    if resolved.initialized or observed.holds_data:
-        return Blocked(
-            "UnsealKeyMissing",
-            f"Secret {name} is gone and data exists that only its key can unseal: no other key "
-            "is ever made. Restore the Secret from a backup; running servers keep serving until "
-            "they restart",
-        )
-    return Effect(DRAW_UNSEAL_KEY, name)
 
 
 def _root_token(resolved: Resolved, observed: Observed) -> Effect | Blocked | None:
@@ -122,7 +118,7 @@ def _root_token(resolved: Resolved, observed: Observed) -> Effect | Blocked | No
     name = names.root_token_secret(resolved.name)
     secret = observed.secrets.get(name)
     if secret is not None:
-        return _foreign(name, secret.owner) if not secret.mine else None
+        return foreign(name, secret.owner) if not secret.mine else None
     if observed.holds_data:
         return Blocked(
             "RootTokenMissing",
@@ -130,20 +126,3 @@ def _root_token(resolved: Resolved, observed: Observed) -> Effect | Blocked | No
             "restore it, or delete the cluster's volume claims to start again",
         )
     return Effect(DRAW_ROOT_TOKEN, name)
-
-
-def _not_supplied(name: str) -> Blocked:
-    return Blocked(
-        "PrerequisitesMissing",
-        f"spec.unseal.credentialsSecretRef.name: Secret {name} does not exist. Create it with the "
-        "32 bytes of the key under `key`",
-    )
-
-
-def _foreign(name: str, owner: str) -> Blocked:
-    return Blocked(
-        "ForeignObject",
-        f"Secret {name} exists and belongs to {owner}: it is neither used nor changed. Rename or "
-        "delete it, or hand it over with the annotation openbao.org/adopt set to the name of "
-        "the cluster",
-    )

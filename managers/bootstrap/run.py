@@ -7,13 +7,17 @@ one that was killed and came back, can never end up with two keys.
 from __future__ import annotations
 
 import base64
+import contextlib
+from collections.abc import Mapping
 
+from contracts import labels
 from contracts.desired import Effect
 from contracts.resolved import Resolved
+from contracts.shapes.claim_of_all import claim_of_all
 from managers.access.context import FIELD_MANAGER, Context
 from managers.access.secret_object import secret_object
 from runtime.errors import AlreadyExists
-from runtime.resources import SECRET
+from runtime.resources import PVC, SECRET
 from runtime.types import ObjectKey
 
 UNSEAL_KEY_BYTES = 32
@@ -21,8 +25,14 @@ ROOT_TOKEN_BYTES = 24
 
 
 async def draw_unseal_key(context: Context, resolved: Resolved, effect: Effect) -> None:
-    """Create the Secret with the key of the static seal: 32 raw bytes (AES-256)."""
-    await _create(context, resolved, effect.target, {"key": context.random_bytes(UNSEAL_KEY_BYTES)})
+    """Create the Secret with the key of the static seal: 32 raw bytes (AES-256).
+
+    The id of the key goes with it, so that nobody ever calls another key by that id.
+    """
+    rotation = resolved.unseal.rotation
+    drawn = context.random_bytes(UNSEAL_KEY_BYTES)
+    marks = {} if rotation is None else {labels.UNSEAL_KEY_ID: rotation.wanted.id}
+    await _create(context, resolved, effect.target, {"key": drawn}, marks)
 
 
 async def draw_root_token(context: Context, resolved: Resolved, effect: Effect) -> None:
@@ -35,8 +45,14 @@ async def draw_root_token(context: Context, resolved: Resolved, effect: Effect) 
     await _create(context, resolved, effect.target, {"token": b"root-" + drawn})
 
 
-async def _create(context: Context, resolved: Resolved, name: str, data: dict[str, bytes]) -> None:
-    body = secret_object(resolved.owner, name, data, immutable=True)
+async def _create(
+    context: Context,
+    resolved: Resolved,
+    name: str,
+    data: Mapping[str, bytes],
+    annotations: Mapping[str, str] | None = None,
+) -> None:
+    body = secret_object(resolved.owner, name, data, immutable=True, annotations=annotations)
     try:
         live = await context.client.create(SECRET, body, field_manager=FIELD_MANAGER)
     except AlreadyExists:
@@ -44,3 +60,17 @@ async def _create(context: Context, resolved: Resolved, name: str, data: dict[st
         context.secrets.drop(ObjectKey(resolved.namespace, name))
         return
     context.secrets.written(live)
+
+
+async def make_audit_claim(context: Context, resolved: Resolved, effect: Effect) -> None:
+    """Create the claim; one that exists is never touched.
+
+    It has no owner reference: audit files outlive a cluster that is deleted by mistake. Its
+    annotation proves whose it was, for deletionPolicy DeletePVCs.
+    """
+    wanted = resolved.audit_volume
+    if wanted is None:
+        return
+    body = claim_of_all(resolved.owner, effect.target, wanted.size, wanted.storage_class)
+    with contextlib.suppress(AlreadyExists):
+        await context.client.create(PVC, body, field_manager=FIELD_MANAGER)

@@ -20,6 +20,8 @@ class Input:
     authority: str
     """Fingerprint of the CA at hand."""
     authority_until: datetime
+    trusted: tuple[str, ...]
+    """Fingerprints of all authorities that clients are to trust now."""
     names: frozenset[str]
     addresses: frozenset[str]
     now: datetime
@@ -42,6 +44,13 @@ def foreign_authority(it: Input) -> str | None:
     if certificate is None or certificate.issuer_fingerprint == it.authority:
         return None
     return "it was not signed by the present authority"
+
+
+def other_bundle(it: Input) -> str | None:
+    """Beside it lie other authorities than those that are trusted now."""
+    if it.secret.trusted == it.trusted:
+        return None
+    return "its ca.crt does not hold the authorities that are trusted now"
 
 
 def missing_name(it: Input) -> str | None:
@@ -69,6 +78,7 @@ def near_expiry(it: Input) -> str | None:
 CHAIN: tuple[tuple[str, Check], ...] = (
     ("unusable", unusable),
     ("foreign-authority", foreign_authority),
+    ("other-bundle", other_bundle),
     ("missing-name", missing_name),
     ("near-expiry", near_expiry),
 )

@@ -1,24 +1,48 @@
-"""The certificate step: are CA and server certificate there and good, and what is done if not."""
+"""The certificate step: is all there that servers serve with, and good, and what is done if not.
+
+One function per value of spec.tls.mode; the other modes have modules of their own.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 from contracts import names
+from contracts.api.tls import TlsMode
 from contracts.desired import Effect, Plan
 from contracts.observed import CertificateFacts, Observed, SecretFacts
 from contracts.resolved import Resolved
+from managers.certs import acme, external
+from managers.certs.authority import is_over, next_turn
 from managers.certs.checks import Input, first_objection
-from runtime.outcome import Blocked, Done, Wait
+from managers.certs.served import LOOK_AGAIN, behind
+from runtime.outcome import Blocked, Done, Wait, combine
 
 ISSUE_AUTHORITY = "issue-authority"
 ISSUE_SERVER_CERTIFICATE = "issue-server-certificate"
+PREPARE_AUTHORITY = "prepare-authority"
+PROMOTE_AUTHORITY = "promote-authority"
+DROP_AUTHORITY = "drop-authority"
+TURNS = {"prepare": PREPARE_AUTHORITY, "promote": PROMOTE_AUTHORITY, "drop": DROP_AUTHORITY}
 # A timer further away than this would only sit in the queue: the next resync asks again.
 LONGEST_TIMER = timedelta(days=1)
 
 
 def plan(resolved: Resolved, observed: Observed) -> Plan:
-    """Want both Secrets to be good, and ask to be woken when the certificate is to be renewed."""
+    """Want what the mode needs, and ask to be woken when something of it is to be renewed."""
+    made = PLANS[resolved.tls.mode](resolved, observed)
+    server = observed.secrets.get(resolved.tls.server_secret or "")
+    leaf = server.certificate if server else None
+    if leaf is None or made.gate or not behind(observed.pods, leaf.fingerprint):
+        return made
+    # Nobody tells us when a server has read its files anew.
+    return replace(made, outcome=combine(made.outcome, Done(LOOK_AGAIN)))
+
+
+def _operator_managed(resolved: Resolved, observed: Observed) -> Plan:
+    """Want both Secrets to be good, and the authority to be replaced in time."""
     ca_name = names.tls_ca_secret(resolved.name)
     server_name = names.tls_server_secret(resolved.name)
     ca, server = observed.secrets.get(ca_name), observed.secrets.get(server_name)
@@ -33,14 +57,19 @@ def plan(resolved: Resolved, observed: Observed) -> Plan:
             f"Secret {ca_name}: {ca.problem or 'its key does not fit its certificate'}. Restore "
             f"it, or delete it together with {server_name} to have a new authority issued",
         )
-    if ca.certificate.not_after <= observed.now:
-        return _blocked(
-            "TLSSecretInvalid",
-            f"Secret {ca_name}: the authority ended at {ca.certificate.not_after.isoformat()}. "
-            f"Delete it together with {server_name} to have a new one issued (clients must then "
-            "trust it)",
-        )
-    return _server(resolved, observed, ca.certificate, server)
+    if is_over(ca.certificate, observed.now):
+        return _ended(ca)
+    return _server(resolved, observed, ca, ca.certificate, server)
+
+
+def _ended(ca: SecretFacts) -> Plan:
+    """Replace an authority that nobody trusts any more: there is nothing left to overlap with."""
+    turn = "prepare"
+    if ca.upcoming is not None:
+        turn = "promote"
+    elif ca.former is not None:
+        turn = "drop"
+    return _making("the authority has ended and is replaced", Effect(TURNS[turn], ca.name, ca.uid))
 
 
 def _without_authority(ca_name: str, server: SecretFacts | None) -> Plan:
@@ -56,7 +85,11 @@ def _without_authority(ca_name: str, server: SecretFacts | None) -> Plan:
 
 
 def _server(
-    resolved: Resolved, observed: Observed, ca: CertificateFacts, server: SecretFacts | None
+    resolved: Resolved,
+    observed: Observed,
+    authority: SecretFacts,
+    ca: CertificateFacts,
+    server: SecretFacts | None,
 ) -> Plan:
     name = names.tls_server_secret(resolved.name)
     if server is None:
@@ -65,6 +98,7 @@ def _server(
         secret=server,
         authority=ca.fingerprint,
         authority_until=ca.not_after,
+        trusted=authority.trusted,
         names=frozenset(resolved.certificate_names),
         addresses=frozenset(resolved.certificate_addresses),
         now=observed.now,
@@ -76,13 +110,23 @@ def _server(
             f"the server certificate is renewed: {objection[1]}",
             Effect(ISSUE_SERVER_CERTIFICATE, name),
         )
-    return Plan(outcome=Done(_until_renewal(server, observed.now, resolved.rotate_before)))
+    renewal = Done(_until_renewal(server, observed.now, resolved.rotate_before))
+    turn = next_turn(resolved, observed, authority, server)
+    if turn.action is not None:
+        # At once: the next pass issues what follows from it. Nothing is amiss meanwhile.
+        effect = Effect(TURNS[turn.action], authority.name, authority.uid)
+        return Plan(effects=(effect,), outcome=Done(0.0), gate=True)
+    due = None if turn.due is None else _timer(turn.due - observed.now)
+    return Plan(outcome=combine(renewal, Done(due)))
 
 
 def _until_renewal(server: SecretFacts, now: datetime, rotate_before: timedelta) -> float | None:
     if server.certificate is None:
         return None
-    left = server.certificate.not_after - rotate_before - now
+    return _timer(server.certificate.not_after - rotate_before - now)
+
+
+def _timer(left: timedelta) -> float:
     # Nothing is left where the authority ends as soon: then a day is soon enough, too.
     return (min(left, LONGEST_TIMER) if left > timedelta(0) else LONGEST_TIMER).total_seconds()
 
@@ -101,3 +145,10 @@ def _foreign(secret: SecretFacts) -> str:
         "changed. Rename or delete it, or hand it over with the annotation openbao.org/adopt set "
         "to the name of the cluster"
     )
+
+
+PLANS: Mapping[TlsMode, Callable[[Resolved, Observed], Plan]] = {
+    "OperatorManaged": _operator_managed,
+    "External": external.plan,
+    "ACME": acme.plan,
+}

@@ -1,29 +1,34 @@
-"""Effects of the certificate step: making the authority, issuing the server certificate."""
+"""Effects of the certificate step: making the authority, issuing the server certificate, a new
+authority step by step, and the shared volume of mode ACME."""
 
 from __future__ import annotations
 
 import base64
+import contextlib
+from collections.abc import Callable, Mapping
+from typing import Any
 
-from contracts import names
+from contracts import labels, names
 from contracts.desired import Effect
 from contracts.resolved import Resolved
+from contracts.shapes.claim_of_all import claim_of_all
 from managers.access.context import FIELD_MANAGER, Context
 from managers.access.secret_object import secret_object
+from managers.certs import files
+from managers.certs.chain import first_certificate
 from managers.certs.x509 import KeyPair, issue_server, make_authority, read
-from runtime.errors import AlreadyExists, NotFound, Transient
-from runtime.resources import SECRET
-from runtime.types import Object, ObjectKey
-
-CA_CERTIFICATE, CA_KEY = "ca.crt", "ca.key"
-CERTIFICATE, KEY = "tls.crt", "tls.key"
+from runtime.errors import AlreadyExists, Conflict, NotFound, PatchFailed, Transient
+from runtime.resources import PVC, SECRET
+from runtime.types import Object, ObjectKey, resource_version_of, uid_of
 
 
 async def issue_authority(context: Context, resolved: Resolved, effect: Effect) -> None:
     """Create the Secret of the authority; an existing one is never replaced."""
     pair = make_authority(resolved.name, context.clock.now())
-    body = secret_object(
-        resolved.owner, effect.target, {CA_CERTIFICATE: pair.certificate, CA_KEY: pair.key}
-    )
+    data = {files.CA_CERTIFICATE: pair.certificate, files.CA_KEY: pair.key}
+    body = secret_object(resolved.owner, effect.target, data)
+    # What was asked for before there was an authority is answered by the first one.
+    body["metadata"].setdefault("annotations", {})[labels.CA_REQUEST] = resolved.tls.ca_request
     try:
         live = await context.client.create(SECRET, body, field_manager=FIELD_MANAGER)
     except AlreadyExists:
@@ -44,7 +49,11 @@ async def issue_server_certificate(context: Context, resolved: Resolved, effect:
         resolved.certificate_addresses,
         context.clock.now(),
     )
-    data = {CERTIFICATE: pair.certificate, KEY: pair.key, CA_CERTIFICATE: authority.certificate}
+    data = {
+        files.CERTIFICATE: pair.certificate,
+        files.KEY: pair.key,
+        files.CA_CERTIFICATE: authority.certificate,
+    }
     body = secret_object(resolved.owner, effect.target, data, kind="kubernetes.io/tls")
     # Forced: the plan proved that the Secret is ours or absent, and its content is only ours.
     result = await context.client.apply(SECRET, body, field_manager=FIELD_MANAGER, force=True)
@@ -55,7 +64,8 @@ async def read_authority(context: Context, resolved: Resolved) -> KeyPair:
     """Read the authority with its key, for one use."""
     key = ObjectKey(resolved.namespace, names.tls_ca_secret(resolved.name))
     try:
-        pair = key_pair(await context.client.get(SECRET, key), CA_CERTIFICATE, CA_KEY)
+        data = decoded(await context.client.get(SECRET, key))
+        pair = files.pair(data, files.CA_CERTIFICATE, files.CA_KEY)
         read(pair)
     except (NotFound, ValueError) as error:
         context.secrets.drop(key)
@@ -63,10 +73,140 @@ async def read_authority(context: Context, resolved: Resolved) -> KeyPair:
     return pair
 
 
-def key_pair(secret: Object, certificate: str, key: str) -> KeyPair:
-    """Take certificate and key out of a Secret; raises ValueError when one is not there."""
+def decoded(secret: Object) -> dict[str, bytes]:
+    """Return the data of a Secret; raises ValueError for what is not base64."""
     data = secret.get("data") or {}
-    missing = [name for name in (certificate, key) if not data.get(name)]
-    if missing:
-        raise ValueError(f"{' and '.join(missing)} missing")
-    return KeyPair(base64.b64decode(data[certificate]), base64.b64decode(data[key]))
+    return {name: base64.b64decode(text) for name, text in data.items()}
+
+
+async def prepare_authority(context: Context, resolved: Resolved, effect: Effect) -> None:
+    """Make the next authority and trust it beside the present one, which goes on to sign."""
+
+    def change(data: Mapping[str, bytes]) -> Change:
+        if files.NEXT_KEY in data or files.FORMER_KEY in data:
+            raise Transient(f"Secret {effect.target} holds a second authority already")
+        made = make_authority(resolved.name, context.clock.now())
+        return {
+            files.NEXT_CERTIFICATE: made.certificate,
+            files.NEXT_KEY: made.key,
+            files.CA_CERTIFICATE: files.bundle(data[files.CA_CERTIFICATE], made.certificate),
+        }
+
+    await _turn(context, resolved, effect, change, answered=resolved.tls.ca_request)
+
+
+async def promote_authority(context: Context, resolved: Resolved, effect: Effect) -> None:
+    """Let the next authority sign; the present one is kept, key and all, and still trusted."""
+
+    def change(data: Mapping[str, bytes]) -> Change:
+        upcoming = files.pair(data, files.NEXT_CERTIFICATE, files.NEXT_KEY)
+        present = first_certificate(data[files.CA_CERTIFICATE])
+        return {
+            files.FORMER_CERTIFICATE: present,
+            files.FORMER_KEY: data[files.CA_KEY],
+            files.CA_CERTIFICATE: files.bundle(upcoming.certificate, present),
+            files.CA_KEY: upcoming.key,
+            files.NEXT_CERTIFICATE: None,
+            files.NEXT_KEY: None,
+        }
+
+    await _turn(context, resolved, effect, change)
+
+
+async def drop_authority(context: Context, resolved: Resolved, effect: Effect) -> None:
+    """Trust the present authority alone, and forget the former one with its key."""
+
+    def change(data: Mapping[str, bytes]) -> Change:
+        files.pair(data, files.FORMER_CERTIFICATE, files.FORMER_KEY)
+        return {
+            files.FORMER_CERTIFICATE: None,
+            files.FORMER_KEY: None,
+            files.CA_CERTIFICATE: first_certificate(data[files.CA_CERTIFICATE]),
+        }
+
+    await _turn(context, resolved, effect, change)
+
+
+Change = Mapping[str, bytes | None]
+"""Entries of a Secret and their new content; None removes one."""
+
+
+async def _turn(
+    context: Context,
+    resolved: Resolved,
+    effect: Effect,
+    change: Callable[[Mapping[str, bytes]], Change],
+    *,
+    answered: str = "",
+) -> None:
+    """Change the Secret of the authority in one write, which fails when it is not as it was read.
+
+    Raises Transient when it is not what the plan saw; the next pass looks again.
+    """
+    key = ObjectKey(resolved.namespace, effect.target)
+    try:
+        live = await context.client.get(SECRET, key)
+        if uid_of(live) != effect.uid:
+            raise Transient(f"Secret {key} is another one than was looked at")
+        changed = change(decoded(live))
+        ops = [*_guard(live), *_entries(live, changed), *_answer(live, answered)]
+        written = await context.client.json_patch(SECRET, key, ops, field_manager=FIELD_MANAGER)
+    except (NotFound, Conflict, PatchFailed, KeyError, ValueError) as error:
+        context.secrets.drop(key)
+        raise Transient(f"Secret {key} cannot be changed: {error}") from error
+    context.secrets.written(written)
+    context.events.event(
+        resolved.owner.identity(),
+        "Normal",
+        "AuthorityRotated",
+        f"Secret {effect.target}: {TOLD[effect.name]}",
+    )
+
+
+TOLD = {
+    "prepare-authority": "a new authority was made; it is trusted, and signs after the overlap",
+    "promote-authority": "the new authority signs now; the former one is still trusted",
+    "drop-authority": "the former authority is trusted no more, and its key is gone",
+}
+
+
+def _guard(live: Object) -> list[dict[str, Any]]:
+    version = resource_version_of(live)
+    return [{"op": "replace", "path": "/metadata/resourceVersion", "value": version}]
+
+
+def _entries(live: Object, changed: Change) -> list[dict[str, Any]]:
+    there = live.get("data") or {}
+    ops: list[dict[str, Any]] = []
+    for name, content in changed.items():
+        path = f"/data/{name}"
+        if content is not None:
+            text = base64.b64encode(content).decode()
+            ops.append({"op": "add", "path": path, "value": text})
+        elif name in there:
+            ops.append({"op": "remove", "path": path})
+    return ops
+
+
+def _answer(live: Object, answered: str) -> list[dict[str, Any]]:
+    if not answered:
+        return []
+    key = labels.CA_REQUEST
+    if not live["metadata"].get("annotations"):
+        return [{"op": "add", "path": "/metadata/annotations", "value": {key: answered}}]
+    path = f"/metadata/annotations/{key.replace('/', '~1')}"
+    return [{"op": "add", "path": path, "value": answered}]
+
+
+async def make_acme_cache_claim(context: Context, resolved: Resolved, effect: Effect) -> None:
+    """Create the claim that servers share; an existing one is never touched.
+
+    It has no owner reference, so that it outlives the cluster: what it holds was counted by the
+    ACME server. The annotation proves whose it was.
+    """
+    wanted = resolved.tls.acme_volume
+    if wanted is None:
+        return
+    body = claim_of_all(resolved.owner, effect.target, wanted.size, wanted.storage_class)
+    with contextlib.suppress(AlreadyExists):
+        await context.client.create(PVC, body, field_manager=FIELD_MANAGER)

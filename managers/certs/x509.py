@@ -1,4 +1,4 @@
-"""Making and reading certificates: ECDSA P-256, as OpenBao and every client of today accept.
+"""Making certificates (ECDSA P-256, as OpenBao and every client of today accept) and reading any.
 
 No I/O, and no clock: the caller says what time it is. Keys come from the operating system's
 random source inside `cryptography`.
@@ -14,9 +14,11 @@ from cryptography import x509
 from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.asymmetric.types import PublicKeyTypes
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from contracts.observed import CertificateFacts
+from managers.certs.chain import fingerprint, read_all
 
 AUTHORITY_LIFE = timedelta(days=3650)
 SERVER_LIFE = timedelta(days=365)
@@ -108,37 +110,32 @@ def _read(pair: KeyPair, authority: bytes | None) -> CertificateFacts:
     except x509.ExtensionNotFound:
         pass
     return CertificateFacts(
-        fingerprint=_fingerprint(certificate),
+        fingerprint=fingerprint(certificate),
         not_before=certificate.not_valid_before_utc,
         not_after=certificate.not_valid_after_utc,
         dns_names=dns,
         ip_addresses=addresses,
-        key_matches=_public_pem(certificate.public_key()) == _public_pem(key.public_key()),
+        key_matches=_public(certificate.public_key()) == _public(key.public_key()),
         issuer_fingerprint=_issuer(certificate, authority),
+        serial=f"{certificate.serial_number:x}",
     )
 
 
-def _issuer(certificate: x509.Certificate, authority: bytes | None) -> str:
-    if authority is None:
-        return ""
-    issuer = x509.load_pem_x509_certificate(authority)
-    try:
-        certificate.verify_directly_issued_by(issuer)
-    except (ValueError, TypeError, InvalidSignature):
-        return ""
-    return _fingerprint(issuer)
+def _issuer(certificate: x509.Certificate, authorities: bytes | None) -> str:
+    """The fingerprint of the one among the authorities that signed; "" when none did."""
+    for issuer in read_all(authorities) if authorities else ():
+        try:
+            certificate.verify_directly_issued_by(issuer)
+        except (ValueError, TypeError, InvalidSignature):
+            continue
+        return fingerprint(issuer)
+    return ""
 
 
-def _public_pem(key: object) -> bytes:
-    if not isinstance(key, ec.EllipticCurvePublicKey):
-        raise ValueError(f"a key of type {type(key).__name__} is not an elliptic curve key")
+def _public(key: PublicKeyTypes) -> bytes:
     return key.public_bytes(
-        serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
+        serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo
     )
-
-
-def _fingerprint(certificate: x509.Certificate) -> str:
-    return certificate.fingerprint(hashes.SHA256()).hex()
 
 
 def _name(common_name: str) -> x509.Name:

@@ -6,28 +6,36 @@ and backups will be its steps.
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Mapping
-from pathlib import Path
 
-from contracts import names
 from contracts.api.cluster import OpenBaoCluster
+from contracts.api.cluster_status import AutopilotStatus
 from contracts.api.violation import InvalidClusterError
-from contracts.observed import SecretFacts
+from contracts.observed import Reach
 from managers.access.context import Context
+from managers.autopilot.plan import (
+    SET_AUTOPILOT,
+    autopilot_status,
+    is_pointless,
+    refusal,
+    wanted,
+)
+from managers.autopilot.run import Asking, keep
 from managers.bao.client import Bao
+from managers.bao.login import Logins
+from managers.bootstrap.seal_rewrap import RECHECK, Servers, rewrap
 from managers.cluster.facts import pod_facts
+from managers.cluster.keys import KeyDuties
 from managers.cluster.observe import CLUSTER_INDEX, Observer
 from managers.cluster.reconcile import owner_of, read_cluster
 from managers.cluster.status_writer import StatusWriter
 from managers.membership.plan import as_object, judge
-from managers.membership.run import ServiceAccountLogin, StoredToken, TokenSource, ask
-from runtime.errors import NotFound
+from managers.membership.run import ask
 from runtime.informer import Informer
-from runtime.outcome import Done, Outcome, Wait
+from runtime.outcome import Done, Outcome, Wait, combine
 from runtime.ownership import Owner
-from runtime.resources import POD, SECRET
-from runtime.types import ObjectKey, Request, Resource, is_terminating
+from runtime.resources import POD
+from runtime.types import Request, Resource, is_terminating
 
 
 class AdminOpsReconciler:
@@ -40,20 +48,23 @@ class AdminOpsReconciler:
         observer: Observer,
         statuses: StatusWriter,
         context: Context,
-        token_file: Path,
+        logins: Logins,
     ) -> None:
         self._clusters = clusters
         self._pods = informers[POD]
         self._observer = observer
         self._statuses = statuses
         self._context = context
-        self._token_file = token_file
-        self._logins: dict[str, ServiceAccountLogin] = {}
+        self._logins = logins
+        self._keys = KeyDuties(context, observer)
 
     async def __call__(self, request: Request) -> Outcome:
         """Look once. Raises transient errors, which the controller retries with backoff."""
         live = self._clusters.get(request)
-        if live is None or is_terminating(live):
+        if live is None:
+            self._logins.forget(request)
+            return Done()
+        if is_terminating(live):
             return Done()
         try:
             cluster = read_cluster(live)
@@ -63,35 +74,43 @@ class AdminOpsReconciler:
         if cluster.spec.paused or not cluster.status.initialized:
             return Done()
         owner = owner_of(live)
-        server = await self._observer.server_secret(cluster, owner)
-        if server is None or not server.authority:
+        reach = await self._observer.reach(cluster, owner)
+        if reach is None:
             # Nobody watches Secrets: without a timer it would be found by accident only.
             recheck = self._observer.installation.secret_recheck
             return Wait("TLSSecretMissing", "the authority of the servers is not known", recheck)
-        status, outcome = await self._look(cluster, owner, server)
+        status, outcome = await self._look(cluster, owner, reach)
         await self._statuses.write_adminops(live, status)
         return outcome
 
     async def _look(
-        self, cluster: OpenBaoCluster, owner: Owner, server: SecretFacts
+        self, cluster: OpenBaoCluster, owner: Owner, reach: Reach
     ) -> tuple[dict[str, object], Outcome]:
         pods = pod_facts(owner.name, self._pods.by_index(CLUSTER_INDEX, str(owner.key)))
-        async with Bao(server.authority, names.raft_server_name(owner.name)) as bao:
-            answers = await ask(bao, pods, await self._login(cluster, owner))
+        async with Bao(reach.authority, reach.server_name) as bao:
+            login = await self._logins.of_cluster(cluster, owner)
+            answers = await ask(bao, pods, login)
+            autopilot = await self._autopilot(cluster, owner, Asking(bao, pods, login))
+            keys = await self._keys.look(bao, pods, login, cluster, owner)
+            more = await rewrap(self._context, cluster, owner, Servers(bao, pods, login))
         now = self._context.clock.now()
         status, outcome = judge(answers, cluster.spec.replicas, cluster.status.admin_ops, now)
-        return as_object(status), outcome
+        if more:
+            outcome = combine(outcome, Done(RECHECK))
+        return as_object(status.model_copy(update={"autopilot": autopilot, **keys})), outcome
 
-    async def _login(self, cluster: OpenBaoCluster, owner: Owner) -> TokenSource | None:
-        if cluster.spec.wants_operator_login:
-            return self._logins.setdefault(
-                owner.uid, ServiceAccountLogin(self._token_file, self._context.clock)
-            )
-        if cluster.spec.self_initializes:
-            return None
-        key = ObjectKey(owner.namespace, names.root_token_secret(owner.name))
-        try:
-            secret = await self._context.client.get(SECRET, key)
-        except NotFound:
-            return None
-        return StoredToken(base64.b64decode((secret.get("data") or {}).get("token", "")).decode())
+    async def _autopilot(
+        self, cluster: OpenBaoCluster, owner: Owner, asking: Asking
+    ) -> AutopilotStatus | None:
+        """Keep the autopilot's settings; what was refused lately is not asked again."""
+        previous = cluster.status.admin_ops.autopilot if cluster.status.admin_ops else None
+        settings, now = wanted(cluster.spec), self._context.clock.now()
+        tried = self._context.attempts.last(SET_AUTOPILOT, owner.uid)
+        if is_pointless(tried, settings, now):
+            return previous
+        kept = await keep(asking, settings)
+        if kept is None:
+            return previous
+        if kept.refused:
+            self._context.attempts.note(refusal(owner.uid, settings, now))
+        return autopilot_status(kept)

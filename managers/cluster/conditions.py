@@ -11,16 +11,21 @@ from dataclasses import dataclass
 
 from contracts import names
 from contracts.api.cluster import ClusterSpec
-from contracts.api.cluster_status import LastError, RaftStatus
-from contracts.conditions import Finding
+from contracts.api.cluster_status import AutopilotStatus, RaftStatus
+from contracts.api.status_login import OperatorLoginStatus, RecoveryKeysStatus
+from contracts.api.status_parts import LastError
+from contracts.conditions import Finding, Status
 from contracts.observed import Observed
-from managers.workload.plan import ROLL_PATIENCE
+from managers.bootstrap.audit_storage import audit_storage_ready
+from managers.bootstrap.seal_condition import unseal_identity
+from managers.bootstrap.server_volumes import audit_volume
+from managers.certs.condition import tls_ready
+from managers.cluster.access import operator_login, recovery_keys, user_access
 from runtime.outcome import Blocked, Outcome, Wait
 
-# Blocked reasons that are about certificates, and show in TLSReady too.
-TLS_REASONS = frozenset({"CASecretMissing", "TLSSecretInvalid", "TLSSecretMissing"})
-# A pass that waits for one of these is changing something on purpose.
-ON_PURPOSE = frozenset({"RollingOut", "FirstBoot"})
+# A pass that waits for one of these is changing something on purpose. How long that may take is
+# judged where it is planned: a roll that is late waits for RolloutStuck.
+ON_PURPOSE = frozenset({"RollingOut", "FirstBoot", "RotatingUnsealKey"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,11 +38,17 @@ class Facts:
     outcome: Outcome
     initialized: bool
     raft: RaftStatus | None
+    autopilot: AutopilotStatus | None
     trouble: LastError | None
     """What the adminops reconciler could not do or found wrong."""
     was_running: bool
     unserved: tuple[str, ...]
     conflicts: tuple[str, ...]
+    server_secret: str | None
+    """The Secret with the server certificate; None in mode ACME."""
+    owner_uid: str = ""
+    recovery_keys: RecoveryKeysStatus | None = None
+    operator_login: OperatorLoginStatus | None = None
 
     @property
     def ready(self) -> int:
@@ -108,9 +119,6 @@ def _degraded(facts: Facts) -> Finding:
     if len(facts.observed.leaders) > 1:
         return Finding("Degraded", "True", "MultipleLeaders", _leaders(facts))
     on_purpose = isinstance(facts.outcome, Wait) and facts.outcome.reason in ON_PURPOSE
-    since = facts.observed.rolling_since
-    if since is not None and facts.observed.now - since >= ROLL_PATIENCE:
-        on_purpose = False
     if facts.was_running and facts.ready < facts.expected and not on_purpose:
         message = _count(facts) + _why_not_ready(facts)
         return Finding("Degraded", "True", "NotReady", message)
@@ -118,25 +126,7 @@ def _degraded(facts: Facts) -> Finding:
 
 
 def _tls(facts: Facts) -> Finding:
-    blocked = facts.outcome
-    if isinstance(blocked, Blocked) and blocked.reason in TLS_REASONS:
-        return Finding("TLSReady", "False", blocked.reason, blocked.message)
-    secret_name = names.tls_server_secret(facts.name)
-    secret = facts.observed.secrets.get(secret_name)
-    if secret is None:
-        return Finding(
-            "TLSReady", "False", "TLSSecretMissing", f"Secret {secret_name} is not there yet"
-        )
-    if not secret.mine:
-        return Finding(
-            "TLSReady", "False", "ForeignObject", f"Secret {secret_name} belongs to {secret.owner}"
-        )
-    if secret.certificate is None:
-        return Finding(
-            "TLSReady", "False", "TLSSecretInvalid", f"Secret {secret_name}: {secret.problem}"
-        )
-    until = secret.certificate.not_after.date().isoformat()
-    return Finding("TLSReady", "True", "Ready", f"The server certificate is valid until {until}")
+    return tls_ready(facts.spec.tls.mode, facts.server_secret, facts.observed, facts.outcome)
 
 
 def _initialized(facts: Facts) -> Finding:
@@ -148,7 +138,9 @@ def _initialized(facts: Facts) -> Finding:
         "OpenBaoInitialized",
         "False",
         "NotInitialized",
-        "The first server has not initialised the cluster yet" + _why_not_ready(facts),
+        "The first server has not initialised the cluster yet"
+        + _why_not_ready(facts)
+        + _earlier_end(facts),
     )
 
 
@@ -196,6 +188,24 @@ def _membership(facts: Facts) -> Finding:
     return Finding(kind, "False", "VotersMissing", told)
 
 
+def _autopilot(facts: Facts) -> Finding:
+    kind = "AutopilotConfigured"
+    known = facts.autopilot
+    if not facts.initialized:
+        return Finding(kind, "Unknown", "NotInitialized", "There is no raft cluster yet")
+    if known is None:
+        return Finding(kind, "Unknown", "AutopilotUnknown")
+    if not known.applied:
+        return Finding(kind, "False", "AutopilotRefused", known.message)
+    return Finding(kind, "True", "AutopilotApplied")
+
+
+def _audit_storage(facts: Facts) -> Finding:
+    volume = audit_volume(facts.name, facts.spec.audit_file_storage)
+    claim = facts.observed.audit_claim
+    return audit_storage_ready(volume, claim, facts.owner_uid, facts.spec.replicas)
+
+
 def _conflict(facts: Facts) -> Finding:
     if facts.conflicts:
         return Finding("Conflict", "True", "ForeignObject", "; ".join(facts.conflicts))
@@ -213,6 +223,30 @@ def _unserved(facts: Facts) -> Finding:
         message = f"Accepted, and without effect in this release: {', '.join(facts.unserved)}"
         return Finding("FieldsNotServed", "True", "FieldsNotServed", message)
     return Finding("FieldsNotServed", "False", "Served", "Every field of the spec has effect")
+
+
+def _images(facts: Facts) -> Finding:
+    kind = "ImageVerified"
+    policy = facts.spec.image_verification
+    if policy is None or not policy.enabled:
+        return Finding(kind, "Unknown", "ImageNotVerified", "spec.imageVerification is not enabled")
+    told = facts.observed.images
+    problem = next((verdict for verdict in told.values() if verdict.problem), None)
+    if problem is not None:
+        unreachable = problem.problem == "unreachable"
+        reason = "ImageRegistryUnavailable" if unreachable else "ImageVerificationFailed"
+        # With Warn the image is used all the same: that is a fact, and not an open question.
+        held = unreachable and policy.failure_policy == "Block"
+        status: Status = "Unknown" if held else "False"
+        return Finding(kind, status, reason, problem.message)
+    if not told:
+        return Finding(kind, "Unknown", "Unknown", "Nobody has looked at the image")
+    pinned = ", ".join(sorted(verdict.pinned for verdict in told.values()))
+    return Finding(kind, "True", "ImageVerified", f"Proven by a signature: {pinned}")
+
+
+def _unseal_identity(facts: Facts) -> Finding:
+    return unseal_identity(facts.spec, facts.observed)
 
 
 def _production(facts: Facts) -> Finding:
@@ -235,7 +269,23 @@ def _production(facts: Facts) -> Finding:
         )
     if names.root_token_secret(facts.name) in facts.observed.secrets:
         return Finding(kind, "False", "RootTokenStored", "A root token lies in a Secret")
+    access = user_access(facts.spec, facts.name)
+    if access.reason == "NoUserLogin":
+        return Finding(kind, "False", "NoUserLogin", "Nobody but the operator can log in")
     return Finding(kind, "True", "ProductionReady", "Nothing known speaks against production use")
+
+
+def _user_access(facts: Facts) -> Finding:
+    return user_access(facts.spec, facts.name)
+
+
+def _operator_login(facts: Facts) -> Finding:
+    return operator_login(facts.spec, facts.operator_login, initialized=facts.initialized)
+
+
+def _recovery_keys(facts: Facts) -> Finding:
+    known = facts.recovery_keys
+    return recovery_keys(facts.spec, known, cluster=facts.name, initialized=facts.initialized)
 
 
 JUDGES: tuple[Judge, ...] = (
@@ -248,10 +298,17 @@ JUDGES: tuple[Judge, ...] = (
     _initialized,
     _sealed,
     _leader,
+    _unseal_identity,
     _membership,
+    _autopilot,
+    _user_access,
+    _operator_login,
+    _recovery_keys,
+    _audit_storage,
     _conflict,
     _paused,
     _unserved,
+    _images,
     _production,
 )
 
@@ -265,6 +322,21 @@ def _why_not_ready(facts: Facts) -> str:
     for pod in facts.observed.pods:
         if not pod.ready and pod.waiting:
             return f"; {pod.name} waits: {pod.waiting}"
+    return ""
+
+
+def _earlier_end(facts: Facts) -> str:
+    """Point at the log of a first server that ends again and again, where the reason is told.
+
+    From OpenBao 2.5.3 on a server whose first boot failed refuses every further start, so it never
+    becomes ready and nothing else would tell.
+    """
+    for pod in facts.observed.pods:
+        if not pod.ready and pod.restarts and pod.last_exit is not None:
+            return (
+                f"; {pod.name} ended {pod.restarts} times, last with code {pod.last_exit.code}: "
+                f"read `kubectl logs {pod.name} --previous`"
+            )
     return ""
 
 

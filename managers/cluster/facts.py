@@ -2,68 +2,77 @@
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from contracts import labels, names
 from contracts.observed import (
-    CertificateFacts,
     ClaimFacts,
     ContainerExit,
+    CredentialFacts,
+    NamedClaimFacts,
     PodFacts,
     SecretFacts,
     StatefulSetFacts,
 )
 from managers.access.context import MARKS
-from managers.certs.run import CA_CERTIFICATE, CA_KEY, CERTIFICATE, KEY, key_pair
-from managers.certs.x509 import read
+from managers.bootstrap.seal_content import credential_facts
+from managers.certs.reading import Content, content_of
+from managers.certs.wiring import TLS_VOLUME
 from managers.workload.pod import CONTAINER, INIT_VOLUME
+from managers.workload.reload import reloads
 from runtime.ownership import Claim, Owner, claim_of, describe_owner
 from runtime.types import Object, annotations_of, is_terminating, key_of, labels_of, uid_of
 
 NOTHING: Mapping[str, Any] = {}
+IMAGE_RECORDS = (labels.IMAGE_VERIFICATION, labels.OPERATOR_IMAGE_VERIFICATION)
 
 
 @dataclass(frozen=True, slots=True)
 class SecretReading:
-    """What is kept of a Secret in memory: metadata and the public facts of its certificate."""
+    """What is kept of a Secret in memory: metadata and the public facts of its certificates."""
 
     live: Object
-    certificate: CertificateFacts | None
-    authority: str
-    problem: str
+    content: Content
+    entries: frozenset[str] = frozenset()
+    keys: Mapping[str, CredentialFacts] = field(default_factory=dict)
 
 
 def secret_reading(live: Object) -> SecretReading:
     """Project a Secret, or its metadata alone, to what decisions need. Drops every key."""
-    kept = {"metadata": live["metadata"]}
-    data = live.get("data") or {}
-    files = (CERTIFICATE, KEY) if CERTIFICATE in data else (CA_CERTIFICATE, CA_KEY)
-    if not any(name in data for name in files):
-        problem = "it holds no certificate" if "data" in live else ""
-        return SecretReading(kept, None, "", problem)
-    try:
-        authority = base64.b64decode(data.get(CA_CERTIFICATE, ""))
-        certificate = read(key_pair(live, *files), authority or None)
-        return SecretReading(kept, certificate, authority.decode(), "")
-    except ValueError as error:
-        return SecretReading(kept, None, "", f"its content cannot be used: {error}")
+    data = (live.get("data") or {}) if "data" in live else None
+    return SecretReading(
+        {"metadata": live["metadata"]},
+        content_of(data),
+        frozenset(data or ()),
+        credential_facts(data or {}),
+    )
 
 
 def secret_facts(reading: SecretReading, owner: Owner) -> SecretFacts:
     """Judge a Secret for one cluster."""
     mine = claim_of(reading.live, owner, MARKS) is not Claim.FOREIGN
+    content = reading.content
     return SecretFacts(
         name=key_of(reading.live).name,
         uid=uid_of(reading.live),
         mine=mine,
         owner="" if mine else describe_owner(reading.live, MARKS),
         terminating=is_terminating(reading.live),
-        certificate=reading.certificate,
-        authority=reading.authority,
-        problem=reading.problem,
+        certificate=content.certificate,
+        authority=content.authority,
+        problem=content.problem,
+        trusted=content.trusted,
+        chain_problem=content.chain_problem,
+        chain_until=content.chain_until,
+        chain_root=content.chain_root,
+        entries=reading.entries,
+        upcoming=content.upcoming,
+        former=content.former,
+        answered=annotations_of(reading.live).get(labels.CA_REQUEST, ""),
+        key_id=annotations_of(reading.live).get(labels.UNSEAL_KEY_ID, ""),
+        keys=reading.keys,
     )
 
 
@@ -95,6 +104,28 @@ def _pod(pod: Object, ordinal: int) -> PodFacts:
         last_exit=_last_exit(server),
         waiting=_waiting(status, waiting),
         registration=labels.registration(labels_of(pod)),
+        tls_secret=_tls_secret(pod),
+        reload_hash=annotations_of(pod).get(labels.RELOAD_HASH, ""),
+        reloads=reloads(pod),
+        unseal=annotations_of(pod).get(labels.UNSEAL_KEYS, ""),
+        rewrapped=annotations_of(pod).get(labels.UNSEAL_REWRAPPED, ""),
+    )
+
+
+def _tls_secret(pod: Object) -> str:
+    for volume in (pod.get("spec") or {}).get("volumes") or ():
+        if volume.get("name") == TLS_VOLUME:
+            return (volume.get("secret") or {}).get("secretName") or ""
+    return ""
+
+
+def named_claim_facts(claim: Object) -> NamedClaimFacts:
+    """Read a claim that servers share; whole, since its access modes count."""
+    return NamedClaimFacts(
+        name=key_of(claim).name,
+        owner_uid=annotations_of(claim).get(labels.OWNER_UID, ""),
+        terminating=is_terminating(claim),
+        access_modes=tuple((claim.get("spec") or {}).get("accessModes") or ()),
     )
 
 
@@ -131,15 +162,19 @@ def stateful_set_facts(live: Object | None) -> StatefulSetFacts | None:
     template = spec["template"]
     claim = next(iter(spec.get("volumeClaimTemplates") or ()), NOTHING).get("spec") or {}
     volumes = template["spec"].get("volumes") or ()
+    notes = annotations_of(live)
     return StatefulSetFacts(
         uid=uid_of(live),
         replicas=spec.get("replicas", 1),
         ready_replicas=status.get("readyReplicas", 0),
         template=annotations_of(template).get(labels.TEMPLATE_HASH, ""),
+        reload_hash=annotations_of(template).get(labels.RELOAD_HASH, ""),
         first_boot=any(volume["name"] == INIT_VOLUME for volume in volumes),
         settled=status.get("observedGeneration", 0) >= live["metadata"].get("generation", 0),
         claim_size=((claim.get("resources") or {}).get("requests") or {}).get("storage", ""),
         claim_class=claim.get("storageClassName"),
+        image_records=tuple(notes[name] for name in IMAGE_RECORDS if name in notes),
+        unseal=annotations_of(template).get(labels.UNSEAL_KEYS, ""),
     )
 
 

@@ -7,26 +7,49 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 
-from contracts import labels, names
+from contracts import labels, names, serving
 from contracts.api.cluster import OpenBaoCluster
 from contracts.api.cluster_status import ClusterStatus
-from contracts.observed import Observed, SecretFacts
+from contracts.observed import (
+    ImageVerdict,
+    NamedClaimFacts,
+    Observed,
+    PodFacts,
+    Reach,
+    SecretFacts,
+    StatefulSetFacts,
+    TokenIssuer,
+)
+from contracts.resolved import AcmeVolume, AuditVolume
+from managers.access.attempts import Attempts
 from managers.access.installation import Installation
+from managers.access.named_claims import NamedClaims
 from managers.access.secrets import SecretStore
 from managers.access.token_issuer import ApiServer
 from managers.bao.client import Bao
+from managers.bao.login import Logins
+from managers.bootstrap.seal_rotation import unseal_secrets
+from managers.bootstrap.server_volumes import audit_volume
+from managers.certs.look import ServedCertificates
+from managers.certs.wiring import tls_wishes
 from managers.cluster.facts import (
     SecretReading,
     claim_facts,
+    named_claim_facts,
     pod_facts,
     secret_facts,
     stateful_set_facts,
 )
+from managers.cluster.reach import reach_of, reach_secrets, tls_secrets
+from managers.images.plan import images_of
+from managers.images.policy import helper_question, server_question
+from managers.images.verifier import ImageVerifier
 from managers.membership.leadership import ask_who_leads
-from managers.workload.plan import ROLLING_OUT
+from managers.membership.quorum import ask_quorum
+from managers.workload.plan import wants_quorum
 from runtime.clock import Clock
 from runtime.informer import Informer
 from runtime.ownership import Owner
@@ -42,6 +65,17 @@ def by_cluster(obj: Object) -> Iterable[str]:
     return () if cluster is None else (f"{key_of(obj).namespace}/{cluster}",)
 
 
+@dataclass(frozen=True, slots=True)
+class Witnesses:
+    """Whom an observer asks beside caches and Secrets; None: nobody is asked."""
+
+    logins: Logins
+    attempts: Attempts
+    served: ServedCertificates | None = None
+    named_claims: NamedClaims | None = None
+    images: ImageVerifier | None = None
+
+
 class Observer:
     """Collects the facts for one pass."""
 
@@ -52,52 +86,120 @@ class Observer:
         api_server: ApiServer,
         clock: Clock,
         installation: Installation,
+        witnesses: Witnesses,
     ) -> None:
         self._informers = informers
         self._secrets = secrets
         self._api_server = api_server
         self._clock = clock
         self.installation = installation
+        self.logins = witnesses.logins
+        self._attempts = witnesses.attempts
+        self._served = witnesses.served
+        self._named_claims = witnesses.named_claims
+        self._images = witnesses.images
         for resource in (POD, PVC):
             informers[resource].add_index(CLUSTER_INDEX, by_cluster)
 
     async def observe(self, cluster: OpenBaoCluster, owner: Owner) -> Observed:
         """Read everything that the decisions about one cluster may look at."""
         slot = str(owner.key)
-        readings = await self._read_secrets(cluster, owner)
+        pods = pod_facts(owner.name, self._informers[POD].by_index(CLUSTER_INDEX, slot))
+        stateful_set = stateful_set_facts(self._informers[STATEFUL_SET].get(owner.key))
+        ring = stateful_set.unseal if stateful_set else ring_of(cluster.status)
+        readings = await self._read_secrets(cluster, owner, pods, ring)
         needs_issuer = cluster.spec.wants_operator_login and not cluster.status.initialized
         observed = Observed(
             now=self._clock.now(),
-            stateful_set=stateful_set_facts(self._informers[STATEFUL_SET].get(owner.key)),
-            pods=pod_facts(owner.name, self._informers[POD].by_index(CLUSTER_INDEX, slot)),
+            stateful_set=stateful_set,
+            pods=await self._with_served(cluster, readings, pods),
             claims=claim_facts(owner.name, self._informers[PVC].by_index(CLUSTER_INDEX, slot)),
             secrets=readings,
+            reach=reach_of(cluster, readings, pods),
+            acme_claim=await self._named_claim(tls_wishes(cluster).acme_volume, owner),
+            audit_claim=await self._named_claim(
+                audit_volume(owner.name, cluster.spec.audit_file_storage), owner
+            ),
             token_issuer=await self._api_server.token_issuer() if needs_issuer else None,
             rolling_since=rolling_since(cluster.status),
             api_server_hosts=await self._api_server.hosts(),
         )
-        if cluster.status.initialized and observed.leader_in_doubt:
-            return await self._with_leader(observed, owner)
+        uids = frozenset(pod.uid for pod in observed.pods)
+        observed = replace(
+            observed,
+            attempts=self._attempts.of(uids),
+            images=await self._verdicts(cluster, owner, observed.stateful_set),
+        )
+        if not cluster.status.initialized:
+            return observed
+        if observed.leader_in_doubt:
+            observed = await self._with_leader(observed, owner)
+        helper = images_of(cluster.spec, self.installation, observed).helper
+        if wants_quorum(observed, helper, _shown(cluster, readings)):
+            observed = await self._with_quorum(observed, cluster, owner)
         return observed
 
-    async def _with_leader(self, observed: Observed, owner: Owner) -> Observed:
-        server = observed.secrets.get(names.tls_server_secret(owner.name))
-        if server is None or not server.mine or not server.authority:
+    async def _verdicts(
+        self, cluster: OpenBaoCluster, owner: Owner, live: StatefulSetFacts | None
+    ) -> Mapping[str, ImageVerdict]:
+        spec, here = cluster.spec, self.installation
+        if self._images is None or spec.paused:
+            return {}
+        questions = (
+            helper_question(spec, owner.namespace, here.operator_image),
+            server_question(spec, owner.namespace, here.image_repository),
+        )
+        return await self._images.verdicts(questions, live.image_records if live else ())
+
+    async def _with_quorum(
+        self, observed: Observed, cluster: OpenBaoCluster, owner: Owner
+    ) -> Observed:
+        login = await self.logins.of_cluster(cluster, owner)
+        reach = observed.reach
+        if login is None or reach is None:
             return observed
-        async with Bao(server.authority, names.raft_server_name(owner.name)) as bao:
+        async with Bao(reach.authority, reach.server_name) as bao:
+            return replace(observed, quorum=await ask_quorum(bao, observed.pods, login))
+
+    async def _with_leader(self, observed: Observed, owner: Owner) -> Observed:
+        reach = observed.reach
+        if reach is None:
+            return observed
+        async with Bao(reach.authority, reach.server_name) as bao:
             return replace(observed, pods=await ask_who_leads(bao, observed.pods))
 
-    async def server_secret(self, cluster: OpenBaoCluster, owner: Owner) -> SecretFacts | None:
-        """Read the server certificate alone; None when it is not there or not ours."""
-        name = names.tls_server_secret(cluster.metadata.name)
-        reading = await self._secrets.facts(
-            ObjectKey(owner.namespace, name),
-            reader=owner.uid,
-            max_age=self.installation.secret_recheck,
-            content=True,
-        )
-        facts = None if reading is None else secret_facts(reading, owner)
-        return facts if facts is not None and facts.mine else None
+    async def _with_served(
+        self,
+        cluster: OpenBaoCluster,
+        secrets: Mapping[str, SecretFacts],
+        pods: tuple[PodFacts, ...],
+    ) -> tuple[PodFacts, ...]:
+        """Look at the certificates that ready pods serve, where it is known which they ought to."""
+        server = secrets.get(serving.server_secret(cluster) or "")
+        if self._served is None or server is None or server.certificate is None:
+            return pods
+        expected = server.certificate.fingerprint
+        seen = await self._served.of(pods, expected, serving.server_name(cluster))
+        return tuple(replace(pod, serves=seen.get(pod.uid)) for pod in pods)
+
+    async def _named_claim(
+        self, volume: AcmeVolume | AuditVolume | None, owner: Owner
+    ) -> NamedClaimFacts | None:
+        if volume is None or self._named_claims is None:
+            return None
+        live = await self._named_claims.get(ObjectKey(owner.namespace, volume.claim))
+        return None if live is None else named_claim_facts(live)
+
+    async def reach(self, cluster: OpenBaoCluster, owner: Owner) -> Reach | None:
+        """Say how to reach the servers; None when it is not known whom to trust."""
+        slot = str(owner.key)
+        pods = pod_facts(owner.name, self._informers[POD].by_index(CLUSTER_INDEX, slot))
+        wanted = dict.fromkeys(reach_secrets(cluster, pods), True)
+        return reach_of(cluster, await self._facts_of(wanted, owner), pods)
+
+    async def token_issuer(self) -> TokenIssuer | None:
+        """Ask the API server, or remember, who signs ServiceAccount tokens."""
+        return await self._api_server.token_issuer()
 
     def forget(self, key: ObjectKey) -> None:
         """Drop what is known of the Secrets of a cluster that is gone."""
@@ -112,8 +214,15 @@ class Observer:
         ):
             self._secrets.drop(ObjectKey(key.namespace, name))
 
-    async def _read_secrets(self, cluster: OpenBaoCluster, owner: Owner) -> dict[str, SecretFacts]:
-        wanted = secret_names(cluster)
+    async def _read_secrets(
+        self, cluster: OpenBaoCluster, owner: Owner, pods: tuple[PodFacts, ...], ring: str
+    ) -> dict[str, SecretFacts]:
+        wanted = dict(secret_names(cluster, ring))
+        wanted |= dict.fromkeys(tls_secrets(cluster, pods), True)
+        return await self._facts_of(wanted, owner)
+
+    async def _facts_of(self, wanted: Mapping[str, bool], owner: Owner) -> dict[str, SecretFacts]:
+        """Read Secrets by name; the value tells whether their content is looked at."""
         readings = await asyncio.gather(
             *(
                 self._secrets.facts(
@@ -122,33 +231,40 @@ class Observer:
                     max_age=self.installation.secret_recheck,
                     content=content,
                 )
-                for name, content in wanted
+                for name, content in wanted.items()
             )
         )
         return {
             name: secret_facts(reading, owner)
-            for (name, _), reading in zip(wanted, readings, strict=True)
+            for name, reading in zip(wanted, readings, strict=True)
             if reading is not None
         }
 
 
+def _shown(cluster: OpenBaoCluster, secrets: Mapping[str, SecretFacts]) -> str:
+    """Return the fingerprint of the certificate that the servers ought to show; "" if not known."""
+    server = secrets.get(serving.server_secret(cluster) or "")
+    return server.certificate.fingerprint if server and server.certificate else ""
+
+
 def rolling_since(status: ClusterStatus) -> datetime | None:
     """Read from the last status since when pods are being replaced; None when they are not."""
-    for condition in status.conditions:
-        if condition.type == "Reconciling" and condition.reason == ROLLING_OUT:
-            return condition.last_transition_time
-    return None
+    return status.workload.rolling_since if status.workload else None
 
 
-def secret_names(cluster: OpenBaoCluster) -> tuple[tuple[str, bool], ...]:
-    """Name the Secrets that a cluster uses, and whether their content is looked at."""
+def ring_of(status: ClusterStatus) -> str:
+    """Read from the last status which keys of the static seal the servers know; "" if unknown."""
+    return status.unseal.keys if status.unseal else ""
+
+
+def secret_names(cluster: OpenBaoCluster, ring: str = "") -> tuple[tuple[str, bool], ...]:
+    """Name the Secrets that a cluster uses, and whether their content is looked at.
+
+    `ring`: the keys of the static seal that the pod template names.
+    """
     name = cluster.metadata.name
-    supplied = cluster.spec.unseal.credentials_secret_ref
-    wanted = [
-        (names.tls_ca_secret(name), True),
-        (names.tls_server_secret(name), True),
-        (supplied.name if supplied else names.unseal_key_secret(name), False),
-    ]
+    supplied = cluster.spec.unseal.secret_name is not None
+    wanted = [(secret, supplied) for secret in unseal_secrets(name, cluster.spec.unseal, ring)]
     if not cluster.spec.self_initializes:
         wanted.append((names.root_token_secret(name), False))
     return tuple(wanted)

@@ -56,6 +56,7 @@ class WorkloadReconciler:
         self._deletion = deletion
         self._statuses = statuses
         self._context = context
+        self._logins = observer.logins
         self._failures: dict[ObjectKey, int] = {}
         self._finalizer = Finalizer(context.client, CLUSTERS, names.FINALIZER, FIELD_MANAGER)
 
@@ -117,7 +118,7 @@ class WorkloadReconciler:
         desired = fold(resolved, observed)
         applied = await self._applier.apply(owner, desired)
         if applied.in_place or not desired.complete:
-            await run_effects(self._context, resolved, desired.effects)
+            await run_effects(self._context, self._logins, resolved, desired.effects)
         outcome = combine(*applied.outcomes, *desired.outcomes, self._recheck(observed))
         return Pass(cluster, observed, outcome, resolved, applied)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 import semver
@@ -14,10 +15,19 @@ from contracts.api.meta import ApiModel, parse_duration
 from contracts.api.network import is_ip
 from contracts.api.not_served import essential_unserved_fields
 from contracts.api.rules import violations
-from contracts.hcl.render import ConfigInput, OidcBootstrap, render_config
+from contracts.hcl.render import ConfigInput, OidcBootstrap, render_config, restart_text
+from contracts.hcl.stanzas import metrics_port
 from contracts.observed import Observed, PodFacts
-from contracts.resolved import NetworkWishes, PodWishes, Resolved
+from contracts.resolved import ImageChoice, NetworkWishes, PodWishes, Resolved, UnsealWishes
+from contracts.shapes.pod_part import PodPart
 from managers.access.installation import Installation
+from managers.bootstrap.seal import stanza_of, unseal_wishes
+from managers.bootstrap.seal_rotation import pod_annotations
+from managers.bootstrap.seal_wiring import seal_part
+from managers.bootstrap.server_volumes import audit_volume, server_part
+from managers.certs.wiring import tls_part, tls_wishes
+from managers.cluster.login import operator_login, wrong_audience
+from managers.images.plan import images_of, version_mismatch
 from runtime.memo import remembered
 from runtime.outcome import Blocked
 from runtime.ownership import Owner
@@ -29,11 +39,24 @@ def resolve(
     cluster: OpenBaoCluster, owner: Owner, observed: Observed, installation: Installation
 ) -> Resolved | Blocked:
     """Turn a spec and what is observed into what is meant, or say why nothing may be done."""
-    refusal = _refusal(cluster, observed)
+    refusal = _refusal(cluster, observed, installation)
     if refusal is not None:
         return refusal
-    login = _operator_login(cluster.spec, observed, installation)
-    return _meant(cluster, owner, installation, login, is_initialized(cluster, observed))
+    login = operator_login(cluster.spec, owner, observed.token_issuer, installation)
+    images = images_of(cluster.spec, installation, observed)
+    initialized = is_initialized(cluster, observed)
+    found = Found(login, images, unseal_wishes(cluster, observed), initialized)
+    return _meant(cluster, owner, installation, found)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What was decided with more than the spec."""
+
+    login: OidcBootstrap | None
+    images: ImageChoice
+    unseal: UnsealWishes
+    initialized: bool
 
 
 @remembered
@@ -41,12 +64,12 @@ def _meant(
     cluster: OpenBaoCluster,
     owner: Owner,
     installation: Installation,
-    login: OidcBootstrap | None,
-    initialized: bool,
+    found: Found,
 ) -> Resolved:
-    spec = cluster.spec
-    config = ConfigInput.of(cluster, login)
-    supplied = spec.unseal.credentials_secret_ref
+    spec, unseal, images = cluster.spec, found.unseal, found.images
+    config = replace(ConfigInput.of(cluster, found.login), seal=stanza_of(unseal))
+    tls = tls_wishes(cluster)
+    audit = audit_volume(owner.name, spec.audit_file_storage)
     account = spec.service_account
     # In the form in which a certificate gives them back, or it would never carry what is asked.
     addresses = (str(ipaddress.ip_address(san)) for san in spec.tls.extra_sans if is_ip(san))
@@ -55,15 +78,23 @@ def _meant(
         owner=owner,
         version=spec.version.removeprefix("v"),
         replicas=spec.replicas,
-        initialized=initialized,
+        initialized=found.initialized,
         members=_members(cluster),
         self_init=spec.self_initializes,
         wants_operator_login=spec.wants_operator_login,
         config=config,
         config_text=render_config(config),
-        unseal_secret=supplied.name if supplied else names.unseal_key_secret(owner.name),
-        unseal_supplied=supplied is not None,
-        pod=_pod(spec, installation),
+        restart_text=restart_text(config),
+        unseal=unseal,
+        pod=_pod(
+            spec,
+            found,
+            (
+                seal_part(owner.name, unseal.spec, unseal.ring),
+                tls_part(tls),
+                server_part(spec, audit),
+            ),
+        ),
         service_account=names.service_account(owner.name, account.name if account else None),
         service_account_annotations=(account.annotations if account else None) or {},
         service_type=spec.service.type if spec.service else "ClusterIP",
@@ -83,10 +114,15 @@ def _meant(
         ),
         certificate_addresses=tuple(dict.fromkeys((*LOOPBACK, *addresses))),
         rotate_before=parse_duration(spec.tls.rotation_period),
+        tls=tls,
+        audit_volume=audit,
+        images=images,
     )
 
 
-def _refusal(cluster: OpenBaoCluster, observed: Observed) -> Blocked | None:
+def _refusal(
+    cluster: OpenBaoCluster, observed: Observed, installation: Installation
+) -> Blocked | None:
     """Judge by the rules of the API, by what this release can do, and by what already runs."""
     objection = _objection(cluster)
     if objection is not None:
@@ -99,6 +135,13 @@ def _refusal(cluster: OpenBaoCluster, observed: Observed) -> Blocked | None:
             f"spec.version: {wanted} is older than {running}, which runs: OpenBao cannot read "
             f"newer data. Set it to {running} or newer",
         )
+    mismatch = version_mismatch(cluster.spec)
+    if mismatch is not None:
+        return mismatch
+    if not is_initialized(cluster, observed):
+        wrong = wrong_audience(cluster.spec, installation)
+        if wrong is not None:
+            return wrong
     failed = _failed_first_boot(cluster, observed)
     if failed is not None:
         code = failed.last_exit.code if failed.last_exit else -1
@@ -165,32 +208,33 @@ def _failed_first_boot(cluster: OpenBaoCluster, observed: Observed) -> PodFacts 
     )
 
 
-def _operator_login(
-    spec: ClusterSpec, observed: Observed, installation: Installation
-) -> OidcBootstrap | None:
-    oidc = spec.self_init.oidc if spec.self_init else None
-    if oidc is None or not spec.wants_operator_login or observed.token_issuer is None:
-        return None
-    return OidcBootstrap(
-        audience=oidc.audience,
-        issuer=oidc.issuer or observed.token_issuer.issuer,
-        public_keys=observed.token_issuer.public_keys,
-        subject=installation.subject,
-    )
-
-
-def _pod(spec: ClusterSpec, installation: Installation) -> PodWishes:
+def _pod(spec: ClusterSpec, found: Found, parts: tuple[PodPart, ...]) -> PodWishes:
     metadata = spec.pod_metadata
     restart = spec.runtime.restart_at if spec.runtime else None
     older = spec.maintenance.restart_at if spec.maintenance else None
     return PodWishes(
-        image=spec.image or f"{installation.image_repository}:{spec.version.removeprefix('v')}",
+        image=found.images.server,
         pull_secrets=tuple(secret.name for secret in spec.image_pull_secrets),
         resources=spec.resources.to_object() if spec.resources else {},
         labels=(metadata.labels if metadata else None) or {},
-        annotations=(metadata.annotations if metadata else None) or {},
+        annotations={
+            **((metadata.annotations if metadata else None) or {}),
+            **pod_annotations(found.unseal.ring),
+        },
         restart_at=restart or older or "",
+        security=_security(spec),
+        parts=parts,
+        operator_image=found.images.helper,
     )
+
+
+def _security(spec: ClusterSpec) -> Mapping[str, Any]:
+    hardening, asked = spec.workload_hardening, spec.security_context
+    confined = hardening is not None and hardening.app_armor_enabled
+    return {
+        **({"appArmorProfile": {"type": "RuntimeDefault"}} if confined else {}),
+        **(asked.to_object() if asked else {}),
+    }
 
 
 def _network(spec: ClusterSpec, installation: Installation) -> NetworkWishes:
@@ -204,6 +248,7 @@ def _network(spec: ClusterSpec, installation: Installation) -> NetworkWishes:
         trusted_peers=_objects(network.trusted_ingress_peers),
         ingress_rules=_objects(network.ingress_rules),
         egress_rules=_objects(network.egress_rules),
+        metrics_port=metrics_port(spec.observability),
     )
 
 

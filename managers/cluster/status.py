@@ -12,18 +12,21 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Literal
 
-from contracts import labels
+from contracts import labels, serving
 from contracts.api.cluster import OpenBaoCluster
-from contracts.api.cluster_status import ClusterStatus, LastError, Phase, WorkloadStatus
+from contracts.api.cluster_status import ClusterStatus, Phase, WorkloadStatus
 from contracts.api.not_served import unserved_fields
+from contracts.api.status_parts import LastError
+from contracts.api.status_unseal import UnsealStatus
 from contracts.conditions import TYPES, Condition, Status, clean_message, condition, merge
 from contracts.desired import AppliedSet
 from contracts.observed import Observed
 from contracts.resolved import Resolved
 from managers.cluster.conditions import Facts, findings
+from managers.workload.plan import ROLL
 from runtime import quantity
 from runtime.memo import remembered
-from runtime.outcome import Blocked, Outcome
+from runtime.outcome import Blocked, Outcome, Wait
 from runtime.types import Object
 
 LEAVING: tuple[tuple[str, Status], ...] = (
@@ -69,10 +72,15 @@ def compute(this: Pass) -> ClusterStatus:
         outcome=this.outcome,
         initialized=initialized,
         raft=previous.admin_ops.raft if previous.admin_ops else None,
+        autopilot=previous.admin_ops.autopilot if previous.admin_ops else None,
         trouble=previous.admin_ops.last_error if previous.admin_ops else None,
         was_running=previous.phase == "Running",
         unserved=(*_unserved_fields(cluster.spec), *_unserved_growth(cluster, observed)),
         conflicts=_conflicts(this.applied, this.outcome),
+        server_secret=serving.server_secret(cluster),
+        recovery_keys=previous.admin_ops.recovery_keys if previous.admin_ops else None,
+        operator_login=previous.admin_ops.operator_login if previous.admin_ops else None,
+        owner_uid=cluster.metadata.uid,
     )
     ready = sum(pod.ready for pod in observed.pods)
     leaders = observed.leaders
@@ -88,6 +96,7 @@ def compute(this: Pass) -> ClusterStatus:
         current_version=_version(observed) or previous.current_version,
         initialized=initialized,
         self_initialized=initialized and cluster.spec.self_initializes,
+        unseal=_unseal(this),
         workload=_workload(this.outcome, previous.workload, observed.now),
         conditions=_conditions(facts, cluster.metadata.generation, previous.conditions),
     )
@@ -171,16 +180,48 @@ def _version(observed: Observed) -> str:
     return (versions.pop() or "") if len(versions) == 1 else ""
 
 
+def _unseal(this: Pass) -> UnsealStatus | None:
+    """Which keys the pod template names, as far as this pass came to it."""
+    rotation = this.resolved.unseal.rotation if this.resolved else None
+    if rotation is None:
+        return this.cluster.status.unseal if this.resolved is None else None
+    live = this.observed.stateful_set
+    if live is None and this.applied is not None and not this.applied.desired.workload:
+        # Nothing carries them yet: the last word stands.
+        return this.cluster.status.unseal
+    return UnsealStatus(keys=str(rotation.ring), step=rotation.step)
+
+
 def _workload(
     outcome: Outcome, previous: WorkloadStatus | None, now: datetime
 ) -> WorkloadStatus | None:
+    told = WorkloadStatus(
+        last_error=_workload_error(outcome, previous, now),
+        rolling_since=_rolling_since(outcome, previous, now),
+    )
+    return None if told == WorkloadStatus() else told
+
+
+def _workload_error(
+    outcome: Outcome, previous: WorkloadStatus | None, now: datetime
+) -> LastError | None:
     if not isinstance(outcome, Blocked):
         return None
     message = clean_message(outcome.message)
     last = previous.last_error if previous else None
     same = last is not None and (last.reason, last.message) == (outcome.reason, message)
     since = last.at if same and last is not None and last.at else now.replace(microsecond=0)
-    return WorkloadStatus(last_error=LastError(reason=outcome.reason, message=message, at=since))
+    return LastError(reason=outcome.reason, message=message, at=since)
+
+
+def _rolling_since(
+    outcome: Outcome, previous: WorkloadStatus | None, now: datetime
+) -> datetime | None:
+    since = previous.rolling_since if previous else None
+    if isinstance(outcome, Wait) and outcome.reason in ROLL:
+        return since or now.replace(microsecond=0)
+    # Something else has the word for now; the pods may still be on their way.
+    return since if isinstance(outcome, Blocked) else None
 
 
 def _conflicts(applied: AppliedSet | None, outcome: Outcome) -> tuple[str, ...]:

@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import managers.bootstrap.audit_storage as audit_storage
 import managers.bootstrap.plan as bootstrap
 import managers.certs.plan as certs
 import managers.identity.plan as identity
+import managers.images.plan as images
 import managers.networking.plan as networking
 import managers.workload.plan as workload
-from contracts import names
 from contracts.desired import Desired, Plan
 from contracts.observed import Observed
 from contracts.resolved import Resolved
+from managers.workload.reload import Files
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,20 +29,28 @@ class Step:
 FOUNDATION: tuple[Step, ...] = (
     # Keys and certificates first: a pod cannot start without them.
     Step("bootstrap", bootstrap.plan),
+    Step("audit", audit_storage.plan),
     Step("certs", certs.plan),
     # Before the pods, so that none ever runs unguarded or without its rights.
     Step("networking", networking.plan),
     Step("identity", identity.plan),
+    # Last: it only says whether pods may be touched.
+    Step("images", images.plan),
 )
 
 
 def _workload(resolved: Resolved, observed: Observed) -> Plan:
     """Want the StatefulSet, its budget, and at most one pod replaced."""
-    server = observed.secrets.get(names.tls_server_secret(resolved.name))
+    server = observed.secrets.get(resolved.tls.server_secret or "")
     certificate = server.certificate if server else None
     inputs = workload.Inputs(
-        config=resolved.config_text,
-        certificate=certificate.fingerprint if certificate else "",
+        restart=resolved.restart_text,
+        files=Files(
+            config=resolved.config_text,
+            certificate=certificate.fingerprint if certificate else "",
+            authority=server.authority if server else "",
+        ),
+        operator_image=resolved.pod.operator_image,
     )
     return workload.plan(resolved, observed, inputs)
 

@@ -16,6 +16,7 @@ GOOD: Mapping[str, str] = {
     "Degraded": "False",
     "Conflict": "False",
     "RaftMembershipReady": "True",
+    "ImageVerified": "True",
 }
 # A cluster that is being made is not yet any of these, and that is no news either.
 TAKE_TIME = frozenset({"OpenBaoInitialized", "Available", "RaftMembershipReady"})

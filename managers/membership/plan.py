@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from contracts.api.cluster_status import AdminOpsStatus, LastError, RaftStatus
+from contracts.api.cluster_status import AdminOpsStatus, RaftStatus
+from contracts.api.status_parts import LastError
 from contracts.conditions import clean_message
 from managers.bao.models import Member
 from runtime.outcome import Done, Outcome, Wait

@@ -6,11 +6,11 @@ from contracts.desired import Plan
 from contracts.observed import Observed
 from contracts.resolved import Resolved
 from managers.networking.policy import network_policy
-from managers.networking.services import headless_service, public_service
+from managers.networking.services import acme_service, headless_service, public_service
 
 
 def plan(resolved: Resolved, observed: Observed) -> Plan:
-    """Want the two Services and the policy that guards the pods.
+    """Want the Services and the policy that guards the pods.
 
     The policy belongs to the foundation, so that no pod ever runs unguarded.
     """
@@ -18,6 +18,7 @@ def plan(resolved: Resolved, observed: Observed) -> Plan:
         intents=(
             headless_service(resolved),
             public_service(resolved),
+            *((acme_service(resolved),) if resolved.tls.mode == "ACME" else ()),
             network_policy(resolved, observed),
         )
     )

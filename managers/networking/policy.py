@@ -11,7 +11,7 @@ from typing import Any
 
 from contracts import labels, names
 from contracts.observed import Observed
-from contracts.ports import API, CLUSTER
+from contracts.ports import API, CLUSTER, Port
 from contracts.resolved import Resolved
 from contracts.shapes.metadata import cluster_object
 from runtime.intent import Intent
@@ -55,7 +55,7 @@ def _ingress(resolved: Resolved) -> list[dict[str, Any]]:
         {"from": _peers(resolved), "ports": [API.policy_port(), CLUSTER.policy_port()]},
         # Clients of this namespace reach the API; other namespaces are named in
         # spec.network.trustedIngressPeers.
-        {"from": [{"podSelector": {}}], "ports": [API.policy_port()]},
+        {"from": [{"podSelector": {}}], "ports": _client_ports(resolved)},
         {
             "from": [
                 {
@@ -70,9 +70,15 @@ def _ingress(resolved: Resolved) -> list[dict[str, Any]]:
     ]
     if wishes.trusted_peers:
         rules.append(
-            {"from": [dict(p) for p in wishes.trusted_peers], "ports": [API.policy_port()]}
+            {"from": [dict(p) for p in wishes.trusted_peers], "ports": _client_ports(resolved)}
         )
     return rules + [dict(rule) for rule in wishes.ingress_rules]
+
+
+def _client_ports(resolved: Resolved) -> list[dict[str, Any]]:
+    number = resolved.network.metrics_port
+    metrics = () if number is None else (Port("metrics", number),)
+    return [port.policy_port() for port in (API, *metrics)]
 
 
 def _egress(resolved: Resolved, api_server_hosts: tuple[str, ...]) -> list[dict[str, Any]]:

@@ -49,3 +49,26 @@ def public_service(resolved: Resolved) -> Intent:
         },
         annotations=resolved.service_annotations,
     )
+
+
+@remembered
+def acme_service(resolved: Resolved) -> Intent:
+    """Give the ACME server the ports at which it checks names, ready or not.
+
+    A server has no certificate before it is checked, and is not ready before it has one.
+    """
+    return cluster_object(
+        resolved,
+        SERVICE,
+        names.acme_service(resolved.name),
+        {
+            "spec": {
+                "publishNotReadyAddresses": True,
+                "selector": labels.voters(resolved.name),
+                "ports": [
+                    {"name": "http-80", "port": 80, "targetPort": API.number, "protocol": "TCP"},
+                    {"name": "https-443", "port": 443, "targetPort": API.number, "protocol": "TCP"},
+                ],
+            }
+        },
+    )

@@ -6,12 +6,15 @@ environment (BAO_RAFT_NODE_ID, BAO_API_ADDR, BAO_CLUSTER_ADDR; OpenBao 2.4.0).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from contracts import labels, names, paths
 from contracts.ports import API, CLUSTER
 from contracts.resolved import Resolved
-from contracts.shapes.security import container_security, pod_security
+from contracts.shapes.pod_part import PodPart
+from contracts.shapes.security import LOW_PORTS, container_security, pod_security
+from managers.workload.probes import probes
 
 CONTAINER = "openbao"
 INIT_VOLUME = "init"
@@ -21,7 +24,9 @@ GRACE_SECONDS = 120
 SECRET_MODE = 0o440
 
 
-def pod_template(resolved: Resolved, *, digest: str, first_boot: bool) -> dict[str, Any]:
+def pod_template(
+    resolved: Resolved, *, digest: str, reload: str, first_boot: bool
+) -> dict[str, Any]:
     """Build the template.
 
     `first_boot` adds what turns an empty volume into a new cluster; the one pod that may see it
@@ -29,28 +34,56 @@ def pod_template(resolved: Resolved, *, digest: str, first_boot: bool) -> dict[s
     """
     metadata = {
         "labels": {**resolved.pod.labels, **labels.server_pod(resolved.name)},
-        "annotations": {**resolved.pod.annotations, labels.TEMPLATE_HASH: digest},
+        "annotations": {
+            **resolved.pod.annotations,
+            labels.TEMPLATE_HASH: digest,
+            labels.RELOAD_HASH: reload,
+        },
     }
     return {"metadata": metadata, "spec": _spec(resolved, first_boot=first_boot)}
 
 
 def _spec(resolved: Resolved, *, first_boot: bool) -> dict[str, Any]:
+    whole = PodPart.merged((_base(resolved, first_boot=first_boot), *resolved.pod.parts))
     spec: dict[str, Any] = {
         "serviceAccountName": resolved.service_account,
         "automountServiceAccountToken": False,
         "enableServiceLinks": False,
         "terminationGracePeriodSeconds": GRACE_SECONDS,
-        "securityContext": pod_security(),
+        "securityContext": _security(resolved),
         "affinity": _spread(resolved),
-        "containers": [_container(resolved, first_boot=first_boot)],
-        "volumes": _volumes(resolved, first_boot=first_boot),
+        "containers": [_container(resolved, whole, first_boot=first_boot)],
+        "volumes": [*map(dict, whole.volumes)],
     }
     if resolved.pod.pull_secrets:
         spec["imagePullSecrets"] = [{"name": name} for name in resolved.pod.pull_secrets]
     return spec
 
 
-def _container(resolved: Resolved, *, first_boot: bool) -> dict[str, Any]:
+def _security(resolved: Resolved) -> dict[str, Any]:
+    security = {**pod_security(), **resolved.pod.security}
+    if resolved.tls.mode == "ACME":
+        chosen = [one for one in security.get("sysctls") or () if one["name"] != LOW_PORTS["name"]]
+        security["sysctls"] = [*chosen, LOW_PORTS]
+    return security
+
+
+def _base(resolved: Resolved, *, first_boot: bool) -> PodPart:
+    """What every pod has, before any feature adds to it."""
+    return PodPart(
+        env=tuple(_environment(resolved)),
+        mounts=tuple(_mounts(first_boot=first_boot)),
+        volumes=tuple(_volumes(resolved, first_boot=first_boot)),
+        ports=(API.container_port(), CLUSTER.container_port()),
+    )
+
+
+def server_mounts(resolved: Resolved) -> tuple[Mapping[str, Any], ...]:
+    """What the server's container mounts, once there is data."""
+    return PodPart.merged((_base(resolved, first_boot=False), *resolved.pod.parts)).mounts
+
+
+def _container(resolved: Resolved, whole: PodPart, *, first_boot: bool) -> dict[str, Any]:
     command = ["bao", "server", f"-config={paths.CONFIG}/config.hcl"]
     if first_boot:
         command.append(f"-config={paths.INIT}")
@@ -58,14 +91,11 @@ def _container(resolved: Resolved, *, first_boot: bool) -> dict[str, Any]:
         "name": CONTAINER,
         "image": resolved.pod.image,
         "command": command,
-        "env": _environment(resolved),
-        "ports": [API.container_port(), CLUSTER.container_port()],
+        "env": [*map(dict, whole.env)],
+        "ports": [*map(dict, whole.ports)],
         "securityContext": container_security(),
-        "volumeMounts": _mounts(first_boot=first_boot),
-        "startupProbe": _probe("standbyok=true&sealedcode=200&uninitcode=200", 1, 120),
-        # A sealed or uninitialised server is alive: restarting it would help nobody.
-        "livenessProbe": _probe("standbyok=true&sealedcode=200&uninitcode=200", 10, 6),
-        "readinessProbe": _probe("standbyok=true", 1, 3),
+        "volumeMounts": [*map(dict, whole.mounts)],
+        **probes(resolved.tls),
     }
     if resolved.pod.resources:
         container["resources"] = dict(resolved.pod.resources)
@@ -91,8 +121,6 @@ def _environment(resolved: Resolved) -> list[dict[str, Any]]:
 def _mounts(*, first_boot: bool) -> list[dict[str, Any]]:
     mounts: list[dict[str, Any]] = [
         {"name": "config", "mountPath": paths.CONFIG, "readOnly": True},
-        {"name": "tls", "mountPath": paths.TLS, "readOnly": True},
-        {"name": "unseal", "mountPath": paths.UNSEAL, "readOnly": True},
         {"name": "api-token", "mountPath": paths.API_TOKEN, "readOnly": True},
         {"name": names.DATA_VOLUME, "mountPath": paths.DATA},
         {"name": "tmp", "mountPath": paths.TMP},
@@ -107,8 +135,6 @@ def _volumes(resolved: Resolved, *, first_boot: bool) -> list[dict[str, Any]]:
     cluster = resolved.name
     volumes: list[dict[str, Any]] = [
         {"name": "config", "configMap": {"name": names.config_map(cluster)}},
-        _secret("tls", names.tls_server_secret(cluster)),
-        _secret("unseal", resolved.unseal_secret),
         {"name": "api-token", "projected": {"sources": _api_token_sources()}},
         {"name": "tmp", "emptyDir": {}},
     ]
@@ -145,15 +171,6 @@ def _api_token_sources() -> list[dict[str, Any]]:
         },
         {"downwardAPI": {"items": [namespace]}},
     ]
-
-
-def _probe(query: str, period: int, failures: int) -> dict[str, Any]:
-    return {
-        "httpGet": {"scheme": "HTTPS", "port": API.number, "path": f"/v1/sys/health?{query}"},
-        "periodSeconds": period,
-        "timeoutSeconds": 3,
-        "failureThreshold": failures,
-    }
 
 
 def _spread(resolved: Resolved) -> dict[str, Any]:

@@ -1,33 +1,86 @@
-"""Which pod is replaced next, if any: standbys first, the leader last, never two at a time.
+"""Which pod is replaced next, if any: standbys first, the leader last, never two at a time. Pure.
 
 A pod is replaced by deleting it with its UID; the StatefulSet makes it anew from the newest
-template, and a terminating server hands its leadership over (openbao.md (d): SIGTERM).
+template. A leader is asked to step down first, and goes once another one leads. When the operator
+has no login, or may not ask that, the terminating server hands its leadership over by itself
+(openbao.md (d): SIGTERM).
 """
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Literal
+
 from contracts.observed import Observed, PodFacts
+from managers.workload.quorum import is_down, objection
+
+STEP_DOWN = "step-down"
+# A server that stepped down sleeps for ten seconds before it may lead again: who still leads after
+# this has been elected anew, or never heard us.
+STEP_DOWN_AGAIN = timedelta(seconds=20)
 
 
-def next_to_replace(observed: Observed, digest: str, replicas: int) -> PodFacts | None:
-    """Pick the pod to replace now; None when there is none or when it is not safe.
+@dataclass(frozen=True, slots=True)
+class Move:
+    """What a roll does next: one pod, or a reason why none may be touched now.
 
-    Safe means that every other pod of the set is there and ready. A pod that is outdated and not
-    ready is taken first: it serves nobody, and a newer template may be what repairs it.
+    `replace` deletes the pod, `step-down` asks its server to hand over the lead, `hold` and `rest`
+    do nothing; only `hold` is worth a word.
     """
-    stateful_set = observed.stateful_set
-    if stateful_set is None or not stateful_set.settled or stateful_set.template != digest:
-        return None
-    outdated = [pod for pod in observed.pods if pod.template != digest]
-    if not outdated or any(pod.terminating for pod in observed.pods):
-        return None
+
+    kind: Literal["replace", "step-down", "hold", "rest"]
+    pod: PodFacts | None = None
+    why: str = ""
+
+
+REST = Move("rest")
+
+
+def next_move(observed: Observed, outdated: Collection[PodFacts], size: int) -> Move:
+    """Pick the pod to replace now, of those that are outdated.
+
+    Safe means that every other pod of the set is there and ready, and that their leader finds
+    them well. A pod that is outdated and not ready is taken first: it serves nobody, and a newer
+    template may be what repairs it. One whose server does not even run may go at any time.
+    """
+    live = observed.stateful_set
+    if live is None or not live.settled or not outdated:
+        return REST
+    if any(pod.terminating for pod in observed.pods) or len(observed.pods) < size:
+        return REST
     unready = [pod for pod in observed.pods if not pod.ready]
-    if len(observed.pods) < replicas or len(unready) > 1:
-        return None
+    ill = [pod for pod in unready if pod in outdated]
     if unready:
-        return unready[0] if unready[0] in outdated else None
+        down = [pod for pod in ill if is_down(pod)]
+        victim = down[0] if down else ill[0] if len(unready) == 1 and ill else None
+        return REST if victim is None else _unless_objected(observed, victim, size)
     # Two that say they lead, or none while several run: nobody is touched until that is settled.
-    if replicas > 1 and len(observed.leaders) != 1:
-        return None
+    if size > 1 and len(observed.leaders) != 1:
+        return REST
     leaders = {pod.uid for pod in observed.leaders}
-    return min(outdated, key=lambda pod: (pod.uid in leaders, -pod.ordinal))
+    victim = min(outdated, key=lambda pod: (pod.uid in leaders, -pod.ordinal))
+    if victim.uid in leaders and size > 1 and observed.quorum is not None:
+        return _hand_over(observed, victim, size)
+    return _unless_objected(observed, victim, size)
+
+
+def _hand_over(observed: Observed, leader: PodFacts, size: int) -> Move:
+    asked = observed.attempted(STEP_DOWN, leader.uid)
+    if asked is not None and asked.refused:
+        # It hands over when it is told to end, as it would without a login.
+        return _unless_objected(observed, leader, size)
+    if asked is not None and observed.now - asked.at < STEP_DOWN_AGAIN:
+        return Move("hold", leader, f"{leader.name} was asked to step down, and leads still")
+    return _unless_objected(observed, leader, size, kind="step-down")
+
+
+def _unless_objected(
+    observed: Observed,
+    pod: PodFacts,
+    size: int,
+    kind: Literal["replace", "step-down"] = "replace",
+) -> Move:
+    reason = objection(observed.quorum, pod, size)
+    return Move("hold", pod, reason) if reason else Move(kind, pod)

@@ -1,13 +1,21 @@
-"""Effects of the workload step."""
+"""Effects of the workload step: on one pod each, and each by the UID of that pod."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from contracts.desired import Effect
+from contracts.observed import Attempt
 from contracts.resolved import Resolved
 from managers.access.context import Context
-from runtime.errors import Conflict, NotFound
+from managers.bao.client import Bao, BaoError, Denied
+from managers.bao.login import Logins, as_known
+from runtime.errors import Conflict, Forbidden, Invalid, NotFound, PatchFailed
 from runtime.resources import POD
-from runtime.types import ObjectKey
+from runtime.types import ObjectKey, uid_of
+
+EPHEMERAL = "ephemeralcontainers"
 
 
 async def replace_pod(context: Context, resolved: Resolved, effect: Effect) -> None:
@@ -19,9 +27,96 @@ async def replace_pod(context: Context, resolved: Resolved, effect: Effect) -> N
     except (NotFound, Conflict):
         # It is gone or another one has its name: what there is to see is on its way to us.
         return
-    context.events.event(
-        resolved.owner.identity(),
-        "Normal",
-        "PodReplaced",
-        f"Replaced pod {effect.target}, which ran an older template",
+    _tell(context, resolved, "PodReplaced", f"Replaced pod {effect.target}: it was outdated")
+
+
+async def reload_pod(context: Context, resolved: Resolved, effect: Effect) -> None:
+    """Add the ephemeral container that tells the server of one pod to read its files again.
+
+    Raises what the API server cannot say now. What it refuses for good is remembered, so that the
+    plan finds another way.
+    """
+    container = dict(effect.body or {})
+    try:
+        key = ObjectKey(resolved.namespace, effect.target)
+        added = await _add(context, key, effect.uid, container)
+    except (NotFound, Conflict, PatchFailed):
+        return
+    except (Forbidden, Invalid) as error:
+        _note(context, effect, refused=error.message)
+        _warn(
+            context,
+            resolved,
+            "ReloadRefused",
+            f"Pod {effect.target} cannot be reloaded and will be replaced: {error.message}",
+        )
+        return
+    if not added:
+        return
+    _note(context, effect)
+    _tell(
+        context,
+        resolved,
+        "PodReloaded",
+        f"Told the server of pod {effect.target} to read its files again ({container['name']})",
     )
+
+
+async def _add(context: Context, key: ObjectKey, uid: str, container: Mapping[str, Any]) -> bool:
+    live = await context.client.get(POD, key)
+    present = live["spec"].get("ephemeralContainers") or []
+    if uid_of(live) != uid or any(one["name"] == container["name"] for one in present):
+        return False
+    path = "/spec/ephemeralContainers"
+    # The server keeps what is there already: it lets nobody take an ephemeral container away.
+    add = (
+        {"op": "add", "path": f"{path}/-", "value": container}
+        if present
+        else {"op": "add", "path": path, "value": [container]}
+    )
+    test = {"op": "test", "path": "/metadata/uid", "value": uid}
+    await context.client.json_patch(POD, key, [test, add], subresource=EPHEMERAL)
+    return True
+
+
+async def step_down(context: Context, logins: Logins, resolved: Resolved, effect: Effect) -> None:
+    """Ask the leader to hand over its lead. Raises BaoError when it cannot be asked now.
+
+    Remembered before it is sent: a lost answer must not make us ask again at once.
+    """
+    where = effect.body or {}
+    login = await logins.of(
+        resolved.owner, own=resolved.wants_operator_login, stored=not resolved.self_init
+    )
+    if login is None:
+        _note(context, effect, refused="the operator has no login")
+        return
+    _note(context, effect)
+    async with Bao(where["authority"], where["server_name"]) as bao:
+        try:
+            await as_known(bao, where["address"], login, bao.step_down)
+        except Denied as denied:
+            _note(context, effect, refused=str(denied))
+            return
+        except BaoError:
+            # It will be seen whether it was heard.
+            return
+    _tell(
+        context,
+        resolved,
+        "LeaderSteppedDown",
+        f"Asked {effect.target} to hand over its lead before its pod is replaced",
+    )
+
+
+def _note(context: Context, effect: Effect, refused: str = "") -> None:
+    attempt = Attempt(effect.name, effect.uid, context.clock.now(), refused)
+    context.attempts.note(attempt)
+
+
+def _tell(context: Context, resolved: Resolved, reason: str, text: str) -> None:
+    context.events.event(resolved.owner.identity(), "Normal", reason, text)
+
+
+def _warn(context: Context, resolved: Resolved, reason: str, text: str) -> None:
+    context.events.event(resolved.owner.identity(), "Warning", reason, text)

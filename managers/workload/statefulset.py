@@ -18,14 +18,15 @@ QUORUM_FLOOR = 3
 
 
 @remembered
-def template_digest(resolved: Resolved, config: str, certificate: str) -> str:
+def template_digest(resolved: Resolved, restart: str) -> str:
     """Name everything that a running pod would have to be replaced for.
 
-    `certificate` is the fingerprint of the server certificate: a server reads it when it starts.
-    The document of the first boot is left out on purpose: a pod that saw it is not outdated.
+    `restart` is the part of config.hcl that a server reads only when it starts. What it reads
+    again on a signal has a name of its own (`managers.workload.reload`). The document of the first
+    boot is left out on purpose: a pod that saw it is not outdated.
     """
-    template = pod_template(resolved, digest="", first_boot=False)
-    return digest([template, config, certificate, resolved.pod.restart_at])
+    template = pod_template(resolved, digest="", reload="", first_boot=False)
+    return digest([template, restart, resolved.pod.restart_at])
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +35,8 @@ class Shape:
 
     replicas: int
     digest: str
+    reload: str
+    """Digest of the files that a running server may read again."""
     first_boot: bool
     claim_size: str
     claim_class: str | None
@@ -62,11 +65,15 @@ def stateful_set(resolved: Resolved, shape: Shape) -> Intent:
                 },
                 "selector": {"matchLabels": labels.voters(resolved.name)},
                 "template": pod_template(
-                    resolved, digest=shape.digest, first_boot=shape.first_boot
+                    resolved,
+                    digest=shape.digest,
+                    reload=shape.reload,
+                    first_boot=shape.first_boot,
                 ),
                 "volumeClaimTemplates": [_claim(resolved, shape)],
             }
         },
+        annotations=dict(resolved.images.records),
     )
 
 

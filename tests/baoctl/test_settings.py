@@ -36,6 +36,17 @@ ROWS: dict[str, tuple[Mapping[str, str], str, Any]] = {
         "installation.service_account",
         "openbao-operator-controller",
     ),
+    "the audience of logins has a default": ({}, "installation.audience", "openbao-internal"),
+    "an empty audience is none": (
+        {"OPENBAO_JWT_AUDIENCE": ""},
+        "installation.audience",
+        "openbao-internal",
+    ),
+    "the audience of logins may be another": (
+        {"OPENBAO_JWT_AUDIENCE": "team-bao"},
+        "installation.audience",
+        "team-bao",
+    ),
     "the image has a default without a host": (
         {},
         "installation.image_repository",
@@ -78,3 +89,19 @@ def test_no_two_processes_of_a_pod_share_an_identity() -> None:
 def test_a_port_that_is_no_number_is_refused_at_once() -> None:
     with pytest.raises(ValueError, match="http"):
         from_environment({"METRICS_PORT": "http"})
+
+
+def test_registries_without_tls_are_named_one_by_one() -> None:
+    assert from_environment({}).images.insecure_registries == frozenset()
+    given = from_environment({"INSECURE_REGISTRIES": "r.test:5000,127.0.0.1:5000,"})
+    assert given.images.insecure_registries == {"r.test:5000", "127.0.0.1:5000"}
+
+
+def test_no_log_is_believed_without_a_trust_root(tmp_path: Path) -> None:
+    assert from_environment({}).images.root.logs == {}
+    file = tmp_path / "trusted_root.json"
+    with pytest.raises(ValueError, match="SIGSTORE_TRUSTED_ROOT"):
+        from_environment({"SIGSTORE_TRUSTED_ROOT": str(file)})
+    file.write_text("{}")
+    with pytest.raises(ValueError, match="names no transparency log"):
+        from_environment({"SIGSTORE_TRUSTED_ROOT": str(file)})

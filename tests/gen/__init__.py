@@ -6,7 +6,7 @@ everything.
 
 from tests.gen.clusters import NAMESPACE, Cluster, cluster
 from tests.gen.pods import Pod, pod
-from tests.gen.secrets import LATER, NOW, certificate, secret
+from tests.gen.secrets import LATER, NOW, certificate, secret, unseal_key
 from tests.gen.stateful_sets import StatefulSet, stateful_set
 from tests.gen.worlds import INSTALLATION, World, resolved, running, world
 
@@ -26,5 +26,6 @@ __all__ = [
     "running",
     "secret",
     "stateful_set",
+    "unseal_key",
     "world",
 ]

@@ -11,12 +11,14 @@ import itertools
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, NoReturn
 
 import orjson
 
 from managers.access.context import Context
 from managers.access.secrets import SecretStore
+from managers.bao.login import Logins
 from managers.cluster.facts import SecretReading, secret_reading
 from runtime.client import ApplyResult, Client
 from runtime.errors import ApiError, status_error
@@ -30,11 +32,14 @@ from runtime.watch import Replace
 
 Where = tuple[Resource, ObjectKey]
 REASONS = {
+    401: "Unauthorized",
     403: "Forbidden",
     404: "NotFound",
     409: "Conflict",
     422: "Invalid",
+    429: "TooManyRequests",
     500: "InternalError",
+    503: "ServiceUnavailable",
 }
 
 
@@ -213,7 +218,8 @@ def _merged(live: Object, wanted: Object) -> Object:
 
 
 def _patch(live: Object, op: Mapping[str, Any]) -> None:
-    *parents, last = op["path"].strip("/").split("/")
+    steps = op["path"].strip("/").split("/")
+    *parents, last = (step.replace("~1", "/").replace("~0", "~") for step in steps)
     target: Any = live
     for step in parents:
         target = target[int(step)] if isinstance(target, list) else target[step]
@@ -270,6 +276,7 @@ class Outside:
         self.events = EventRecorder(
             self.api, Reporter("test.example.com/op", "1"), clock=self.clock
         )
+        self.logins = Logins(self.api, self.clock, Path("/nowhere/token"))
         self.context = Context(
             self.api, self.secrets, self.clock, lambda count: b"\x07" * count, self.events
         )

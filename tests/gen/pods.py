@@ -22,11 +22,16 @@ class Pod:
     cluster: str = "x"
     uid: str = ""
     template: str = "now"
+    files: str = "files"
     is_ready: bool = False
     server: Mapping[str, Any] = field(default_factory=dict)
     said: Mapping[str, str] = field(default_factory=dict)
     conditions: tuple[Mapping[str, str], ...] = ()
     deleted: str = ""
+    serves: str | None = None
+    ephemeral: tuple[tuple[str, int | None, int], ...] = ()
+    keys: str = ""
+    rewrapped: str = ""
 
     def ready(self, *, leading: bool = False, version: str = VERSION) -> Pod:
         """Let it serve, and say of itself what a server says."""
@@ -47,6 +52,15 @@ class Pod:
         """Let it have been made from a template of that digest."""
         return replace(self, template=template)
 
+    def reading(self, files: str) -> Pod:
+        """Let its server have read files of that digest when it started."""
+        return replace(self, files=files)
+
+    def reloading(self, digest: str, exit_code: int | None = None, *, asked: int = 0) -> Pod:
+        """Let one more attempt to reload be there: under way, or ended with that code."""
+        name = f"reload-{len(self.ephemeral) + 1}-{digest[:8]}"
+        return replace(self, ephemeral=(*self.ephemeral, (name, exit_code, asked)))
+
     def restarted(self, times: int = 1, *, code: int = 1, reason: str = "Error") -> Pod:
         """Let the kubelet have started the server again."""
         ended = {"terminated": {"exitCode": code, "reason": reason}}
@@ -62,6 +76,10 @@ class Pod:
         condition = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable"}
         return replace(self, conditions=({**condition, "message": message},), server={})
 
+    def serving(self, fingerprint: str) -> Pod:
+        """Let it have been seen to serve that certificate; "" when it did not answer."""
+        return replace(self, serves=fingerprint)
+
     def terminating(self) -> Pod:
         """Let somebody have deleted it."""
         return replace(self, deleted="2030-01-01T00:00:00Z")
@@ -75,7 +93,7 @@ class Pod:
             "uid": self.uid or f"uid-{name}",
             "resourceVersion": "1",
             "labels": {**labels.server_pod(self.cluster), **self.said},
-            "annotations": {labels.TEMPLATE_HASH: self.template} if self.template else {},
+            "annotations": self._annotations(),
         }
         if self.deleted:
             metadata["deletionTimestamp"] = self.deleted
@@ -84,7 +102,36 @@ class Pod:
         if not self.conditions:
             status["podIP"] = f"10.0.0.{self.ordinal + 1}"
             status["containerStatuses"] = [{"name": CONTAINER, "restartCount": 0, **self.server}]
-        return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "status": status}
+        spec: Object = {"containers": [{"name": CONTAINER}]}
+        if self.ephemeral:
+            spec["ephemeralContainers"] = [
+                {"name": name, "args": ["--asked", str(asked)]} for name, _, asked in self.ephemeral
+            ]
+            status["ephemeralContainerStatuses"] = [
+                {"name": name, "state": {"terminated": {"exitCode": code}}}
+                for name, code, _ in self.ephemeral
+                if code is not None
+            ]
+        return {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": metadata,
+            "spec": spec,
+            "status": status,
+        }
+
+    def knowing(self, keys: str, rewrapped: str = "") -> Pod:
+        """Let its server know these keys of the static seal, and have wrapped with one of them."""
+        return replace(self, keys=keys, rewrapped=rewrapped)
+
+    def _annotations(self) -> dict[str, str]:
+        found = {
+            labels.TEMPLATE_HASH: self.template,
+            labels.RELOAD_HASH: self.files,
+            labels.UNSEAL_KEYS: self.keys,
+            labels.UNSEAL_REWRAPPED: self.rewrapped,
+        }
+        return {key: value for key, value in found.items() if value}
 
     def facts(self) -> PodFacts:
         """The pod as a plan sees it."""

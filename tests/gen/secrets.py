@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 
-from contracts.observed import CertificateFacts, SecretFacts
+from contracts.observed import CertificateFacts, CredentialFacts, SecretFacts
 from runtime.testing.clock import EPOCH
 
 NOW = EPOCH
 LATER = NOW + timedelta(hours=1)
 AUTHORITY = "fingerprint-of-the-authority"
+AUTHORITY_TEXT = "PEM"
 
 
 def certificate(
@@ -40,6 +41,8 @@ def secret(
     of: str = "",
     certificate: CertificateFacts | None = None,
     problem: str = "",
+    key_id: str = "",
+    keys: Mapping[str, CredentialFacts] | None = None,
 ) -> SecretFacts:
     """A Secret of ours, or of somebody else (`of`)."""
     return SecretFacts(
@@ -49,6 +52,13 @@ def secret(
         owner=of,
         terminating=False,
         certificate=certificate,
-        authority="" if certificate is None else "PEM",
+        authority="" if certificate is None else AUTHORITY_TEXT,
         problem=problem,
+        key_id=key_id,
+        keys=keys or {},
     )
+
+
+def unseal_key(fingerprint: str = "f1") -> CredentialFacts:
+    """A key of a Secret that the static seal can use."""
+    return CredentialFacts(size=32, blank=False, unseal_key=True, fingerprint=fingerprint)

@@ -19,12 +19,18 @@ class StatefulSet:
     cluster: str = "x"
     replicas: int = 3
     template: str = "now"
+    files: str = "files"
     carries_first_boot: bool = False
     claim_size: str = "1Gi"
     claim_class: str | None = None
     generation: int = 4
     observed_generation: int = 4
     deleted: str = ""
+    keys: str = ""
+
+    def knowing(self, keys: str) -> StatefulSet:
+        """Let its template name these keys of the static seal."""
+        return replace(self, keys=keys)
 
     def first_boot(self) -> StatefulSet:
         """Let its template be the one of the first pod, with one replica."""
@@ -37,6 +43,10 @@ class StatefulSet:
     def made_from(self, template: str) -> StatefulSet:
         """Let its template have that digest."""
         return replace(self, template=template)
+
+    def reading(self, files: str) -> StatefulSet:
+        """Let its pods be made for files of that digest."""
+        return replace(self, files=files)
 
     def unsettled(self) -> StatefulSet:
         """Let its controller not have seen the newest spec."""
@@ -72,7 +82,13 @@ class StatefulSet:
             "spec": {
                 "replicas": self.replicas,
                 "template": {
-                    "metadata": {"annotations": {labels.TEMPLATE_HASH: self.template}},
+                    "metadata": {
+                        "annotations": {
+                            labels.TEMPLATE_HASH: self.template,
+                            labels.RELOAD_HASH: self.files,
+                            **({labels.UNSEAL_KEYS: self.keys} if self.keys else {}),
+                        }
+                    },
                     "spec": {"volumes": volumes},
                 },
                 "volumeClaimTemplates": [{"metadata": {"name": "data"}, "spec": claim}],

@@ -6,15 +6,24 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from contracts import names
-from contracts.hcl.render import render_config
-from contracts.observed import CertificateFacts, ClaimFacts, Observed, SecretFacts, TokenIssuer
+from contracts.observed import (
+    Attempt,
+    CertificateFacts,
+    ClaimFacts,
+    Observed,
+    PodFacts,
+    Quorum,
+    SecretFacts,
+    TokenIssuer,
+)
 from contracts.resolved import Resolved
 from managers.access.installation import Installation
 from managers.cluster.resolve import resolve
+from managers.workload.reload import Files
 from managers.workload.statefulset import template_digest
 from tests.gen.clusters import Cluster
 from tests.gen.pods import Pod, pod
-from tests.gen.secrets import AUTHORITY, NOW, certificate, secret
+from tests.gen.secrets import AUTHORITY, AUTHORITY_TEXT, NOW, certificate, secret
 from tests.gen.stateful_sets import StatefulSet, stateful_set
 
 INSTALLATION = Installation(
@@ -37,6 +46,8 @@ class World:
     secrets: tuple[SecretFacts, ...] = ()
     issuer: TokenIssuer | None = None
     rolling: datetime | None = None
+    quorum: Quorum | None = None
+    attempts: tuple[Attempt, ...] = ()
     api_servers: tuple[str, ...] = field(default=("10.96.0.1",))
 
     def at(self, now: datetime) -> World:
@@ -73,20 +84,39 @@ class World:
         """Let pods have been replaced for that long."""
         return replace(self, rolling=self.now - age)
 
+    def with_quorum(self, quorum: Quorum | None) -> World:
+        """Let the leader have said that of its followers."""
+        return replace(self, quorum=quorum)
+
+    def tried(
+        self, effect: str, uid: str, ago: timedelta = timedelta(0), refused: str = ""
+    ) -> World:
+        """Let this process remember an attempt."""
+        made = Attempt(effect, uid, self.now - ago, refused)
+        return replace(self, attempts=(*self.attempts, made))
+
     def with_issuer(self) -> World:
         """Let the API server tell who signs its tokens."""
         return replace(self, issuer=TokenIssuer("https://issuer.example.com", ("PEM A", "PEM B")))
+
+    def _seen(self, one: Pod) -> PodFacts:
+        """A ready pod serves the usual certificate, unless its sentence says otherwise."""
+        facts = one.facts()
+        usual = SERVER_FINGERPRINT if facts.ready else None
+        return replace(facts, serves=usual if one.serves is None else one.serves)
 
     def facts(self) -> Observed:
         """The record that plans take."""
         return Observed(
             now=self.now,
             stateful_set=self.stateful_set.facts() if self.stateful_set else None,
-            pods=tuple(one.facts() for one in self.pods),
+            pods=tuple(self._seen(one) for one in self.pods),
             claims=self.claims,
             secrets={one.name: one for one in self.secrets},
             token_issuer=self.issuer,
             rolling_since=self.rolling,
+            quorum=self.quorum,
+            attempts=self.attempts,
             api_server_hosts=self.api_servers,
         )
 
@@ -106,7 +136,9 @@ def resolved(cluster: Cluster, facts: World | None = None) -> Resolved:
 
 def authority_certificate() -> CertificateFacts:
     """The certificate of the cluster's own authority."""
-    return certificate(fingerprint=AUTHORITY, issuer=AUTHORITY)
+    return certificate(
+        fingerprint=AUTHORITY, issuer=AUTHORITY, not_after=NOW + timedelta(days=3000)
+    )
 
 
 def server_certificate(meant: Resolved) -> CertificateFacts:
@@ -134,17 +166,25 @@ def with_good_secrets(cluster: Cluster, facts: World) -> World:
 def digest_of(cluster: Cluster) -> str:
     """The digest of the template that an initialised cluster of that spec wants."""
     meant = resolved(cluster)
-    return template_digest(meant, render_config(meant.config), SERVER_FINGERPRINT)
+    return template_digest(meant, meant.restart_text)
+
+
+def files_of(cluster: Cluster) -> str:
+    """The digest of the files that a running server of that spec ought to have read."""
+    return Files(resolved(cluster).config_text, SERVER_FINGERPRINT, AUTHORITY_TEXT).digest
 
 
 def running(cluster: Cluster) -> World:
     """A world in which the cluster, once initialised, wants nothing at all; pod 0 leads."""
     count = cluster.read().spec.replicas
-    digest = digest_of(cluster)
-    pods = (pod(n, cluster.name).made_from(digest).ready(leading=n == 0) for n in range(count))
+    digest, files = digest_of(cluster), files_of(cluster)
+    pods = (
+        pod(n, cluster.name).made_from(digest).reading(files).ready(leading=n == 0)
+        for n in range(count)
+    )
     there = (
         world()
-        .with_set(stateful_set(cluster.name).sized(count).made_from(digest))
+        .with_set(stateful_set(cluster.name).sized(count).made_from(digest).reading(files))
         .with_pods(*pods)
         .with_claims(*range(count), owner=cluster.owner().uid)
     )

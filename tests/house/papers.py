@@ -136,7 +136,16 @@ def document_names(text: str) -> set[str]:
 
 def manifests(document: str) -> Iterator[dict[str, Any]]:
     """The Kubernetes objects in the fenced YAML of a document."""
+    return (found for found in _mappings(document) if "kind" in found)
+
+
+def parts(document: str) -> Iterator[dict[str, Any]]:
+    """The pieces of a cluster in the fenced YAML of a document: a spec and nothing else."""
+    return (found for found in _mappings(document) if found.keys() == {"spec"})
+
+
+def _mappings(document: str) -> Iterator[dict[str, Any]]:
     for block in _FENCED.findall(document):
         for found in yaml.safe_load_all(block):
-            if isinstance(found, dict) and "kind" in found:
+            if isinstance(found, dict):
                 yield found

@@ -2,12 +2,15 @@
 
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from contracts.api.cluster import OpenBaoCluster
 from contracts.api.group import CLUSTER_KIND
 from contracts.api.rules import violations
+from contracts.api.schema import open_api_schema, unknown_fields
+from tests.contracts.api.clusters import cluster_object
 from tests.house import papers
 from tests.house.checkout import ROOT, Source, files, sources
 from tests.house.rule import expect_none
@@ -15,6 +18,7 @@ from tests.house.rule import expect_none
 README = ROOT / "README.md"
 RUNTIME_LOCK, DEV_LOCK = ROOT / "requirements/runtime.txt", ROOT / "requirements/dev.txt"
 _KUSTOMIZATIONS = [ROOT / path for path in files() if path.endswith("kustomization.yaml")]
+_SCHEMA = open_api_schema()
 _DOCUMENTS = [source for source in sources() if source.path.endswith(".md")]
 
 
@@ -189,9 +193,26 @@ def test_names_of_documents_are_found() -> None:
 
 @pytest.mark.parametrize("source", _DOCUMENTS, ids=lambda source: source.path)
 def test_clusters_in_documents_are_valid(source: Source) -> None:
+    """Whole clusters, and parts of one that start with `spec:` and are put into a small one."""
     for found in papers.manifests(source.text):
         if found["kind"] == CLUSTER_KIND:
-            assert violations(OpenBaoCluster.from_object(found)) == ()
+            assert cluster_problems(found) == []
+    for part in papers.parts(source.text):
+        assert cluster_problems(cluster_object(**part["spec"])) == []
+
+
+def cluster_problems(found: dict[str, Any]) -> list[str]:
+    """What strict validation and the rules have against a cluster."""
+    unknown = list(unknown_fields(found, _SCHEMA))
+    return [*unknown, *map(str, violations(OpenBaoCluster.from_object(found)))]
+
+
+def test_a_wrong_cluster_in_a_document_is_reported() -> None:
+    text = "```yaml\nspec:\n  replica: 3\n  network: {apiServerCIDR: 1.2.3.4/99, dns: x}\n```\n"
+    (part,) = papers.parts(text)
+    problems = cluster_problems(cluster_object(**part["spec"]))
+    assert problems[:2] == ["spec.replica", "spec.network.dns"]
+    assert problems[2].startswith("spec.network.apiServerCIDR: must be a range of addresses")
 
 
 def test_the_readme_shows_a_cluster() -> None:

@@ -23,6 +23,13 @@ _MACHINE = re.compile(r"(?<![\w.~$}-])/(?:work|root|home|Users)/\w")
 _NOQA = re.compile(r"#\s*(?:ruff:\s*)?noqa\b(?P<rest>.*)")
 _CODES = re.compile(r"\s*:\s*[A-Z]+[0-9]+(?:\s*,\s*[A-Z]+[0-9]+)*(?P<reason>.*)")
 _LOCKS = ("go.mod", "go.sum")
+# Formats that carry a host as a name: what an image without registry means, and types of documents.
+_FORMATS = (
+    "contracts/image_reference.py",
+    "managers/images/cosign.py",
+    "tests/contracts/test_image_reference.py",
+    "tests/managers/images/",
+)
 
 
 def product(source: Source) -> Iterator[str]:
@@ -34,7 +41,7 @@ def product(source: Source) -> Iterator[str]:
 
 def registry_host(source: Source) -> Iterator[str]:
     """Where packages and images come from is a setting of the reader's machine."""
-    if source.path.endswith(_LOCKS):
+    if source.path.endswith(_LOCKS) or source.path.startswith(_FORMATS):
         return
     for number, line in enumerate(source.lines, start=1):
         hosts = [host for host in _HOST.findall(line) if not _HARMLESS.fullmatch(host)]
@@ -88,6 +95,7 @@ RULES = (
             Source("README.md", "https://example.com/x and https://bao.example.org"),
             Source("contracts/x.py", "https://kubernetes.default.svc.cluster.local"),
             Source("tests/x.py", "https://10.96.0.1:443 https://host/path"),
+            Source("contracts/image_reference.py", "HUB = 'docker" + ".io'"),
         ),
     ),
     Rule(

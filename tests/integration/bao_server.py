@@ -94,6 +94,14 @@ class BaoServer:
         ):
             return answer.status, await answer.json(content_type=None)
 
+    async def status(self, method: str, path: str, token: str) -> int:
+        """Status of an answer that need not be JSON."""
+        async with (
+            aiohttp.ClientSession(headers={"X-Vault-Token": token}) as session,
+            session.request(method, f"{self.url}/v1/{path}", ssl=self.trust) as answer,
+        ):
+            return answer.status
+
     async def active(self, seconds: float = 30.0) -> None:
         """Wait until it leads; fails with its log when it ends or does not get there in time."""
         clock = SystemClock()
@@ -115,7 +123,7 @@ class BaoServer:
 def serve(binary: Path, folder: Path, config: str, self_init: str) -> Iterator[BaoServer]:
     """Start a server in an empty folder, and end it."""
     port, cluster_port = free_port(), free_port()
-    for name in ("data", "tls", "unseal"):
+    for name in ("data", "tls", "unseal", "audit", "logs"):
         (folder / name).mkdir()
     make_certificate(folder / "tls")
     key = os.urandom(32)
@@ -125,12 +133,14 @@ def serve(binary: Path, folder: Path, config: str, self_init: str) -> Iterator[B
     for old, new in {
         paths.DATA: str(folder / "data"),
         paths.TLS: str(folder / "tls"),
+        paths.AUDIT: str(folder / "audit"),
+        paths.LOGS: str(folder / "logs"),
         paths.UNSEAL: str(folder / "unseal"),
         "[::]:8200": f"127.0.0.1:{port}",
         "[::]:8201": f"127.0.0.1:{cluster_port}",
         _REGISTRATION: "",
     }.items():
-        assert old in config
+        assert old in config or old in (paths.AUDIT, paths.LOGS, paths.UNSEAL)
         config = config.replace(old, new)
     (folder / "root-token").write_text(ROOT_TOKEN)
     self_init = self_init.replace(f"{paths.ROOT_TOKEN}/token", str(folder / "root-token"))

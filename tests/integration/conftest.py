@@ -6,11 +6,15 @@ server that either of them may kill.
 
 import os
 from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
 
 import pytest
 import pytest_asyncio
 
-from e2e.rig import Rig
+from e2e.rig import Rig, builds
+from e2e.rig.paths import Cache, cache_root
+from e2e.rig.progress import to_stderr
+from e2e.rig.versions import OPENBAO_STAMP, openbao
 from runtime.client import Client
 from runtime.clock import SystemClock
 from runtime.credentials import KubeconfigCredentials, from_kubeconfig
@@ -62,3 +66,10 @@ async def namespace(client: Client) -> AsyncIterator[str]:
     name: str = made["metadata"]["name"]
     yield name
     await client.delete(NAMESPACE, ObjectKey("", name), uid=uid_of(made))
+
+
+@pytest.fixture(scope="session")
+def bao() -> Path:
+    """The binary of the OpenBao server."""
+    (binary,) = builds.build(Cache(cache_root()), [openbao(OPENBAO_STAMP)], to_stderr())
+    return binary

@@ -1,38 +1,59 @@
 """The rendered documents on a real server: it accepts them and reads what was meant."""
 
-import base64
 import json
+import re
+import signal
 import subprocess
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import padding, rsa
+import semver
+import yaml
 
+from contracts import paths
 from contracts.api.selfinit import Request
-from contracts.hcl.render import ConfigInput, OidcBootstrap, render_config, render_self_init
-from contracts.hcl.self_init import OPERATOR_ROLE
-from e2e.rig import builds
-from e2e.rig.paths import Cache, cache_root
-from e2e.rig.progress import to_stderr
-from e2e.rig.versions import OPENBAO_STAMP, openbao
+from contracts.hcl.render import (
+    ConfigInput,
+    render_config,
+    render_self_init,
+    restart_text,
+)
+from contracts.hcl.stanzas import Stanza
+from e2e.rig.versions import OPENBAO_STAMP
 from runtime.clock import SystemClock
 from tests.contracts.hcl.nasty import NASTY
 from tests.contracts.hcl.test_render import CASES, GOLDEN, read_case
-from tests.integration.bao_server import NODE_ID, ROOT_TOKEN, serve
+from tests.integration.account_tokens import Signer
+from tests.integration.bao_server import ROOT_TOKEN, serve
 
-AUDIENCE = "openbao-internal"
-ISSUER = "https://kubernetes.default.svc.cluster.local"
-SUBJECT = "system:serviceaccount:openbao-operator-system:openbao-operator-controller"
+# Cases of a newer server than the one at hand: what this one says about them is all that it may.
+UNKNOWN_TO_THIS_SERVER = {
+    "plugin_auto_download",
+    "plugin_auto_register",
+    "plugin_download_behavior",
+    "tls_key_exchange_preferences",
+}
+# What a start would need that a test has not: a syslog daemon, accounts at metric services.
+NOT_STARTED = {"audit-network", "telemetry-services"}
+# Nor is a key service: test_seal_server.py starts servers with each seal as far as they get.
+ELSEWHERE = "seal-"
 
 
-@pytest.fixture(scope="session")
-def bao() -> Path:
-    """The server's binary."""
-    (binary,) = builds.build(Cache(cache_root()), [openbao(OPENBAO_STAMP)], to_stderr())
-    return binary
+def is_newer(case: str) -> bool:
+    """Whether a case is for a newer line of servers than the one that runs here."""
+    cluster = yaml.safe_load((GOLDEN / case / "cluster.yaml").read_text(encoding="utf-8"))
+    found = semver.Version.parse(cluster["spec"]["version"].removeprefix("v"))
+    here = semver.Version.parse(OPENBAO_STAMP)
+    return (found.major, found.minor) > (here.major, here.minor)
+
+
+STARTED = [
+    case
+    for case in CASES
+    if not is_newer(case) and case not in NOT_STARTED and not case.startswith(ELSEWHERE)
+]
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -46,57 +67,45 @@ def test_the_server_finds_no_fault_in_the_golden_documents(bao: Path, case: str)
         text=True,
         check=False,
     )
-    assert done.returncode == 0, done.stdout + done.stderr
+    said = done.stdout + done.stderr
+    unknown = set(re.findall(r"[Uu]nknown or unsupported field (\w+)", said))
+    if is_newer(case):
+        assert unknown <= UNKNOWN_TO_THIS_SERVER, said
+        assert "failure" not in said
+        return
+    assert done.returncode == 0, said
     assert "success" in done.stdout
-    assert "unknown" not in (done.stdout + done.stderr).lower()
+    assert not unknown
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", STARTED)
 async def test_a_first_boot_runs_every_golden_request(bao: Path, tmp_path: Path, case: str) -> None:
     """A request that fails ends the server; one that may fail does not."""
-    key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
     config = _quick(read_case(case))
     if config.oidc:
-        config = replace(config, oidc=replace(config.oidc, public_keys=(_public(key),)))
+        config = replace(config, oidc=replace(config.oidc, public_keys=(Signer().public,)))
     with serve(bao, tmp_path, render_config(config), render_self_init(config)) as server:
         await server.active()
         if config.root_token_file:
             status, me = await server.call("GET", "auth/token/lookup-self", token=ROOT_TOKEN)
             assert (status, me["data"]["policies"], me["data"]["ttl"]) == (200, ["root"], 0)
+            _, devices = await server.call("GET", "sys/audit", token=ROOT_TOKEN)
+            devices = json.loads(json.dumps(devices).replace(str(tmp_path / "audit"), paths.AUDIT))
+            found = {path: _written(device) for path, device in devices["data"].items()}
+            assert found == {f"{stanza.name}/": _wanted(stanza) for stanza in config.audits}
+
+
+def _written(device: dict[str, Any]) -> tuple[str, str, Any]:
+    return device["type"], device["description"], device["options"]
+
+
+def _wanted(stanza: Stanza) -> tuple[str, Any, Any]:
+    return stanza.type, stanza.attributes["description"] or "", stanza.attributes["options"]
 
 
 def _quick(config: ConfigInput) -> ConfigInput:
-    """A patient server waits 5 to 8 s for its first election; timing is not the matter here."""
-    return replace(config, performance_multiplier=1)
-
-
-def _public(key: rsa.RSAPrivateKey) -> str:
-    return (
-        key.public_key()
-        .public_bytes(serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo)
-        .decode()
-    )
-
-
-def _token(key: rsa.RSAPrivateKey, **claims: Any) -> str:
-    """A ServiceAccount token as the API server signs it."""
-    now = int(SystemClock().now().timestamp())
-    body = {
-        "iss": ISSUER,
-        "aud": [AUDIENCE],
-        "sub": SUBJECT,
-        "iat": now,
-        "nbf": now,
-        "exp": now + 600,
-        **claims,
-    }
-    parts = [_base64(json.dumps(part).encode()) for part in ({"alg": "RS256"}, body)]
-    signed = ".".join(parts).encode()
-    return f"{signed.decode()}.{_base64(key.sign(signed, padding.PKCS1v15(), hashes.SHA256()))}"
-
-
-def _base64(data: bytes) -> str:
-    return base64.urlsafe_b64encode(data).rstrip(b"=").decode()
+    """A patient server waits 5 to 8 s for its first election, and a key service is not at hand."""
+    return replace(config, performance_multiplier=1, seal=ConfigInput("c", "ns").seal)
 
 
 DATA: dict[str, Any] = {
@@ -139,37 +148,37 @@ async def test_the_server_stores_exactly_what_the_user_wrote(bao: Path, tmp_path
         assert stored["data"]["data"] == DATA
 
 
-async def test_the_operator_can_log_in_and_do_its_work_and_nothing_else(
-    bao: Path, tmp_path: Path
-) -> None:
-    key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
-    stranger = rsa.generate_private_key(public_exponent=65537, key_size=2048)
-    config = ConfigInput("c", "ns", oidc=OidcBootstrap(AUDIENCE, ISSUER, (_public(key),), SUBJECT))
-    with serve(bao, tmp_path, render_config(config), render_self_init(config)) as server:
+async def test_a_signal_takes_up_what_needs_no_restart(bao: Path, tmp_path: Path) -> None:
+    """What `restart_text` leaves out is left out because the running server reads it again."""
+    before = replace(read_case("audit-stdout"), audits=())
+    after = replace(
+        read_case("audit-stdout"),
+        settings={
+            **before.settings,
+            "log_level": "debug",
+            "introspection_endpoint": True,
+            "unsafe_allow_api_audit_creation": True,
+        },
+    )
+    assert restart_text(before) == restart_text(after)
+    clock = SystemClock()
+    with serve(bao, tmp_path, render_config(before), render_self_init(before)) as server:
         await server.active()
-
-        async def login(jwt: str) -> tuple[int, Any]:
-            body = {"role": OPERATOR_ROLE, "jwt": jwt}
-            return await server.call("POST", "auth/jwt-operator/login", body)
-
-        for refused in (
-            _token(key, aud=["other"]),
-            _token(key, sub="system:serviceaccount:ns:other"),
-            _token(key, iss="https://other.example.com"),
-            _token(stranger),
-        ):
-            assert (await login(refused))[0] == 400
-        _, answer = await login(_token(key))
-        token = answer["auth"]["client_token"]
-        assert answer["auth"]["lease_duration"] == 3600
-        status, raft = await server.call("GET", "sys/storage/raft/configuration", token=token)
-        assert status == 200
-        # The node id is not in config.hcl: it came by env.
-        assert [peer["node_id"] for peer in raft["data"]["config"]["servers"]] == [NODE_ID]
-        for path in (
-            "sys/storage/raft/autopilot/state",
-            "sys/storage/raft/autopilot/configuration",
-        ):
-            assert (await server.call("GET", path, token=token))[0] == 200
-        for path in ("sys/mounts", "sys/policies/acl/root", "sys/storage/raft/snapshot"):
-            assert (await server.call("GET", path, token=token))[0] == 403
+        body = {"type": "file", "options": {"file_path": "discard"}}
+        status, _ = await server.call("PUT", "sys/audit/mine", body, token=ROOT_TOKEN)
+        assert status == 400
+        file = tmp_path / "config.hcl"
+        added = render_config(after).removeprefix(render_config(before).split("log_level")[0])
+        file.write_text(file.read_text().split("log_level")[0] + added)
+        server.process.send_signal(signal.SIGHUP)
+        deadline, found = clock.monotonic() + 20, set[str]()
+        while not found and clock.monotonic() < deadline:
+            await clock.sleep(0.1)
+            _, devices = await server.call("GET", "sys/audit", token=ROOT_TOKEN)
+            found = set(devices["data"])
+        assert found == {"stdout/"}
+        status, _ = await server.call("PUT", "sys/audit/mine", body, token=ROOT_TOKEN)
+        assert status in (200, 204)
+        inspect = "sys/internal/inspect/router/root"
+        assert (await server.call("GET", inspect, token=ROOT_TOKEN))[0] == 200
+        assert server.process.poll() is None

@@ -1,6 +1,7 @@
 """The CRD on a real API server: it is accepted without a warning, and each rule refuses."""
 
 import asyncio
+import copy
 from collections.abc import Iterator
 from typing import Any
 
@@ -8,8 +9,10 @@ import pytest
 import yaml
 
 from baoctl.generate import CRD_FILE, ROOT
+from contracts.api.cluster import OpenBaoCluster
 from contracts.api.group import CLUSTERS
-from contracts.api.rules import RULES
+from contracts.api.rules import RULES, violations
+from contracts.api.schema import open_api_schema, walk
 from contracts.conditions import condition, merge
 from contracts.names import stateful_set
 from e2e.rig import Rig, RigError
@@ -17,8 +20,10 @@ from runtime.client import Client
 from runtime.clock import SystemClock
 from runtime.errors import Invalid
 from runtime.types import Object
-from tests.contracts.api.clusters import cluster_object, foreign
-from tests.contracts.api.rule_cases import CASES, Case
+from tests.contracts.api.case import Case
+from tests.contracts.api.clusters import MANIFESTS, cluster_object
+from tests.contracts.api.rule_cases import CASES
+from tests.contracts.api.test_manifests import holds
 from tests.contracts.api.test_rules import ALLOWED_CHANGES, FINE
 
 MESSAGES = {rule.id: rule.message for rule in RULES}
@@ -30,7 +35,11 @@ def installed(control_plane: Rig) -> Iterator[Rig]:
     """The control plane with the CRD; --warnings-as-errors is the point of the fixture."""
     file = str(ROOT / CRD_FILE)
     control_plane.kubectl("apply", "--server-side", "--warnings-as-errors", "-f", file)
-    control_plane.kubectl("wait", "--for=condition=Established", f"crd/{CLUSTERS}", "--timeout=30s")
+    # A status of any kind first: without one, waiting for a condition of it is an error.
+    control_plane.kubectl(
+        "wait", "--for=jsonpath={.status.conditions}", f"crd/{CLUSTERS}", "--timeout=60s"
+    )
+    control_plane.kubectl("wait", "--for=condition=Established", f"crd/{CLUSTERS}", "--timeout=60s")
     yield control_plane
     control_plane.kubectl("delete", "-f", file, "--wait=true")
 
@@ -46,6 +55,12 @@ async def _apply(client: Client, body: Object, *, dry_run: bool) -> Object:
     return result.object
 
 
+async def _observe(client: Client, body: Object, status: dict[str, Any] | None) -> None:
+    if status is not None:
+        body = {key: body[key] for key in ("apiVersion", "kind", "metadata")} | {"status": status}
+        await client.apply(CLUSTERS, body, field_manager=MANAGER, force=True, subresource="status")
+
+
 @pytest.mark.usefixtures("installed")
 class TestRules:
     @pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
@@ -53,7 +68,9 @@ class TestRules:
         self, client: Client, namespace: str, case: Case
     ) -> None:
         if case.before is not None:
-            await _apply(client, _body(namespace, case.name, case.before), dry_run=False)
+            body = _body(namespace, case.name, case.before)
+            await _apply(client, body, dry_run=False)
+            await _observe(client, body, case.status)
         with pytest.raises(Invalid) as caught:
             await _apply(client, _body(namespace, case.name, case.spec), dry_run=True)
         told = [cause for cause in caught.value.causes if MESSAGES[case.rule] in cause.message]
@@ -91,24 +108,17 @@ class TestRules:
         with pytest.raises(Exception, match="duplicate"):
             await _apply(client, _body(namespace, "c", spec), dry_run=True)
 
-    async def test_a_manifest_written_for_another_operator_is_stored_whole(
-        self, client: Client, namespace: str
+    @pytest.mark.parametrize("manifest", MANIFESTS.values(), ids=MANIFESTS.keys())
+    async def test_a_manifest_of_the_public_api_is_stored_whole(
+        self, client: Client, namespace: str, manifest: Object
     ) -> None:
-        """Strict field validation, so that a field that is missing in the schema is an error."""
-        body = foreign()
+        """Strict field validation, so that a field that is missing in the schema is an error. What
+        the API server stored, with its defaults, breaks no rule either."""
+        body = copy.deepcopy(manifest)
         body["metadata"]["namespace"] = namespace
         stored = await _apply(client, body, dry_run=True)
-        for name, value in body["spec"].items():
-            assert _holds(stored["spec"][name], value), name
-
-
-def _holds(stored: Any, wanted: Any) -> bool:
-    """Whether everything wanted is stored; the API server may have added defaults."""
-    if isinstance(wanted, dict):
-        return all(key in stored and _holds(stored[key], wanted[key]) for key in wanted)
-    if isinstance(wanted, list):
-        return len(stored) == len(wanted) and all(map(_holds, stored, wanted))
-    return bool(stored == wanted)
+        assert holds(stored["spec"], body["spec"])
+        assert violations(OpenBaoCluster.from_object(stored)) == ()
 
 
 async def test_the_sample_is_accepted_without_a_warning(installed: Rig) -> None:
@@ -181,18 +191,39 @@ async def test_kubectl_scales_a_cluster(installed: Rig, client: Client, namespac
         installed.kubectl("scale", "-n", namespace, "bao/c", "--replicas=0")
 
 
-async def test_explain_tells_defaults_units_and_examples(installed: Rig) -> None:
-    """The API server publishes the schema a moment after the CRD is established."""
-    text = ""
-    async with asyncio.timeout(30):
-        while "rotationPeriod" not in text:
-            await SystemClock().sleep(0.2)
+async def _explained(rig: Rig, *arguments: str) -> str:
+    """What kubectl explain prints; the API server publishes the schema a moment after the CRD."""
+    async with asyncio.timeout(60):
+        while True:
             try:
-                text = installed.kubectl("explain", "openbaocluster.spec.tls")
-            except RigError as error:
-                text = str(error)
-    words = " ".join(text.split())
+                text = rig.kubectl("explain", *arguments)
+            except RigError:
+                text = ""
+            if "FIELDS" in text:
+                return text
+            await SystemClock().sleep(0.2)
+
+
+async def test_explain_tells_defaults_units_and_examples(installed: Rig) -> None:
+    words = " ".join((await _explained(installed, "openbaocluster.spec.tls")).split())
     assert "enum: OperatorManaged, External, ACME" in words
-    assert "A Go duration from 1h to 8736h. Default: 720h. Example: 720h" in words
-    tree = installed.kubectl("explain", "openbaocluster.spec.selfInit", "--recursive")
-    assert "requests" in tree
+    assert "A Go duration from 1h to 8736h" in words
+    assert "Default: 720h. Example: 720h" in words
+
+
+@pytest.mark.parametrize("part", ["spec", "status"])
+async def test_explain_shows_every_field(installed: Rig, part: str) -> None:
+    """The tree of kubectl is indented by two, and a field is a word and a type behind a tab."""
+    text = await _explained(installed, f"openbaocluster.{part}", "--recursive")
+    shown: list[str] = []
+    above: list[str] = []
+    for line in text.partition("FIELDS:")[2].splitlines():
+        name, tab, _ = line.partition("\t")
+        if tab:
+            depth = (len(name) - len(name.lstrip())) // 2
+            above = [*above[: depth - 1], name.strip()]
+            shown.append(".".join([part, *above]))
+    wanted: list[str] = []
+    walk(open_api_schema(), lambda path, _: wanted.append(path.replace("[]", "").replace("{}", "")))
+    fields = {path for path in wanted if path.startswith(f"{part}.")}
+    assert set(shown) == fields

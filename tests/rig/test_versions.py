@@ -12,16 +12,26 @@ SERVERS = (
     *versions.CONTROL_PLANE,
     *versions.NODE,
     versions.PAUSE_SERVER,
+    versions.PEBBLE_SERVER,
     versions.BENCH,
+    versions.COSIGN_TOOL,
+    versions.CRANE_TOOL,
+    versions.REGISTRY_SERVER,
+    versions.HCL_READER,
     versions.openbao(versions.OPENBAO_STAMP),
 )
 # Small programs of our own, which are their module.
-OURS = (versions.PAUSE_SERVER, versions.BENCH)
+OURS = (versions.PAUSE_SERVER, versions.BENCH, versions.HCL_READER)
 REQUIRED = {
     "k8s": ("k8s.io/kubernetes", versions.KUBERNETES),
     "etcd": ("go.etcd.io/etcd/server/v3", versions.ETCD),
     "coredns": ("github.com/coredns/coredns", versions.COREDNS),
+    "pebble": ("github.com/letsencrypt/pebble/v2", versions.PEBBLE),
+    "cosign": ("github.com/sigstore/cosign/v3", versions.COSIGN),
+    "crane": ("github.com/google/go-containerregistry", versions.CRANE),
+    "registry": ("github.com/distribution/distribution/v3", versions.REGISTRY),
     "bao": ("github.com/openbao/openbao", versions.OPENBAO),
+    "hcl": ("github.com/hashicorp/hcl", versions.HCL),
 }
 
 
@@ -47,6 +57,11 @@ def test_every_server_is_a_tool_of_its_module(server: Server) -> None:
         assert f"module {server.package}\n" in text
     else:
         assert re.search(rf"^\s*(tool )?{re.escape(server.package)}$", text, re.M)
+
+
+def test_the_parser_of_the_tests_is_that_of_the_server() -> None:
+    text = (TOOLS / "bao" / "go.mod").read_text()
+    assert f"github.com/hashicorp/hcl {versions.HCL} " in text
 
 
 def test_the_stamps_name_the_version() -> None:

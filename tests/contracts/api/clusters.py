@@ -26,11 +26,17 @@ def cluster(name: str = "c", **spec: Any) -> OpenBaoCluster:
     return OpenBaoCluster.from_object(cluster_object(name, **spec))
 
 
-def foreign() -> Object:
-    """An object that uses every field of the public API."""
-    text = Path(__file__).with_name("foreign.yaml").read_text(encoding="utf-8")
-    obj: Object = yaml.safe_load(text)
-    return obj
+def _manifests() -> dict[str, Object]:
+    found: dict[str, Object] = {}
+    for file in sorted(Path(__file__).with_name("manifests").glob("*.yaml")):
+        for obj in yaml.safe_load_all(file.read_text(encoding="utf-8")):
+            found[obj["metadata"]["name"]] = obj
+    return found
+
+
+MANIFESTS = _manifests()
+"""Clusters as people write them for this API, older and newest spellings, by name. Together they
+use every field; each is one that breaks no rule. Read only."""
 
 
 def with_request(**fields: Any) -> Object:

@@ -4,27 +4,35 @@ from typing import Any
 
 import pytest
 
+from contracts.api.cluster import OpenBaoCluster
 from contracts.api.rules import RULES, violations
-from tests.contracts.api.clusters import cluster, with_request
-from tests.contracts.api.rule_cases import CASES, CODE_CASES, Case
+from contracts.api.violation import Violation
+from tests.contracts.api.case import TRANSIT, Case
+from tests.contracts.api.clusters import cluster, cluster_object, with_request
+from tests.contracts.api.rule_cases import CASES, CODE_CASES
 
 ALL = {**CASES, **CODE_CASES}
 BY_ID = {rule.id: rule for rule in RULES}
 
 
+def _judged(case: Case) -> tuple[Violation, ...]:
+    old = None if case.before is None else cluster(case.name, **case.before)
+    new = OpenBaoCluster.from_object(
+        {**cluster_object(case.name, **case.spec), "status": case.status}
+    )
+    return violations(new, old)
+
+
 @pytest.mark.parametrize("case", ALL.values(), ids=ALL.keys())
 def test_it_is_refused(case: Case) -> None:
-    old = None if case.before is None else cluster(case.name, **case.before)
-    found = violations(cluster(case.name, **case.spec), old)
+    found = _judged(case)
     assert (case.rule, case.field) in {(violation.rule, violation.field) for violation in found}
 
 
 @pytest.mark.parametrize("case", ALL.values(), ids=ALL.keys())
 def test_nothing_else_is_refused_with_it(case: Case) -> None:
     """A case breaks one rule, so that it proves this rule."""
-    old = None if case.before is None else cluster(case.name, **case.before)
-    found = violations(cluster(case.name, **case.spec), old)
-    assert {violation.rule for violation in found} == {case.rule}
+    assert {violation.rule for violation in _judged(case)} == {case.rule}
 
 
 def test_every_rule_has_a_case() -> None:
@@ -90,10 +98,27 @@ FINE: dict[str, dict[str, Any]] = {
     "objects in lists and lists in objects": {
         "selfInit": with_request(data={"a": [{"b": [{"c": 1}]}], "d": {"e": {"f": {}}}})
     },
+    "the cluster's own certificate for the Ingress": {"ingress": {"tlsSecretName": "c-tls-server"}},
+    "a store by its address": {
+        "backup": {
+            "schedule": "0 3 * * *",
+            "jwtAuthRole": "backup",
+            "target": {"endpoint": "http://192.0.2.10:9000/minio", "bucket": "b"},
+        }
+    },
     "Hardened, all of it": {
         "profile": "Hardened",
-        "tls": {"mode": "ACME"},
-        "unseal": {"type": "awskms"},
+        "tls": {
+            "mode": "ACME",
+            "acme": {
+                "directoryURL": "https://acme.example.com/directory",
+                "sharedCache": {"mode": "ManagedPVC", "size": "1Gi"},
+            },
+        },
+        "unseal": {
+            "type": "awskms",
+            "awskms": {"region": "eu-central-1", "kmsKeyID": "alias/bao"},
+        },
         "selfInit": with_request(),
         "network": {
             "trustedIngressPeers": [
@@ -131,8 +156,14 @@ ALLOWED_CHANGES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
         {"unseal": {"static": {"currentKeyID": "operator-generated-v1"}}},
     ),
     "credentials of a seal that is not static": (
-        {"unseal": {"type": "transit"}},
-        {"unseal": {"type": "transit", "credentialsSecretRef": {"name": "mine"}}},
+        {"unseal": {"type": "transit", "transit": TRANSIT}},
+        {
+            "unseal": {
+                "type": "transit",
+                "transit": TRANSIT,
+                "credentialsSecretRef": {"name": "mine"},
+            }
+        },
     ),
 }
 

@@ -1,5 +1,6 @@
 """The CRD: structural, bounded, described, and the same on disk as in the code."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -45,7 +46,7 @@ def test_check_fails_on_a_difference_and_passes_without(tmp_path: Path) -> None:
 
 def test_the_text_fits_an_annotation() -> None:
     """`kubectl apply` stores the whole object in one, of at most 262144 bytes."""
-    assert len(crd_text()) < 200_000
+    assert len(json.dumps(crd(), separators=(",", ":"))) < 240_000
 
 
 def _is_structural(node: Schema) -> bool:
@@ -62,7 +63,8 @@ def _is_bounded(node: Schema) -> bool:
         case "string":
             return "enum" in node or "maxLength" in node
         case "array":
-            return bool(node.get("maxItems", 1000) <= 64)
+            # 255: as many recovery shares as OpenBao can make.
+            return bool(node.get("maxItems", 1000) <= 255)
         case "object":
             return "properties" in node or node.get("maxProperties", 1000) <= 64
     return True

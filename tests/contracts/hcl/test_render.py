@@ -15,33 +15,42 @@ from contracts.api.cluster import OpenBaoCluster
 from contracts.api.rules import violations
 from contracts.api.selfinit import Request
 from contracts.hcl.environment import environment
-from contracts.hcl.render import ConfigInput, OidcBootstrap, render_config, render_self_init
+from contracts.hcl.render import ConfigInput, Join, render_config, render_self_init
+from contracts.hcl.seals import SealStanza
+from contracts.hcl.stanzas import Stanza
+from contracts.observed import TokenIssuer
+from managers.access.installation import Installation
+from managers.cluster.login import operator_login
+from managers.cluster.reconcile import owner_of
 from tests.contracts.hcl.nasty import NASTY
 from tests.contracts.hcl.parse_back import parse
 from tests.contracts.hcl.test_quote import VALUE
 
 GOLDEN = Path(__file__).parents[2] / "golden"
 CASES = sorted(path.parent.name for path in GOLDEN.glob("*/cluster.yaml"))
+INSTALLATION = Installation(
+    namespace="openbao-operator-system",
+    service_account="openbao-operator-controller",
+    image_repository="openbao/openbao",
+    secret_recheck=15.0,
+)
 KEYS = (
     "-----BEGIN PUBLIC KEY-----\nc2Vjb25k\n-----END PUBLIC KEY-----\n",
     "-----BEGIN PUBLIC KEY-----\nZmlyc3Q=\n-----END PUBLIC KEY-----\n",
 )
+ISSUER = TokenIssuer("https://kubernetes.default.svc.cluster.local", KEYS)
 
 
 def read_case(name: str) -> ConfigInput:
     obj = yaml.safe_load((GOLDEN / name / "cluster.yaml").read_text(encoding="utf-8"))
     cluster = OpenBaoCluster.from_object(obj)
     assert violations(cluster) == ()
-    wishes = cluster.spec.self_init.oidc if cluster.spec.self_init else None
-    oidc = None
-    if wishes and wishes.enabled:
-        oidc = OidcBootstrap(
-            audience=wishes.audience,
-            issuer=wishes.issuer or "https://kubernetes.default.svc.cluster.local",
-            public_keys=KEYS,
-            subject="system:serviceaccount:openbao-operator-system:openbao-operator-controller",
-        )
-    return ConfigInput.of(cluster, oidc)
+    owner = owner_of({**obj, "metadata": {"uid": "uid", **obj["metadata"]}})
+    config = ConfigInput.of(cluster, operator_login(cluster.spec, owner, ISSUER, INSTALLATION))
+    join = GOLDEN / name / "join.yaml"
+    if join.exists():
+        config = replace(config, join=Join(**yaml.safe_load(join.read_text(encoding="utf-8"))))
+    return config
 
 
 def documents(config: ConfigInput) -> dict[str, str]:
@@ -106,12 +115,17 @@ def test_self_init_that_is_off_keeps_its_requests_to_itself() -> None:
     obj = yaml.safe_load((GOLDEN / "quickstart" / "cluster.yaml").read_text(encoding="utf-8"))
     obj["spec"]["selfInit"] = {**obj["spec"]["selfInit"], "enabled": False, "oidc": None}
     config = ConfigInput.of(OpenBaoCluster.from_object(obj), None)
-    assert list(_requests(render_self_init(config))) == ["operator-root-token/register-root-token"]
+    assert list(_requests(render_self_init(config))) == [
+        "configure-autopilot/configure-autopilot-request",
+        "operator-root-token/register-root-token",
+    ]
 
 
 def test_the_root_token_is_in_no_document() -> None:
     """The server reads it from the file of a Secret."""
-    (call,) = _requests(render_self_init(read_case("root-token"))).values()
+    call = _requests(render_self_init(read_case("root-token")))[
+        "operator-root-token/register-root-token"
+    ]
     assert call["data"]["id"] == {
         "eval_type": "string",
         "eval_source": "file",
@@ -166,12 +180,11 @@ def _everything(text: str) -> ConfigInput:
     return ConfigInput(
         cluster="c",
         namespace="ns",
-        log_level=text,
-        log_format=text,
-        default_lease_ttl=text,
-        max_lease_ttl=text,
-        seal_key=text,
-        seal_key_id=text,
+        settings={"log_level": text, "default_lease_ttl": text},
+        listener={"proxy_protocol_behavior": text},
+        seal=SealStanza("static", {"current_key": text, "current_key_id": text}),
+        audits=(Stanza("file", "x", {"options": {"file_path": text}}),),
+        telemetry={"metrics_prefix": text, "dogstatsd_tags": [text]},
     )
 
 

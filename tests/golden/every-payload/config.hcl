@@ -46,5 +46,5 @@ storage "raft" {
 
 service_registration "kubernetes" {}
 
-log_level = "info"
+log_level                       = "info"
 unsafe_allow_api_audit_creation = true

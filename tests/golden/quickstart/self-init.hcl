@@ -23,7 +23,7 @@ initialize "operator-bootstrap" {
     operation = "update"
     path = "sys/policies/acl/openbao-operator"
     data = {
-      "policy" = "path \"sys/health\" {\n  capabilities = [\"read\"]\n}\npath \"sys/step-down\" {\n  capabilities = [\"sudo\", \"update\"]\n}\npath \"sys/storage/raft/configuration\" {\n  capabilities = [\"read\"]\n}\npath \"sys/storage/raft/remove-peer\" {\n  capabilities = [\"update\"]\n}\npath \"sys/storage/raft/autopilot/configuration\" {\n  capabilities = [\"read\", \"update\"]\n}\npath \"sys/storage/raft/autopilot/state\" {\n  capabilities = [\"read\"]\n}"
+      "policy" = "path \"sys/health\" {\n  capabilities = [\"read\"]\n}\npath \"sys/step-down\" {\n  capabilities = [\"sudo\", \"update\"]\n}\npath \"sys/storage/raft/configuration\" {\n  capabilities = [\"read\"]\n}\npath \"sys/storage/raft/remove-peer\" {\n  capabilities = [\"update\"]\n}\npath \"sys/storage/raft/autopilot/configuration\" {\n  capabilities = [\"read\", \"update\"]\n}\npath \"sys/storage/raft/autopilot/state\" {\n  capabilities = [\"read\"]\n}\npath \"auth/jwt-operator/config\" {\n  capabilities = [\"read\", \"update\"]\n}\npath \"sys/rotate/root\" {\n  capabilities = [\"sudo\", \"update\"]\n}"
     }
   }
 
@@ -38,6 +38,56 @@ initialize "operator-bootstrap" {
       "role_type" = "jwt"
       "token_policies" = [
         "openbao-operator",
+      ]
+      "token_ttl" = "1h"
+      "user_claim" = "sub"
+    }
+  }
+
+  request "operator-upgrade-policy" {
+    operation = "update"
+    path = "sys/policies/acl/openbao-operator-upgrade"
+    data = {
+      "policy" = "path \"sys/health\" {\n  capabilities = [\"read\"]\n}\npath \"sys/step-down\" {\n  capabilities = [\"sudo\", \"update\"]\n}\npath \"sys/storage/raft/snapshot\" {\n  capabilities = [\"read\"]\n}\npath \"sys/storage/raft/autopilot/state\" {\n  capabilities = [\"read\"]\n}"
+    }
+  }
+
+  request "operator-upgrade-role" {
+    operation = "update"
+    path = "auth/jwt-operator/role/openbao-operator-upgrade"
+    data = {
+      "bound_audiences" = [
+        "openbao-internal",
+      ]
+      "bound_subject" = "system:serviceaccount:openbao-quickstart:quickstart-upgrade-serviceaccount"
+      "role_type" = "jwt"
+      "token_policies" = [
+        "openbao-operator-upgrade",
+      ]
+      "token_ttl" = "1h"
+      "user_claim" = "sub"
+    }
+  }
+
+  request "operator-restore-policy" {
+    operation = "update"
+    path = "sys/policies/acl/openbao-operator-restore"
+    data = {
+      "policy" = "path \"sys/storage/raft/snapshot\" {\n  capabilities = [\"update\"]\n}\npath \"sys/storage/raft/snapshot-force\" {\n  capabilities = [\"update\"]\n}"
+    }
+  }
+
+  request "operator-restore-role" {
+    operation = "update"
+    path = "auth/jwt-operator/role/openbao-operator-restore"
+    data = {
+      "bound_audiences" = [
+        "openbao-internal",
+      ]
+      "bound_subject" = "system:serviceaccount:openbao-quickstart:quickstart-restore-serviceaccount"
+      "role_type" = "jwt"
+      "token_policies" = [
+        "openbao-operator-restore",
       ]
       "token_ttl" = "1h"
       "user_claim" = "sub"
@@ -84,6 +134,19 @@ initialize "app_role" {
       ]
       "token_ttl" = "1h"
       "user_claim" = "sub"
+    }
+  }
+}
+
+initialize "configure-autopilot" {
+  request "configure-autopilot-request" {
+    operation = "update"
+    path = "sys/storage/raft/autopilot/configuration"
+    data = {
+      "cleanup_dead_servers" = true
+      "dead_server_last_contact_threshold" = "24h"
+      "min_quorum" = 3
+      "server_stabilization_time" = "10s"
     }
   }
 }

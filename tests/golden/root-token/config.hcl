@@ -46,7 +46,7 @@ storage "raft" {
 
 service_registration "kubernetes" {}
 
-log_level = "debug"
-log_format = "json"
+log_level         = "debug"
+log_format        = "json"
 default_lease_ttl = "24h"
-max_lease_ttl = "168h"
+max_lease_ttl     = "168h"

@@ -8,7 +8,7 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 
 from managers.access.token_issuer import DISCOVERY, KEYS, MAX_AGE, ApiServer, public_keys
-from runtime.errors import Forbidden, ServerError
+from runtime.errors import Forbidden, ServerError, Transient
 from runtime.resources import SERVICE
 from runtime.testing.clock import ManualClock
 from tests.gen.api import FakeApi, api_error
@@ -141,6 +141,22 @@ class TestIssuer:
         server.refuse(f"get path {DISCOVERY}", api_error(code))
         assert await asker.token_issuer() is None
         assert await asker.token_issuer() is not None
+
+    async def test_b29_a_failure_at_the_start_is_not_for_ever(self) -> None:
+        """Neither a refusal nor an outage is remembered: whoever needs the issuer asks anew."""
+        server = api()
+        asker = ApiServer(server, ManualClock(), None)
+        for code in (401, 403, 404):
+            server.refuse(f"get path {KEYS}", api_error(code))
+            assert await asker.token_issuer() is None
+        for code in (429, 500, 503):
+            server.refuse(f"get path {DISCOVERY}", api_error(code))
+            with pytest.raises(Transient):
+                await asker.token_issuer()
+        found = await asker.token_issuer()
+        assert found is not None
+        # What the server advertises is a place that only the outside may reach.
+        assert not any("elsewhere" in asked for asked in server.asked)
 
     async def test_a_broken_server_is_an_error(self) -> None:
         server = api()

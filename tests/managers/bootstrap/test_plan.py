@@ -6,6 +6,7 @@ import pytest
 
 from contracts import names
 from contracts.desired import Effect, Plan
+from contracts.observed import CredentialFacts, SecretFacts
 from managers.bootstrap.plan import DRAW_ROOT_TOKEN, DRAW_UNSEAL_KEY, plan
 from runtime.outcome import Blocked, Done, Wait
 from tests import gen
@@ -19,6 +20,8 @@ LOGIN = gen.cluster().self_init(login=True)
 KEY = gen.secret("x-unseal-key")
 TOKEN = gen.secret("x-root-token")
 NOTHING = gen.world()
+GOOD = {"key": gen.unseal_key("f1")}
+KNOWING = gen.world().with_set(gen.stateful_set().knowing("operator-generated-v1=key@f1"))
 DRAW_KEY = Effect(DRAW_UNSEAL_KEY, "x-unseal-key")
 DRAW_TOKEN = Effect(DRAW_ROOT_TOKEN, "x-root-token")
 
@@ -86,9 +89,39 @@ ROWS: dict[str, tuple[gen.Cluster, gen.World, tuple[Effect, ...], str]] = {
     ),
     "a supplied key is there, whoever owns it": (
         SUPPLIED,
-        NOTHING.with_secrets(gen.secret("mine", of="nobody that we know")),
+        NOTHING.with_secrets(gen.secret("mine", of="nobody that we know", keys=GOOD)),
         (),
         "",
+    ),
+    "a supplied Secret without the key": (
+        SUPPLIED,
+        NOTHING.with_secrets(gen.secret("mine")),
+        (),
+        "PrerequisitesMissing",
+    ),
+    "a supplied key that nobody could use": (
+        SUPPLIED,
+        NOTHING.with_secrets(gen.secret("mine", keys={"key": CredentialFacts(31, False)})),
+        (),
+        "PrerequisitesMissing",
+    ),
+    "a supplied key that went out of its Secret": (
+        SUPPLIED.initialized(),
+        KNOWING.with_secrets(gen.secret("mine")),
+        (),
+        "UnsealKeyMissing",
+    ),
+    "other bytes under the id of a supplied key": (
+        SUPPLIED.initialized(),
+        KNOWING.with_secrets(gen.secret("mine", keys={"key": gen.unseal_key("f2")})),
+        (),
+        "UnsealKeyChanged",
+    ),
+    "the key of an earlier cluster under another id": (
+        SELF.wanting(unseal={"static": {"currentKeyID": "mine"}}),
+        NOTHING.with_secrets(gen.secret("x-unseal-key", key_id="operator-generated-v1")),
+        (),
+        "UnsealKeyRotationRefused",
     ),
     "a supplied key is waited for and never made": (
         SUPPLIED,
@@ -100,7 +133,7 @@ ROWS: dict[str, tuple[gen.Cluster, gen.World, tuple[Effect, ...], str]] = {
         SUPPLIED.initialized(),
         NOTHING.with_claims(0),
         (),
-        "PrerequisitesMissing",
+        "UnsealKeyMissing",
     ),
     "the token is gone after a volume came and before data is known": (
         NEW,
@@ -141,7 +174,8 @@ def test_row(
     # Whatever is not in order holds back the pods.
     assert made.gate is bool(reason)
     if effects:
-        assert made.outcome == Wait("PrerequisitesMissing", "secrets of the first boot are made", 0)
+        assert isinstance(made.outcome, Wait)
+        assert made.outcome.after == 0.0
     elif reason:
         assert isinstance(made.outcome, Blocked)
 
@@ -226,3 +260,26 @@ def test_no_cluster_is_made_beside_the_volumes_of_an_old_one() -> None:
     assert made.gate
     whole = NOTHING.with_secrets(key, token).with_claims(0, 1, owner="somebody")
     assert plan(gen.resolved(NEW, whole), whole.facts()).outcome == Done()
+
+
+@pytest.mark.parametrize(
+    ("template", "there", "gone"),
+    [
+        ("", (), "x-unseal-key"),
+        ("two=key-2", (KEY,), "x.2-unseal-key"),
+        ("two=key-2,operator-generated-v1=key", (KEY,), "x.2-unseal-key"),
+    ],
+    ids=["the first key", "a later key", "one of two keys"],
+)
+def test_b05_a_key_that_data_needs_is_never_made_anew(
+    template: str, there: tuple[SecretFacts, ...], gone: str
+) -> None:
+    world = gen.world().with_set(gen.stateful_set().knowing(template)).with_secrets(*there)
+    spec = {"static": {"currentKeyID": "two" if template else "operator-generated-v1"}}
+    made = planned(OLD.wanting(unseal=spec), world)
+    assert (made.effects, made.gate) == ((), True)
+    assert isinstance(made.outcome, Blocked)
+    assert made.outcome.reason == "UnsealKeyMissing"
+    assert f"Secret {gone} is gone" in made.outcome.message
+    # Servers that restart by themselves keep the configuration that they were started with.
+    assert names.config_map("x") not in [intent.key.name for intent in made.intents]

@@ -53,7 +53,10 @@ async def test_what_is_drawn_can_never_be_changed_in_place_and_says_whose_it_is(
 ) -> None:
     live = await drawn(draw)
     assert live["immutable"] is True
-    assert live["metadata"]["annotations"] == {"openbao.org/owner-uid": "uid-x"}
+    marks = dict(live["metadata"]["annotations"])
+    assert marks.pop("openbao.org/owner-uid") == "uid-x"
+    # The id of the key, and nothing of the key.
+    assert set(marks.values()) <= {"operator-generated-v1"}
     assert live["metadata"]["ownerReferences"] == [gen.cluster().owner().reference()]
 
 

@@ -17,12 +17,17 @@ FAR = gen.NOW + timedelta(days=3000)
 
 
 def given_that(
-    certificate: CertificateFacts | None, *, problem: str = "", authority_until: datetime = FAR
+    certificate: CertificateFacts | None,
+    *,
+    problem: str = "",
+    authority_until: datetime = FAR,
+    trusted: tuple[str, ...] = (),
 ) -> Input:
     return Input(
         secret=gen.secret("s", certificate=certificate, problem=problem),
         authority=AUTHORITY,
         authority_until=authority_until,
+        trusted=trusted,
         names=frozenset({"a", "b"}),
         addresses=frozenset({"127.0.0.1"}),
         now=gen.NOW,
@@ -54,6 +59,7 @@ ROWS: dict[str, tuple[Input, str | None, str]] = {
         "foreign-authority",
         "authority",
     ),
+    "another bundle beside it": (given_that(GOOD, trusted=("new",)), "other-bundle", "ca.crt"),
     "no known authority": (
         given_that(replace(GOOD, issuer_fingerprint="")),
         "foreign-authority",

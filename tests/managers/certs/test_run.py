@@ -5,7 +5,7 @@ import base64
 import pytest
 
 from contracts.desired import Effect
-from managers.certs.run import issue_authority, issue_server_certificate, key_pair
+from managers.certs.run import issue_authority, issue_server_certificate
 from managers.certs.x509 import KeyPair, make_authority, read
 from runtime.errors import Transient
 from runtime.resources import SECRET
@@ -99,10 +99,3 @@ async def test_an_authority_that_went_bad_since_it_was_seen_is_looked_at_again(
         await issue_server_certificate(outside.context, MEANT, ISSUE)
     assert (SECRET, SERVER) not in outside.api.objects
     assert not await known(outside, CA)
-
-
-def test_a_missing_file_is_named() -> None:
-    with pytest.raises(ValueError, match=r"tls\.crt and tls\.key missing"):
-        key_pair({}, "tls.crt", "tls.key")
-    with pytest.raises(ValueError, match=r"^tls\.key missing"):
-        key_pair({"data": {"tls.crt": "YQ=="}}, "tls.crt", "tls.key")

@@ -110,7 +110,7 @@ def clusters(draw: st.DrawFn) -> gen.Cluster:
     spec: dict[str, Any] = {"replicas": draw(st.sampled_from([1, 3, 5]))}
     spec["paused"] = draw(st.booleans())
     spec["profile"] = draw(st.sampled_from([None, "Development"]))
-    spec["backup"] = draw(st.sampled_from([None, {"schedule": "@daily"}]))
+    spec["readReplicas"] = draw(st.sampled_from([None, {"replicas": 1}]))
     cluster = gen.cluster(**spec)
     if draw(st.booleans()):
         cluster = cluster.self_init()

@@ -8,10 +8,12 @@ import pytest
 from contracts.api.group import CLUSTERS
 from managers.access.secret_object import secret_object
 from managers.access.token_issuer import ApiServer
+from managers.autopilot.plan import REFUSED_RECHECK
+from managers.bao.login import Logins
 from managers.certs.x509 import issue_server, make_authority
 from managers.cluster import adminops
 from managers.cluster.adminops import AdminOpsReconciler
-from managers.cluster.observe import Observer
+from managers.cluster.observe import Observer, Witnesses
 from managers.cluster.status_writer import StatusWriter
 from managers.membership.plan import CONVERGING_RECHECK, QUIET_RECHECK
 from runtime.outcome import Done, Outcome, Wait
@@ -52,6 +54,8 @@ class Bench:
         self.sessions: list[tuple[str, str]] = []
         monkeypatch.setattr(adminops, "Bao", self.session)
         outside = Outside(self.api)
+        logins = Logins(self.api, outside.clock, token_file)
+        self.logins, self.clock = logins, outside.clock
         self.clusters = StillInformer(CLUSTERS)
         caches = {kind: StillInformer(kind) for kind in (POD, PVC, STATEFUL_SET)}
         observer = Observer(
@@ -60,6 +64,10 @@ class Bench:
             ApiServer(self.api, outside.clock, "10.96.0.1"),
             outside.clock,
             gen.INSTALLATION,
+            Witnesses(
+                logins,
+                outside.context.attempts,
+            ),
         )
         caches[POD].says(gen.pod(0).ready(leading=True).object())
         self.reconcile = AdminOpsReconciler(
@@ -68,7 +76,7 @@ class Bench:
             observer,
             StatusWriter(self.api, self.clusters, outside.events, outside.clock),
             outside.context,
-            token_file,
+            logins,
         )
 
     def session(self, authority: str, server_name: str) -> Servers:
@@ -115,10 +123,61 @@ async def test_the_root_token_of_the_first_boot_is_the_login(
 ) -> None:
     bench = Bench(monkeypatch, OLD, TLS, TOKEN)
     assert await bench.turn() == Done(QUIET_RECHECK)
-    assert bench.servers.asked[-2:] == ["members 10.0.0.1 root-abc", "bye"]
+    assert bench.servers.asked[-4:] == [
+        "members 10.0.0.1 root-abc",
+        "autopilot 10.0.0.1 root-abc",
+        "set autopilot 10.0.0.1 root-abc",
+        "bye",
+    ]
     assert bench.written["raft"]["voters"] == len(ALL)
     # Only servers of the cluster's own authority and name are spoken to.
     assert bench.sessions == [(AUTHORITY.certificate.decode(), "openbao-cluster-x.local")]
+
+
+def autopilot_of(bench: Bench) -> list[str]:
+    return [line for line in bench.servers.asked if "autopilot" in line]
+
+
+async def test_the_autopilot_is_set_once_and_read_no_more_often_than_the_members(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    bench = Bench(monkeypatch, OLD, TLS, TOKEN)
+    for _ in range(3):
+        await bench.turn()
+    asked = bench.servers.asked
+    read = [line for line in asked if line.startswith("autopilot")]
+    assert len(read) == len([line for line in asked if line.startswith("members")]) == 3
+    assert asked.count("set autopilot 10.0.0.1 root-abc") == 1
+    assert bench.written["autopilot"]["applied"] is True
+
+
+async def test_an_autopilot_that_we_may_not_set_is_left_alone_for_a_while(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    bench = Bench(monkeypatch, OLD, TLS, TOKEN)
+    bench.servers.refused = "set autopilot"
+    for _ in range(3):
+        await bench.turn()
+    assert autopilot_of(bench) == [
+        "autopilot 10.0.0.1 root-abc",
+        "set autopilot 10.0.0.1 root-abc",
+    ]
+    assert bench.written["autopilot"]["applied"] is False
+    assert "policy" in bench.written["autopilot"]["message"]
+    await bench.clock.advance(REFUSED_RECHECK.total_seconds())
+    await bench.turn()
+    assert len(autopilot_of(bench)) == 4
+
+
+async def test_a_cluster_that_is_gone_leaves_no_login_behind(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    bench = Bench(monkeypatch, LOGIN, TLS)
+    gone = gen.cluster("gone").self_init(login=True)
+    await bench.logins.of_cluster(gone.read(), gone.owner())
+    assert len(bench.logins) == 1
+    await bench.reconcile(gone.owner().key)
+    assert len(bench.logins) == 0
 
 
 async def test_the_same_answer_is_written_once(monkeypatch: pytest.MonkeyPatch) -> None:

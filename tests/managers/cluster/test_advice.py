@@ -23,10 +23,12 @@ def advice(world: gen.World, unserved: tuple[str, ...], **spec: Any) -> str:
         outcome=Done(),
         initialized=True,
         raft=None,
+        autopilot=None,
         trouble=None,
         was_running=True,
         unserved=unserved,
         conflicts=(),
+        server_secret="x-tls-server",
     )
     (found,) = [found for found in findings(facts) if found.type == "ProductionReady"]
     return f"{found.status} {found.reason}"

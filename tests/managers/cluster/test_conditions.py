@@ -1,17 +1,20 @@
 """managers.cluster.conditions: which facts give which condition, and what holds for all of them."""
 
-from datetime import timedelta
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 
 from contracts.conditions import TYPES
-from managers.cluster.conditions import JUDGES, ON_PURPOSE, TLS_REASONS
+from managers.certs.condition import REASONS as TLS_REASONS
+from managers.cluster.conditions import JUDGES, ON_PURPOSE
 from managers.cluster.status import Pass, compute
-from managers.workload.plan import ROLL_PATIENCE
 from runtime.outcome import Blocked, Done, Outcome, Wait
 from tests import gen
+from tests.managers.cluster.access_rows import ACCESS_ROWS
+from tests.managers.cluster.audit_rows import AUDIT_ROWS
+from tests.managers.cluster.autopilot_rows import AUTOPILOT_ROWS
+from tests.managers.cluster.image_rows import IMAGE_ROWS
 from tests.managers.cluster.passes import (
     OUTCOMES,
     SUMMARY,
@@ -22,6 +25,7 @@ from tests.managers.cluster.passes import (
     status_of,
     worlds,
 )
+from tests.managers.cluster.seal_rows import SEAL_ROWS
 
 NEW = gen.cluster()
 OLD = gen.cluster().initialized()
@@ -48,6 +52,11 @@ ROLLING = Wait("RollingOut", "one goes")
 
 # sentence: (cluster, world, outcome of the pass, condition, "status reason")
 ROWS: dict[str, Row] = {
+    **ACCESS_ROWS,
+    **AUDIT_ROWS,
+    **AUTOPILOT_ROWS,
+    **IMAGE_ROWS,
+    **SEAL_ROWS,
     "all are ready": (OLD, FINE, Done(), "Ready", "True AllReplicasReady"),
     "one is not ready": (OLD, pods(LEADER, SECOND), Done(), "Ready", "False NotReady"),
     "all are ready and none leads": (
@@ -99,15 +108,15 @@ ROWS: dict[str, Row] = {
     ),
     "a roll that lasts too long is": (
         OLD,
-        pods(LEADER, SECOND).rolling_for(ROLL_PATIENCE),
-        ROLLING,
+        pods(LEADER, SECOND),
+        Wait("RolloutStuck", "one to go"),
         "Degraded",
         "True NotReady",
     ),
-    "a roll that may still last is not": (
+    "servers that read their files again are none the worse": (
         OLD,
-        pods(LEADER, SECOND).rolling_for(ROLL_PATIENCE - timedelta(seconds=1)),
-        ROLLING,
+        FINE,
+        Wait("Reloading", "three"),
         "Degraded",
         "False Ready",
     ),
@@ -256,7 +265,7 @@ ROWS: dict[str, Row] = {
     "it is not paused": (OLD, FINE, Done(), "Paused", "False NotPaused"),
     "every field counts": (OLD, FINE, Done(), "FieldsNotServed", "False Served"),
     "a field has no effect": (
-        OLD.wanting(backup={"schedule": "@daily"}),
+        OLD.wanting(readReplicas={"replicas": 1}),
         FINE,
         Done(),
         "FieldsNotServed",

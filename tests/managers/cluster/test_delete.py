@@ -8,7 +8,7 @@ from contracts import labels
 from managers.access.secret_object import secret_object
 from managers.access.token_issuer import ApiServer
 from managers.cluster.delete import Deletion
-from managers.cluster.observe import Observer
+from managers.cluster.observe import Observer, Witnesses
 from runtime.errors import Conflict, Invalid, ServerError, status_error
 from runtime.outcome import Done, Outcome, Wait
 from runtime.resources import POD, PVC, SECRET, STATEFUL_SET
@@ -18,7 +18,7 @@ from tests.gen.api import FakeApi, Outside, StillInformer, api_error
 
 CLUSTER = gen.cluster().initialized()
 OWNER = CLUSTER.owner()
-KEYS = ("x-unseal-key", "x-root-token")
+KEYS = ("x-unseal-key", "x-root-token", "x-recovery-shares")
 
 
 def claim(ordinal: int, *, owner: str = "uid-x", **metadata: Any) -> Object:
@@ -51,6 +51,10 @@ class Bench:
             ApiServer(self.api, outside.clock, "10.96.0.1"),
             outside.clock,
             gen.INSTALLATION,
+            Witnesses(
+                outside.logins,
+                outside.context.attempts,
+            ),
         )
         self.deletion = Deletion(outside.context, observer, self.caches)
         self.sync()
@@ -93,6 +97,11 @@ class TestRetain:
             assert "ownerReferences" not in metadata
             # It still says whose it was.
             assert metadata["annotations"][labels.OWNER_UID] == "uid-x"
+
+    async def test_audit_files_stay(self) -> None:
+        bench = Bench((PVC, claim(0, name="x-audit")))
+        assert await bench.run("Retain") == Done()
+        assert not any(word.startswith("delete") for word in bench.writes)
 
     async def test_no_key_is_read(self) -> None:
         bench = Bench(*WHOLE)
@@ -198,6 +207,19 @@ class TestDelete:
         await bench.run(policy)
         for name in KEYS:
             assert bench.secret(name)["metadata"]["ownerReferences"]
+
+    async def test_the_volume_of_audit_files_goes_with_its_proof(self, policy: str) -> None:
+        ours = claim(0, name="x-audit", uid="uid-audit")
+        bench = Bench((PVC, ours))
+        assert await bench.run(policy) == Done()
+        assert bench.writes == ["delete PersistentVolumeClaim x-audit"]
+        assert bench.api.body_of("delete PersistentVolumeClaim x-audit")["uid"] == "uid-audit"
+
+    @pytest.mark.parametrize("owner", ["uid-of-an-earlier-one", ""])
+    async def test_an_audit_volume_without_proof_stays(self, policy: str, owner: str) -> None:
+        bench = Bench((PVC, claim(0, owner=owner, name="x-audit")))
+        assert await bench.run(policy) == Done()
+        assert bench.writes == []
 
     async def test_volumes_of_others_stay(self, policy: str) -> None:
         bench = Bench(

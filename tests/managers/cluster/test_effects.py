@@ -12,38 +12,47 @@ from contracts.desired import Effect
 from contracts.resolved import Resolved
 from managers.access.context import Context
 from managers.cluster import effects
-from managers.cluster.effects import EFFECTS, run_effects
+from managers.cluster.effects import EFFECTS, SERVER_EFFECTS, run_effects
 from tests import gen
 from tests.gen.api import Outside
 
-PLANS = [
-    importlib.import_module(f"managers.{package.name}.plan")
-    for package in pkgutil.iter_modules(managers.__path__)
-    if Path(managers.__path__[0], package.name, "plan.py").exists()
+PLANNING = [
+    importlib.import_module(module.name)
+    for package in pkgutil.iter_modules(managers.__path__, "managers.")
+    if package.name != "managers.cluster"
+    for module in pkgutil.iter_modules(
+        importlib.import_module(package.name).__path__, f"{package.name}."
+    )
 ]
 
 
 def _effects_named_in_plans() -> set[str]:
-    """The first argument of each `Effect(...)` in a plan, read from the source."""
-    named = set()
-    for module in PLANS:
+    """The first argument of each `Effect(...)`, read from the source: a constant, or a table."""
+    named: set[str] = set()
+    for module in PLANNING:
         tree = ast.parse(Path(str(module.__file__)).read_text(encoding="utf-8"))
         for node in ast.walk(tree):
             if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Effect":
-                (first, *_) = node.args
-                assert isinstance(first, ast.Name), ast.dump(first)
-                named.add(getattr(module, first.id))
+                match node.args[0]:
+                    case ast.Name(id=constant):
+                        named.add(getattr(module, constant))
+                    case ast.Subscript(value=ast.Name(id=table)):
+                        named.update(getattr(module, table).values())
+                    case other:
+                        raise AssertionError(f"{module.__name__}: {ast.dump(other)}")
     return named
 
 
 def test_the_table_is_complete_and_holds_nothing_else() -> None:
     named = _effects_named_in_plans()
-    assert len(PLANS) >= 5
-    assert named == EFFECTS.keys()
+    assert len(named) >= 12
+    assert named == EFFECTS.keys() | SERVER_EFFECTS.keys()
+    assert not EFFECTS.keys() & SERVER_EFFECTS.keys()
 
 
 def test_no_two_effects_share_a_function() -> None:
-    assert len(set(EFFECTS.values())) == len(EFFECTS)
+    both = (*EFFECTS.values(), *SERVER_EFFECTS.values())
+    assert len(set(both)) == len(both)
 
 
 async def test_they_run_in_order_with_their_own_arguments_and_stop_at_an_error(
@@ -58,11 +67,13 @@ async def test_they_run_in_order_with_their_own_arguments_and_stop_at_an_error(
 
     monkeypatch.setattr(effects, "EFFECTS", {"a": note, "b": note})
     wanted = (Effect("a", "1"), Effect("b", "2"), Effect("a", "bad"), Effect("b", "3"))
+    there = Outside()
     with pytest.raises(RuntimeError, match="bad"):
-        await run_effects(Outside().context, gen.resolved(gen.cluster()), wanted)
+        await run_effects(there.context, there.logins, gen.resolved(gen.cluster()), wanted)
     assert ran == [("a", "1"), ("b", "2"), ("a", "bad")]
 
 
 async def test_an_effect_that_nobody_knows_is_a_bug() -> None:
+    there, meant = Outside(), gen.resolved(gen.cluster())
     with pytest.raises(KeyError):
-        await run_effects(Outside().context, gen.resolved(gen.cluster()), (Effect("dance", "now"),))
+        await run_effects(there.context, there.logins, meant, (Effect("dance", "now"),))

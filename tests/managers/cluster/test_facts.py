@@ -114,6 +114,12 @@ def test_pod(pod: Object, fact: str, value: Any) -> None:
     assert getattr(facts, fact) == value
 
 
+@pytest.mark.parametrize("status", [None, {}, {"containerStatuses": None}, {"conditions": []}])
+def test_b40_a_pod_that_was_just_made_has_not_started(status: Any) -> None:
+    (facts,) = pod_facts("x", [bare_pod(status=status)])
+    assert (facts.ready, facts.restarts, facts.last_exit, facts.ip) == (False, 0, None, "")
+
+
 def test_what_the_server_says_is_kept_apart_from_what_is() -> None:
     said = gen.pod().ready(leading=True).unready().facts()
     assert not said.ready
@@ -222,15 +228,10 @@ UNUSABLE = {
     "nothing of a certificate": {"password": b"x"},
     "no files": {},
     "a certificate without its key": {"tls_crt": SERVER.certificate},
-    "an authority without its key": {"ca_crt": AUTHORITY.certificate},
     "an empty key": {"tls_crt": SERVER.certificate, "tls_key": b""},
     "garbage for a certificate": {"tls_crt": b"garbage", "tls_key": SERVER.key},
     "garbage for a key": {"tls_crt": SERVER.certificate, "tls_key": b"garbage"},
     "bytes for a certificate": {"tls_crt": bytes(range(256)), "tls_key": SERVER.key},
-    "a key of another kind": {
-        "tls_crt": SERVER.certificate,
-        "tls_key": pem(rsa.generate_private_key(65537, 2048)),
-    },
     "a key behind a password": {
         "tls_crt": SERVER.certificate,
         "tls_key": pem(KEY, b"password"),
@@ -247,11 +248,11 @@ class TestSecrets:
     def test_a_server_certificate_is_read_and_no_key_is_kept(self) -> None:
         live = secret(tls_crt=SERVER.certificate, tls_key=SERVER.key, ca_crt=AUTHORITY.certificate)
         reading = secret_reading(live)
-        assert reading.certificate is not None
-        assert reading.certificate.key_matches
-        assert reading.certificate.issuer_fingerprint
-        assert reading.authority == AUTHORITY.certificate.decode()
-        assert reading.problem == ""
+        assert reading.content.certificate is not None
+        assert reading.content.certificate.key_matches
+        assert reading.content.certificate.issuer_fingerprint
+        assert reading.content.authority == AUTHORITY.certificate.decode()
+        assert reading.content.problem == ""
         assert "data" not in reading.live
         kept = repr(reading)
         for key in (SERVER.key, AUTHORITY.key):
@@ -260,29 +261,38 @@ class TestSecrets:
 
     def test_an_authority_signs_itself(self) -> None:
         reading = secret_reading(secret(ca_crt=AUTHORITY.certificate, ca_key=AUTHORITY.key))
-        assert reading.certificate is not None
-        assert reading.certificate.issuer_fingerprint == reading.certificate.fingerprint
+        assert reading.content.certificate is not None
+        found = reading.content.certificate
+        assert found.issuer_fingerprint == found.fingerprint
 
     def test_metadata_alone_has_no_problem(self) -> None:
         live = secret()
         del live["data"]
         reading = secret_reading(live)
-        assert (reading.certificate, reading.problem) == (None, "")
+        assert (reading.content.certificate, reading.content.problem) == (None, "")
 
     @pytest.mark.parametrize("files", UNUSABLE.values(), ids=UNUSABLE.keys())
     def test_content_that_cannot_be_used_is_a_problem_and_no_crash(
         self, files: dict[str, bytes]
     ) -> None:
         reading = secret_reading(secret(**files))
-        assert reading.certificate is None
-        assert reading.problem
-        assert reading.authority == ""
+        assert reading.content.certificate is None
+        assert reading.content.problem
+        assert reading.content.authority == ""
 
-    def test_a_key_of_another_certificate_is_seen(self) -> None:
-        reading = secret_reading(secret(tls_crt=SERVER.certificate, tls_key=pem(KEY)))
-        assert reading.certificate is not None
-        assert not reading.certificate.key_matches
-        assert reading.certificate.issuer_fingerprint == ""
+    def test_an_authority_without_its_key_can_still_be_trusted(self) -> None:
+        content = secret_reading(secret(ca_crt=AUTHORITY.certificate)).content
+        assert (content.certificate, content.authority) == (None, AUTHORITY.certificate.decode())
+        assert "ca.key" in content.problem
+
+    @pytest.mark.parametrize("key", [KEY, rsa.generate_private_key(65537, 2048)])
+    def test_a_key_of_another_certificate_is_seen(
+        self, key: ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey
+    ) -> None:
+        reading = secret_reading(secret(tls_crt=SERVER.certificate, tls_key=pem(key)))
+        assert reading.content.certificate is not None
+        assert not reading.content.certificate.key_matches
+        assert reading.content.certificate.issuer_fingerprint == ""
 
     def test_whose_it_is_depends_on_who_asks(self) -> None:
         reading = secret_reading(secret(a=b"b"))

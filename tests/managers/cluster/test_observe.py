@@ -6,9 +6,14 @@ from typing import Any
 import pytest
 
 from contracts import labels
+from contracts.observed import Reach
+from managers.access.named_claims import NamedClaims
 from managers.access.secret_object import secret_object
 from managers.access.token_issuer import DISCOVERY, KEYS, ApiServer
-from managers.cluster.observe import CLUSTER_INDEX, Observer, by_cluster, secret_names
+from managers.certs.chain import fingerprints
+from managers.certs.look import ServedCertificates
+from managers.certs.x509 import issue_server, make_authority
+from managers.cluster.observe import CLUSTER_INDEX, Observer, Witnesses, by_cluster, secret_names
 from runtime.resources import POD, PVC, SECRET, STATEFUL_SET
 from runtime.types import Object, ObjectKey
 from tests import gen
@@ -18,6 +23,8 @@ NEW = gen.cluster()
 OLD = gen.cluster().initialized()
 SELF = gen.cluster().self_init()
 SUPPLIED = SELF.wanting(unseal={"credentialsSecretRef": {"name": "mine"}})
+CA = make_authority("x", gen.NOW)
+SERVER = issue_server(CA, ("openbao-cluster-x.local",), (), gen.NOW)
 FIRST_LOOK = [
     "get Secret x-tls-ca",
     "get Secret x-tls-server",
@@ -32,12 +39,18 @@ class Bench:
         self.api.raw = {DISCOVERY: {"issuer": "https://i.example.com"}, KEYS: {"keys": []}}
         self.outside = Outside(self.api)
         self.caches = {kind: StillInformer(kind) for kind in (POD, PVC, STATEFUL_SET)}
+        self.witness()
+
+    def witness(self, **more: Any) -> None:
+        """Ask these, too."""
+        context = self.outside.context
         self.observer = Observer(
             self.caches,
             self.outside.secrets,
             ApiServer(self.api, self.outside.clock, "10.96.0.1"),
             self.outside.clock,
             gen.INSTALLATION,
+            Witnesses(self.outside.logins, context.attempts, **more),
         )
 
     async def look(self, cluster: gen.Cluster = NEW) -> Any:
@@ -48,20 +61,15 @@ class Bench:
 SECRETS: dict[str, tuple[gen.Cluster, dict[str, bool]]] = {
     "certificates are read, keys are only looked at": (
         NEW,
-        {
-            "x-tls-ca": True,
-            "x-tls-server": True,
-            "x-unseal-key": False,
-            "x-root-token": False,
-        },
+        {"x-unseal-key": False, "x-root-token": False},
     ),
     "a cluster that initialises itself has no root token": (
         SELF,
-        {"x-tls-ca": True, "x-tls-server": True, "x-unseal-key": False},
+        {"x-unseal-key": False},
     ),
     "a supplied key is looked at in the place of ours": (
         SUPPLIED,
-        {"x-tls-ca": True, "x-tls-server": True, "mine": False},
+        {"mine": True},
     ),
 }
 
@@ -139,17 +147,40 @@ class TestIssuer:
         assert (f"get path {DISCOVERY}" in bench.api.asked) is asked
 
 
-class TestServerSecret:
-    async def test_ours_is_told_and_somebody_elses_is_not(self) -> None:
-        ours = secret_object(OLD.owner(), "x-tls-server", {"tls.crt": b"garbage"})
+class TestReach:
+    async def test_ours_is_trusted_and_somebody_elses_is_not(self) -> None:
+        files = {"tls.crt": SERVER.certificate, "tls.key": SERVER.key, "ca.crt": CA.certificate}
+        ours = secret_object(OLD.owner(), "x-tls-server", files)
         bench = Bench(ours)
-        found = await bench.observer.server_secret(OLD.read(), OLD.owner())
-        assert found is not None
-        assert found.name == "x-tls-server"
+        found = await bench.observer.reach(OLD.read(), OLD.owner())
+        assert found == Reach(CA.certificate.decode(), "openbao-cluster-x.local")
         assert bench.api.asked == ["get Secret x-tls-server"]
         stranger = OLD.marked(uid="uid-2").owner()
-        assert await Bench(ours).observer.server_secret(OLD.read(), stranger) is None
-        assert await Bench().observer.server_secret(OLD.read(), OLD.owner()) is None
+        assert await Bench(ours).observer.reach(OLD.read(), stranger) is None
+        assert await Bench().observer.reach(OLD.read(), OLD.owner()) is None
+
+
+class TestServed:
+    async def test_ready_pods_are_looked_at_and_others_are_not(self) -> None:
+        files = {"tls.crt": SERVER.certificate, "tls.key": SERVER.key, "ca.crt": CA.certificate}
+        asked: list[str] = []
+
+        async def shake(address: str, server_name: str) -> str:
+            asked.append(address)
+            return fingerprints(SERVER.certificate)[0]
+
+        bench = Bench(secret_object(OLD.owner(), "x-tls-server", files))
+        bench.witness(served=ServedCertificates(shake))
+        bench.caches[POD].says(gen.pod(0).ready().object(), gen.pod(1).object())
+        seen = [(await bench.look(OLD)).pods for _ in range(3)]
+        assert [bool(pod.serves) for pod in seen[-1]] == [True, False]
+        assert asked == ["10.0.0.1"]
+
+    async def test_without_a_certificate_nobody_is_looked_at(self) -> None:
+        bench = Bench()
+        bench.witness(served=ServedCertificates())
+        bench.caches[POD].says(gen.pod(0).ready().object())
+        assert [pod.serves for pod in (await bench.look(OLD)).pods] == [None]
 
 
 class TestForget:
@@ -174,22 +205,53 @@ def test_an_object_is_filed_under_its_cluster() -> None:
     assert CLUSTER_INDEX
 
 
-def reconciling(reason: str, at: str = "2029-12-31T23:59:00Z") -> gen.Cluster:
-    condition = {
-        "type": "Reconciling",
-        "status": "True",
-        "reason": reason,
-        "message": "m",
-        "lastTransitionTime": at,
-    }
-    return OLD.having(conditions=[condition])
-
-
 async def test_since_when_pods_are_replaced_is_in_the_last_status() -> None:
-    observed = await Bench().look(reconciling("RollingOut"))
+    rolling = OLD.having(workload={"rollingSince": "2029-12-31T23:59:00Z"})
+    observed = await Bench().look(rolling)
     assert gen.NOW - observed.rolling_since == timedelta(minutes=1)
 
 
-@pytest.mark.parametrize("cluster", [NEW, OLD, reconciling("NotReady")], ids=["new", "old", "else"])
+ERROR = {"reason": "Rejected", "message": "m"}
+
+
+@pytest.mark.parametrize(
+    "cluster", [NEW, OLD, OLD.having(workload={"lastError": ERROR})], ids=["new", "old", "else"]
+)
 async def test_else_no_pods_are_replaced(cluster: gen.Cluster) -> None:
     assert (await Bench().look(cluster)).rolling_since is None
+
+
+@pytest.mark.parametrize(
+    ("storage", "name"),
+    [
+        ({"mode": "ManagedPVC", "size": "1Gi"}, "x-audit"),
+        ({"mode": "ExistingPVC", "existingClaimName": "mine"}, "mine"),
+    ],
+)
+async def test_the_claim_of_audit_files_is_read_by_name(storage: dict[str, Any], name: str) -> None:
+    bench = Bench()
+    claims = NamedClaims(bench.api, bench.outside.clock, 15.0)
+    observer = Observer(
+        bench.caches,
+        bench.outside.secrets,
+        ApiServer(bench.api, bench.outside.clock, "10.96.0.1"),
+        bench.outside.clock,
+        gen.INSTALLATION,
+        Witnesses(
+            bench.outside.logins,
+            bench.outside.context.attempts,
+            named_claims=claims,
+        ),
+    )
+    wanting = NEW.wanting(auditFileStorage=storage)
+    assert (await observer.observe(wanting.read(), wanting.owner())).audit_claim is None
+    claim = {
+        "metadata": {"name": name, "namespace": gen.NAMESPACE, "uid": "u"},
+        "spec": {"accessModes": ["ReadWriteMany"]},
+    }
+    bench.api.holding((PVC, claim))
+    found = (await observer.observe(wanting.read(), wanting.owner())).audit_claim
+    assert found is not None
+    assert (found.name, found.access_modes, found.owner_uid) == (name, ("ReadWriteMany",), "")
+    # Not asked for, not read.
+    assert (await observer.observe(NEW.read(), NEW.owner())).audit_claim is None

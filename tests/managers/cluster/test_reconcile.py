@@ -12,8 +12,8 @@ from managers.access.token_issuer import ApiServer
 from managers.cluster import observe
 from managers.cluster.apply import PRUNED, Applier
 from managers.cluster.delete import Deletion
-from managers.cluster.observe import Observer
-from managers.cluster.reconcile import LEADER_RECHECK, TOLD_AFTER, WorkloadReconciler
+from managers.cluster.observe import Observer, Witnesses
+from managers.cluster.reconcile import TOLD_AFTER, WorkloadReconciler
 from managers.cluster.status_writer import DETAIL_INTERVAL, StatusWriter
 from runtime.apply import OwnedApply
 from runtime.errors import ServerError
@@ -54,6 +54,10 @@ class Bench:
             ApiServer(self.api, self.outside.clock, "10.96.0.1"),
             self.outside.clock,
             gen.INSTALLATION,
+            Witnesses(
+                self.outside.logins,
+                self.outside.context.attempts,
+            ),
         )
         context = self.outside.context
         self.reconcile = WorkloadReconciler(
@@ -110,10 +114,11 @@ class Bench:
     def start_pods(self, count: int) -> None:
         """Do what the StatefulSet controller, the kubelet and the servers do."""
         live = self.api.objects[(STATEFUL_SET, KEY)]
-        template = live["spec"]["template"]["metadata"]["annotations"]["openbao.org/template-hash"]
+        annotations = live["spec"]["template"]["metadata"]["annotations"]
+        template, files = annotations[labels.TEMPLATE_HASH], annotations[labels.RELOAD_HASH]
         self.api.holding((STATEFUL_SET, {**live, "status": {"observedGeneration": 9}}))
         for n in range(count):
-            pod = gen.pod(n).made_from(template).ready(leading=n == 0)
+            pod = gen.pod(n).made_from(template).reading(files).ready(leading=n == 0)
             self.api.holding((POD, pod.object()))
 
 
@@ -182,46 +187,9 @@ async def test_a_new_operator_writes_nothing() -> None:
     assert after.writes == []
 
 
-class TestWhoLeads:
-    """Two pods carry the label of the leader: a label that stayed behind, or worse."""
-
-    @pytest.fixture
-    def servers(self, monkeypatch: pytest.MonkeyPatch) -> Servers:
-        servers = Servers()
-        monkeypatch.setattr(observe, "Bao", lambda authority, server_name: servers)
-        return servers
-
-    async def test_nobody_is_asked_while_the_labels_agree(self, servers: Servers) -> None:
-        await booted(gen.cluster())
-        assert servers.asked == []
-
-    async def test_a_label_that_stayed_behind_does_not_stop_a_roll(self, servers: Servers) -> None:
-        bench = await booted(gen.cluster())
-        servers.standby = {"10.0.0.1", "10.0.0.2"}
-        bench.label_as_leader(2)
-        bench.ask_for(image="example.com/bao:2")
-        await bench.turn()
-        await bench.turn()
-        assert "delete Pod x-1" in bench.writes
-        assert bench.condition("OpenBaoLeader") == ("True", "LeaderFound")
-
-    async def test_two_that_really_lead_are_told_and_asked_again_soon(
-        self, servers: Servers
-    ) -> None:
-        bench = await booted(gen.cluster())
-        bench.label_as_leader(2)
-        bench.ask_for(image="example.com/bao:2")
-        await bench.turn()
-        outcome = await bench.turn()
-        assert not [call for call in bench.writes if call.startswith("delete Pod")]
-        assert isinstance(outcome, Wait)
-        assert outcome.after == LEADER_RECHECK
-        assert bench.condition("Degraded") == ("True", "MultipleLeaders")
-
-
 async def test_a_new_template_is_never_told_as_ready() -> None:
     bench = await booted(gen.cluster())
-    bench.ask_for(image="example.com/bao:2")
+    bench.ask_for(runtime={"restartAt": "now"})
     await bench.turn()
     assert bench.cluster["status"]["observedGeneration"] == 2
     assert bench.condition("Ready") == ("False", "RollingOut")
@@ -332,7 +300,10 @@ class TestEffects:
         theirs: Object = {"apiVersion": "v1", "kind": "Service", "metadata": metadata}
         bench.api.holding((SERVICE, theirs))
 
-    async def test_no_pod_is_replaced_while_something_is_in_the_way(self) -> None:
+    async def test_no_pod_is_replaced_while_something_is_in_the_way(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(observe, "Bao", lambda authority, name: Servers())
         bench = await booted(gen.cluster())
         bench.ask_for(runtime={"restartAt": "now"})
         await bench.turn()

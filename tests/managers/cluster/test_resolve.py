@@ -27,9 +27,9 @@ MEANINGS: dict[str, tuple[Mapping[str, Any], str, Any]] = {
         "registry.example.com/openbao:2.4.1",
     ),
     "an image of one's own is taken as it is": (
-        {"image": "example.com/bao@sha256:0"},
+        {"image": "example.com/bao@sha256:" + "0" * 64},
         "pod.image",
-        "example.com/bao@sha256:0",
+        "example.com/bao@sha256:" + "0" * 64,
     ),
     "no volume class is no opinion": ({}, "storage_class", None),
     "a volume class is taken": (
@@ -62,7 +62,7 @@ MEANINGS: dict[str, tuple[Mapping[str, Any], str, Any]] = {
     "annotations of the pods are taken": (
         {"podMetadata": {"annotations": {"a": "b"}}},
         "pod.annotations",
-        {"a": "b"},
+        {"a": "b", "openbao.org/unseal-keys": "operator-generated-v1=key"},
     ),
     "annotations alone keep our name": (
         {"serviceAccount": {"annotations": {"a": "b"}}},
@@ -157,10 +157,17 @@ REFUSALS: dict[str, tuple[gen.Cluster, gen.World, str, str]] = {
         "spec.version",
     ),
     "a spec that needs what is not built": (
-        gen.cluster(tls={"mode": "External"}),
+        gen.cluster(
+            imageVerification={
+                "enabled": True,
+                "failurePolicy": "Block",
+                "issuer": "https://issuer.example.com",
+                "subject": "release",
+            }
+        ),
         gen.world(),
         "FieldsNotServed",
-        "spec.tls.mode",
+        "spec.imageVerification",
     ),
     "a version before the one that runs": (
         gen.cluster().initialized("2.4.1"),
@@ -206,7 +213,7 @@ ACCEPTED: dict[str, tuple[gen.Cluster, gen.World]] = {
         gen.world(),
     ),
     "a field whose absence only costs comfort": (
-        gen.cluster(backup={"schedule": "@daily"}),
+        gen.cluster(readReplicas={"replicas": 1}),
         gen.world(),
     ),
     "a first server that is started for the first time": (
@@ -299,11 +306,44 @@ def test_the_operators_login_needs_the_wish_and_the_issuer() -> None:
     login = gen.resolved(wishing, gen.world().with_issuer()).config.oidc
     assert login is not None
     assert login.issuer == "https://issuer.example.com"
-    assert login.subject == "system:serviceaccount:operators:the-operator"
+    operator, *jobs = login.roles
+    assert operator.subjects == ("system:serviceaccount:operators:the-operator",)
+    assert [role.policy for role in jobs] == [
+        "openbao-operator-upgrade",
+        "openbao-operator-restore",
+    ]
     assert login.audience == "openbao-internal"
     without = gen.resolved(gen.cluster().self_init(), gen.world().with_issuer())
     assert without.config.oidc is None
     assert not without.wants_operator_login
+
+
+def _resolve(cluster: gen.Cluster, world: gen.World) -> Any:
+    return resolve(cluster.read(), cluster.owner(), world.facts(), gen.INSTALLATION)
+
+
+def _with_audience(audience: str | None) -> gen.Cluster:
+    whole = gen.cluster().self_init(login=True)
+    wish = whole.spec["selfInit"]
+    return whole.wanting(
+        selfInit={**wish, "oidc": {"enabled": True, **({"audience": audience} if audience else {})}}
+    )
+
+
+def test_an_audience_that_the_operator_never_has_is_refused_before_the_first_boot() -> None:
+    refusal = _resolve(_with_audience("other"), gen.world().with_issuer())
+    assert isinstance(refusal, Blocked)
+    assert refusal.reason == "OIDCBootstrapConfigurationInvalid"
+    assert "openbao-internal" in refusal.message
+    started = _with_audience("other").initialized()
+    assert not isinstance(_resolve(started, gen.world()), Blocked)
+
+
+@pytest.mark.parametrize("audience", [None, "openbao-internal"])
+def test_the_audience_of_the_installation_is_taken(audience: str | None) -> None:
+    login = gen.resolved(_with_audience(audience), gen.world().with_issuer()).config.oidc
+    assert login is not None
+    assert login.audience == "openbao-internal"
 
 
 def test_an_issuer_of_the_users_choice_wins() -> None:

@@ -191,7 +191,9 @@ class TestLastError:
     @pytest.mark.parametrize("outcome", [Done(), Wait("RollingOut", "one goes")], ids=type)
     def test_it_goes_when_nothing_is_blocked(self, outcome: Outcome) -> None:
         first = status_of(OLD, FINE, self.BLOCKED)
-        assert status_of(carried_over(OLD, first), FINE, outcome).workload is None
+        workload = status_of(carried_over(OLD, first), FINE, outcome).workload
+        assert workload is None or workload.last_error is None
+        assert (workload is None) is isinstance(outcome, Done)
 
 
 def test_an_object_of_somebody_else_is_told_even_when_another_trouble_comes_first() -> None:

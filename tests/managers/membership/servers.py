@@ -3,12 +3,20 @@
 The wire is tested in tests/managers/bao.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from types import TracebackType
+from typing import Any
 
 from managers.bao.client import Bao, BaoError, Denied
-from managers.bao.models import Health, Login, Member
+from managers.bao.models import AutopilotState, Health, Login, Member, ServerState
 
+WELL = AutopilotState(
+    healthy=True,
+    failure_tolerance=1,
+    leader="x-0",
+    voters=("x-0", "x-1", "x-2"),
+    servers={name: ServerState(healthy=True) for name in ("x-0", "x-1", "x-2")},
+)
 ALL = (Member(node_id="x-0", leader=True, voter=True),)
 
 
@@ -24,6 +32,9 @@ class Servers(Bao):
         self.lease = 3600
         self.logins = 0
         self.trouble: Exception | None = None
+        self.refused = ""
+        self.autopilot: dict[str, Any] = {}
+        self.state = WELL
 
     async def __aexit__(
         self,
@@ -46,9 +57,29 @@ class Servers(Bao):
         return Login(client_token=f"t{self.logins}", lease_duration=self.lease)
 
     async def members(self, address: str, token: str) -> tuple[Member, ...]:
-        self.asked.append(f"members {address} {token}")
+        self._grant(f"members {address}", token)
+        return ALL
+
+    async def autopilot_state(self, address: str, token: str) -> AutopilotState:
+        self._grant(f"state {address}", token)
+        return self.state
+
+    async def autopilot_settings(self, address: str, token: str) -> Mapping[str, Any]:
+        self._grant(f"autopilot {address}", token)
+        return dict(self.autopilot)
+
+    async def set_autopilot(self, address: str, token: str, settings: Mapping[str, Any]) -> None:
+        self._grant(f"set autopilot {address}", token)
+        self.autopilot |= settings
+
+    async def step_down(self, address: str, token: str) -> None:
+        self._grant(f"step-down {address}", token)
+
+    def _grant(self, what: str, token: str) -> None:
+        self.asked.append(f"{what} {token}")
+        if self.refused and what.startswith(self.refused):
+            raise Denied("permission denied", 403)
         if self.trouble is not None:
             raise self.trouble
         if not self.valid(token):
-            raise Denied("permission denied")
-        return ALL
+            raise Denied("permission denied", 403)

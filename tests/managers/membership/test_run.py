@@ -4,19 +4,19 @@ from pathlib import Path
 
 import pytest
 
+from contracts.api import job_roles
 from contracts.api.rules_selfinit import JWT_MOUNT
-from contracts.hcl import self_init
 from contracts.observed import PodFacts
 from managers.bao.client import BaoError, Denied
-from managers.membership.run import (
+from managers.bao.login import (
     OPERATOR_MOUNT,
     OPERATOR_ROLE,
     TOKEN_SECONDS,
     ServiceAccountLogin,
     StoredToken,
     TokenSource,
-    ask,
 )
+from managers.membership.run import ask
 from runtime.testing.clock import ManualClock
 from tests import gen
 from tests.managers.membership.servers import ALL, Servers
@@ -173,4 +173,4 @@ async def test_a_stored_token_is_not_tried_twice() -> None:
 
 def test_the_login_is_the_one_that_the_first_boot_sets_up() -> None:
     assert OPERATOR_MOUNT == JWT_MOUNT
-    assert OPERATOR_ROLE == self_init.OPERATOR_ROLE
+    assert OPERATOR_ROLE == job_roles.OPERATOR_ROLE

@@ -244,6 +244,20 @@ def test_who_may_talk_to_whom(
     assert talks(peer, port, protocol) is may
 
 
+@pytest.mark.parametrize(
+    ("metrics", "may"),
+    [({"enabled": True, "scrapeProfile": "AllNodes"}, True), ({"enabled": True}, False)],
+)
+def test_the_port_of_metrics_is_open_to_clients_when_something_listens(
+    metrics: Mapping[str, Any], may: bool
+) -> None:
+    spec = {"version": "2.5.5", "observability": {"metrics": metrics}}
+    meant = gen.resolved(gen.cluster().wanting(**spec))
+    found = Policy(network_policy(meant, gen.world().facts()).body)
+    assert found.lets_in(APP, 8202, "TCP") is may
+    assert found.lets_in(INTERNET, 8202, "TCP") is False
+
+
 # sentence: (pod, is it guarded)
 GUARDED: dict[str, tuple[Peer, bool]] = {
     "a server is guarded": (SERVER, True),

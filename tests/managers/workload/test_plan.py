@@ -7,20 +7,23 @@ import pytest
 
 from contracts.desired import Effect, Plan
 from managers.workload.plan import REPLACE_POD, Inputs, plan
+from managers.workload.reload import Files
 from managers.workload.statefulset import template_digest
 from runtime.intent import Intent
 from runtime.outcome import Blocked, Done, Wait
 from runtime.resources import POD_DISRUPTION_BUDGET, STATEFUL_SET
 from tests import gen
+from tests.gen.worlds import SERVER_FINGERPRINT
 
-INPUTS = Inputs(config="the configuration", certificate="the certificate")
+FILES = Files("the configuration", SERVER_FINGERPRINT, "the authority")
+INPUTS = Inputs("the restart text", FILES, operator_image="the-operator")
 NEW = gen.cluster()
 OLD = gen.cluster().initialized()
 EMPTY = gen.world()
 
 
 def digest(cluster: gen.Cluster = OLD, inputs: Inputs = INPUTS) -> str:
-    return template_digest(gen.resolved(cluster), inputs.config, inputs.certificate)
+    return template_digest(gen.resolved(cluster), inputs.restart)
 
 
 def planned(cluster: gen.Cluster, world: gen.World, inputs: Inputs = INPUTS) -> Plan:
@@ -36,8 +39,11 @@ def set_of(made: Plan) -> dict[str, Any]:
 def serving(count: int = 3, *, template: str | None = None, size: int | None = None) -> gen.World:
     """A set of `size` with `count` ready pods, all from one template, of which 0 leads."""
     made_from = digest() if template is None else template
-    pods = (gen.pod(n).made_from(made_from).ready(leading=n == 0) for n in range(count))
-    live = gen.stateful_set().sized(size or count).made_from(digest())
+    pods = (
+        gen.pod(n).made_from(made_from).reading(FILES.digest).ready(leading=n == 0)
+        for n in range(count)
+    )
+    live = gen.stateful_set().sized(size or count).made_from(digest()).reading(FILES.digest)
     return EMPTY.with_set(live).with_pods(*pods)
 
 
@@ -53,7 +59,7 @@ ROWS: dict[str, tuple[gen.Cluster, gen.World, int, str]] = {
     "with data all are wanted": (
         OLD,
         EMPTY.with_set(gen.stateful_set().first_boot()).with_pods(
-            gen.pod().made_from(digest()).ready(leading=True)
+            gen.pod().made_from(digest()).reading(FILES.digest).ready(leading=True)
         ),
         3,
         "NotReady",
@@ -155,13 +161,13 @@ DIGESTS: dict[str, tuple[dict[str, Any], Inputs, bool]] = {
     "a name in the policy": ({"network": {"dnsNamespace": "dns"}}, INPUTS, False),
     "the Service": ({"service": {"type": "NodePort"}}, INPUTS, False),
     "the version": ({"version": "2.4.1"}, INPUTS, True),
-    "the image": ({"image": "example.com/bao:1"}, INPUTS, True),
+    "the image": ({"image": "example.com/bao:2.4.0"}, INPUTS, True),
     "the resources": ({"resources": {"requests": {"cpu": "1"}}}, INPUTS, True),
     "a label of the pods": ({"podMetadata": {"labels": {"a": "b"}}}, INPUTS, True),
     "the wish to restart": ({"runtime": {"restartAt": "now"}}, INPUTS, True),
     "the account": ({"serviceAccount": {"name": "mine"}}, INPUTS, True),
-    "the configuration": ({}, Inputs("another", INPUTS.certificate), True),
-    "the certificate": ({}, Inputs(INPUTS.config, "another"), True),
+    "what a server reads when it starts": ({}, Inputs("another", FILES), True),
+    "what it reads again": ({}, Inputs(INPUTS.restart, Files("x", "y", "z")), False),
 }
 
 
@@ -224,7 +230,7 @@ def test_a_volume_says_whose_it_is() -> None:
 
 @pytest.mark.parametrize(
     ("minutes", "reason"),
-    [(None, "NotReady"), (1, "RollingOut"), (6, "NotReady")],
+    [(None, "NotReady"), (1, "RollingOut"), (6, "RolloutStuck")],
     ids=["out of a roll", "the last pod of a roll", "a roll that takes too long"],
 )
 def test_a_missing_pod_is_part_of_a_roll_while_that_may_last(

@@ -11,7 +11,10 @@ from tests import gen
 
 def template(*, first_boot: bool = False, **spec: Any) -> dict[str, Any]:
     return pod_template(
-        gen.resolved(gen.cluster(**spec)), digest="the-digest", first_boot=first_boot
+        gen.resolved(gen.cluster(**spec)),
+        digest="the-digest",
+        reload="the-files",
+        first_boot=first_boot,
     )
 
 
@@ -86,11 +89,21 @@ def test_no_secret_is_in_the_environment_or_the_arguments() -> None:
 def test_the_users_metadata_never_wins_over_ours() -> None:
     wish = {
         "labels": {"team": "a", labels.CLUSTER: "mine", labels.WORKLOAD_POOL: "other"},
-        "annotations": {"note": "b", labels.TEMPLATE_HASH: "mine"},
+        "annotations": {
+            "note": "b",
+            labels.TEMPLATE_HASH: "mine",
+            labels.RELOAD_HASH: "mine",
+        },
     }
     metadata = template(podMetadata=wish)["metadata"]
     assert metadata["labels"] == {"team": "a", **labels.server_pod("x")}
-    assert metadata["annotations"] == {"note": "b", labels.TEMPLATE_HASH: "the-digest"}
+    annotations = metadata["annotations"]
+    annotations.pop(labels.UNSEAL_KEYS, None)
+    assert annotations == {
+        "note": "b",
+        labels.TEMPLATE_HASH: "the-digest",
+        labels.RELOAD_HASH: "the-files",
+    }
 
 
 def test_optional_parts_are_there_only_when_asked_for() -> None:

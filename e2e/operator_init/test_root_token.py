@@ -2,6 +2,8 @@
 
 import base64
 
+import pytest
+
 from contracts import names
 from contracts.api.group import CLUSTERS
 from e2e.harness.audit import AuditLog
@@ -10,7 +12,8 @@ from e2e.harness.installation import Identity
 from e2e.harness.kubernetes import Api
 from e2e.harness.manifests import cluster as manifest
 from e2e.harness.operator import Operator
-from runtime.resources import POD
+from e2e.harness.waiting import until
+from runtime.resources import POD, PVC
 
 
 def test_the_stored_token_is_root_and_was_there_before_the_server(
@@ -38,3 +41,31 @@ def test_the_stored_token_is_root_and_was_there_before_the_server(
 
     cluster.await_condition("RaftMembershipReady", reason="AllVoters")
     assert cluster.live()["status"]["adminOps"]["raft"]["voters"] == 1
+
+    # No document, log or pod carries it: the server read it from the file of the Secret.
+    rig = cluster.api.rig
+    assert token not in rig.kubectl("-n", namespace, "logs", names.pod("plain", 0))
+    assert token not in rig.kubectl("-n", namespace, "get", "pods,configmaps", "-o", "yaml")
+    cluster.await_condition("UserAccessBootstrap", reason="RootTokenStored")
+
+
+@pytest.mark.parametrize("policy", ["Retain", "DeleteAll"])
+def test_the_token_stays_with_the_volume_and_goes_with_it(
+    api: Api, operator: Operator, namespace: str, policy: str
+) -> None:
+    name = names.root_token_secret("left")
+    api.create(CLUSTERS, manifest(namespace, "left", deletionPolicy=policy))
+    cluster = Cluster(api, namespace, "left")
+    cluster.await_available()
+    before = cluster.secret(name)
+    api.delete(CLUSTERS, namespace, "left")
+    until("the cluster is gone", lambda: cluster.find() is None, 60.0)
+    if policy == "Retain":
+        after = cluster.secret(name)
+        assert before is not None
+        assert after is not None
+        assert after["data"] == before["data"]
+        assert not after["metadata"].get("ownerReferences")
+        assert api.find(PVC, namespace, names.data_claim("left", 0)) is not None
+    else:
+        until("the token is gone", lambda: cluster.secret(name) is None, 60.0)

@@ -1,0 +1,111 @@
+"""Where snapshots are kept: the object store of backups and restores.
+
+Uses contracts.api.meta. Part of spec.backup, and of the spec of a restore.
+"""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from contracts.api.meta import Annotations, ApiModel, Labels, SecretReference
+
+Provider = Literal["s3", "gcs", "azure"]
+PART_SIZE_MIN = 5 * 1024 * 1024
+_Text = Annotated[str, Field(min_length=1, max_length=253)]
+
+
+class WorkloadIdentity(ApiModel):
+    """Metadata that makes a cloud know the executor; keys of the operator win."""
+
+    service_account_annotations: Annotations | None = Field(
+        default=None,
+        description="Annotations of the ServiceAccount of the executor.",
+        examples=[{"iam.gke.io/gcp-service-account": "bao@project.iam.gserviceaccount.com"}],
+    )
+    pod_labels: Labels | None = Field(
+        default=None,
+        description="Labels of the pod of the executor.",
+        examples=[{"azure.workload.identity/use": "true"}],
+    )
+
+
+class GcsTarget(ApiModel):
+    """What only Google Cloud Storage has."""
+
+    project: _Text | None = Field(
+        default=None, description="Project of the bucket.", examples=["production"]
+    )
+
+
+class AzureTarget(ApiModel):
+    """What only Azure Blob Storage has."""
+
+    storage_account: _Text | None = Field(
+        default=None, description="Storage account.", examples=["baobackups"]
+    )
+    container: _Text | None = Field(
+        default=None, description="Container; left out, bucket.", examples=["snapshots"]
+    )
+
+
+class BackupTarget(ApiModel):
+    """An object store."""
+
+    provider: Provider = Field(default="s3", description="Kind of object store.")
+    endpoint: Annotated[str, Field(min_length=1, max_length=2048)] | None = Field(
+        default=None,
+        description=(
+            "URL of the store; needed for s3. Not an address of the machine itself; https in "
+            "profile Hardened."
+        ),
+        examples=["https://s3.example.com"],
+    )
+    bucket: str = Field(
+        description="Bucket, or container of Azure.",
+        examples=["bao-snapshots"],
+        min_length=1,
+        max_length=253,
+    )
+    path_prefix: Annotated[str, Field(max_length=512)] | None = Field(
+        default=None,
+        description="Start of every object key; left out, none.",
+        examples=["production"],
+    )
+    credentials_secret_ref: SecretReference | None = Field(
+        default=None,
+        description=(
+            "Secret with the credentials. s3: accessKeyId, secretAccessKey, and if needed "
+            "sessionToken, region, caCert. gcs: credentials.json. azure: accountKey or "
+            "connectionString. Left out, the identity of the pod is used."
+        ),
+    )
+    workload_identity: WorkloadIdentity | None = Field(
+        default=None, description="Identity of the pod at the cloud, instead of credentials."
+    )
+    part_size: int = Field(
+        default=10 * 1024 * 1024,
+        description="Size of a part of an upload in bytes; 5242880 (5 MiB) or more.",
+        ge=PART_SIZE_MIN,
+        le=5 * 1024**3,
+    )
+    concurrency: int = Field(
+        default=3, description="Number of parts sent at a time, 1 to 10.", ge=1, le=10
+    )
+    region: _Text | None = Field(
+        default=None, description="Region of s3; left out, us-east-1.", examples=["eu-central-1"]
+    )
+    role_arn: Annotated[str, Field(min_length=1, max_length=2048)] | None = Field(
+        default=None,
+        description="Role of AWS that the executor assumes by its token; s3 only.",
+        examples=["arn:aws:iam::123456789012:role/bao-backup"],
+    )
+    use_path_style: bool = Field(
+        default=False,
+        description="Write the bucket into the path and not into the host name; s3 only.",
+    )
+    gcs: GcsTarget | None = Field(default=None, description="Only for provider gcs.")
+    azure: AzureTarget | None = Field(default=None, description="Only for provider azure.")
+    insecure_skip_verify: bool = Field(
+        default=False,
+        description="Do not check the certificate of the store. Must be false if Hardened.",
+    )

@@ -1,0 +1,93 @@
+"""When a schedule is due: five fields of cron, in UTC.
+
+Uses the standard library. Called by the rules about schedules. Lists, ranges, steps and the English
+names of months and days are known; there are no seconds and no @daily.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+
+_MONTHS = ("JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC")
+_DAYS = ("SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT")
+_HOUR = 60
+
+
+@dataclass(frozen=True, slots=True)
+class _Field:
+    name: str
+    least: int
+    most: int
+    words: tuple[str, ...] = ()
+
+    def number(self, text: str) -> int:
+        if text.upper() in self.words:
+            return self.least + self.words.index(text.upper())
+        if not text.isascii() or not text.isdigit() or len(text) > 2:
+            raise ValueError(f"{self.name}: not a number: {text[:20]!r}")
+        number = int(text)
+        if not self.least <= number <= self.most:
+            raise ValueError(f"{self.name}: {number} is not from {self.least} to {self.most}")
+        return number
+
+
+_FIELDS = (
+    _Field("minute", 0, 59),
+    _Field("hour", 0, 23),
+    _Field("day of the month", 1, 31),
+    _Field("month", 1, 12, _MONTHS),
+    # 7 is another name of Sunday.
+    _Field("day of the week", 0, 7, _DAYS),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """The values at which each field is due."""
+
+    minutes: frozenset[int]
+    hours: frozenset[int]
+    days: frozenset[int]
+    months: frozenset[int]
+    weekdays: frozenset[int]
+
+    def shortest_gap(self) -> int:
+        """The shortest time in minutes between two due times of one day or of two in a row."""
+        due = sorted(hour * _HOUR + minute for hour in self.hours for minute in self.minutes)
+        gaps = [later - earlier for earlier, later in pairwise(due)]
+        return min([*gaps, due[0] + 24 * _HOUR - due[-1]])
+
+
+def parse(text: str) -> Schedule:
+    """Read a schedule; raises ValueError that names the field which is wrong."""
+    words = text.split()
+    if len(words) != len(_FIELDS):
+        raise ValueError(f"{len(words)} fields instead of {len(_FIELDS)}")
+    sets = [_values(field, word) for field, word in zip(_FIELDS, words, strict=True)]
+    minutes, hours, days, months, weekdays = sets
+    return Schedule(minutes, hours, days, months, frozenset(day % 7 for day in weekdays))
+
+
+def _values(field: _Field, word: str) -> frozenset[int]:
+    return frozenset(value for part in word.split(",") for value in _part(field, part))
+
+
+def _part(field: _Field, part: str) -> Iterator[int]:
+    span, slash, step_text = part.partition("/")
+    step = _step(field, step_text) if slash else 1
+    if span in ("*", "?"):
+        # 7 would count Sunday twice.
+        return iter(range(field.least, (6 if field.words is _DAYS else field.most) + 1, step))
+    first, dash, last = span.partition("-")
+    least = field.number(first)
+    open_end = field.most if slash else least
+    most = field.number(last) if dash else open_end
+    if most < least:
+        raise ValueError(f"{field.name}: {span} ends before it starts")
+    return iter(range(least, most + 1, step))
+
+
+def _step(field: _Field, text: str) -> int:
+    if not text.isascii() or not text.isdigit() or len(text) > 2 or int(text) == 0:
+        raise ValueError(f"{field.name}: not a step: {text[:20]!r}")
+    return int(text)

@@ -1,0 +1,89 @@
+"""spec.imageVerification and spec.operatorImageVerification: who must have signed an image.
+
+Uses contracts.api.meta. Part of ClusterSpec; both fields have the same shape.
+"""
+
+from typing import Literal
+
+from pydantic import Field
+
+from contracts.api.meta import ApiModel, SecretReference, as_map
+
+FailurePolicy = Literal["Warn", "Block"]
+_EXAMPLE_KEY = (
+    "-----BEGIN PUBLIC KEY-----\n"
+    "MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEWliV+3uJNNm3PPF/Xn2hzTBGJCjh\n"
+    "4YD6i7b3wGWKDi3so6yfA9+IdlZ2KZj/1ZswKokMR7wLSalvrIcAp7LKyg==\n"
+    "-----END PUBLIC KEY-----\n"
+)
+
+
+class ImageVerification(ApiModel):
+    """What must be proven of an image before a pod is made from it."""
+
+    enabled: bool = Field(
+        description="Check the signature and run exactly the content that was checked."
+    )
+    public_key: str | None = Field(
+        default=None,
+        description=(
+            "Public key of the signer as PEM text (the file cosign.pub): ECDSA P-256, P-384 or "
+            "P-521, or RSA of 2048 to 8192 bits."
+        ),
+        examples=[_EXAMPLE_KEY],
+        max_length=4096,
+    )
+    issuer: str | None = Field(
+        default=None,
+        description="Keyless: exact OIDC issuer of the signer. Goes with subject.",
+        examples=["https://issuer.example.com"],
+        max_length=512,
+    )
+    subject: str | None = Field(
+        default=None,
+        description="Keyless: exact identity in the signer's certificate. Goes with issuer.",
+        examples=["https://git.example.com/image/release.yml@refs/tags/v2.4.0"],
+        max_length=1024,
+    )
+    issuer_reg_exp: str | None = Field(
+        default=None,
+        alias="issuerRegExp",
+        description="Keyless: pattern for the issuer, in place of issuer. Goes with subjectRegExp.",
+        examples=["^https://issuer\\.example\\.com$"],
+        max_length=512,
+    )
+    subject_reg_exp: str | None = Field(
+        default=None,
+        alias="subjectRegExp",
+        description="Keyless: pattern for the identity, in place of subject.",
+        examples=["^https://git\\.example\\.com/image/.*@refs/tags/v[0-9.]+$"],
+        max_length=512,
+    )
+    failure_policy: FailurePolicy = Field(
+        default="Block",
+        description=(
+            "What happens when nothing proves the image. Block: pods stay as they are and none is "
+            "made. Warn: the image is used by its tag, with an event and a condition."
+        ),
+    )
+    ignore_tlog: bool = Field(
+        default=False,
+        description=(
+            "Do not ask for an entry in a transparency log. For public keys only; needed for "
+            "images that were signed without a log."
+        ),
+    )
+    image_pull_secrets: tuple[SecretReference, ...] = Field(
+        default=(),
+        description=(
+            "Secrets (kubernetes.io/dockerconfigjson or dockercfg) with logins for the registry, "
+            "tried before spec.imagePullSecrets."
+        ),
+        max_length=16,
+        json_schema_extra=as_map("name"),
+    )
+
+    @property
+    def keyless(self) -> bool:
+        """An identity is asked for and not a key."""
+        return any((self.issuer, self.subject, self.issuer_reg_exp, self.subject_reg_exp))

@@ -1,0 +1,177 @@
+"""What profile Hardened refuses about the ways in and out: peers, routes, stores, scrapes.
+
+Uses contracts.api.hardened and the API models. Collected by contracts.api.rules_hardened.
+"""
+
+import ipaddress
+from collections.abc import Iterator
+
+from contracts.api import hardened
+from contracts.api.cluster import OpenBaoCluster
+from contracts.api.field_path import value_at
+from contracts.api.network import NetworkPolicyPeer, is_cidr
+from contracts.api.pattern import Pattern
+from contracts.api.rule import Offence, Rule, either, is_set
+from contracts.api.rules_network import peers_of
+
+_IN = "in profile Hardened"
+_SAFE_SCHEME = Pattern("^(https|s3)://")
+_SNAPSHOTS = ("upgrade.preUpgradeSnapshot", "upgrade.blueGreen.preUpgradeSnapshot")
+_IDENTITIES = ("credentialsSecretRef", "workloadIdentity", "roleArn")
+
+
+def _ingress_rules(cluster: OpenBaoCluster) -> Iterator[Offence]:
+    if cluster.spec.network.ingress_rules:
+        yield "spec.network.ingressRules", None
+
+
+def _egress_rules(cluster: OpenBaoCluster) -> Iterator[Offence]:
+    for position, rule in enumerate(cluster.spec.network.egress_rules):
+        if not rule.to or not rule.ports:
+            yield f"spec.network.egressRules[{position}]", None
+
+
+def _is_too_wide(peer: NetworkPolicyPeer) -> bool:
+    if peer.ip_block:
+        return is_cidr(peer.ip_block.cidr) and _is_special(peer.ip_block.cidr)
+    namespaces = peer.namespace_selector
+    return namespaces is not None and not (namespaces.match_labels or namespaces.match_expressions)
+
+
+def _is_special(cidr: str) -> bool:
+    network = ipaddress.ip_network(cidr, strict=False)
+    first = network.network_address
+    return network.prefixlen == 0 or first.is_loopback or first.is_link_local
+
+
+def _peers(cluster: OpenBaoCluster) -> Iterator[Offence]:
+    for where in ("trustedIngressPeers[]", "egressRules[].to[]"):
+        for path, peer in peers_of(cluster, where):
+            if _is_too_wide(peer):
+                yield path, peer.ip_block.cidr if peer.ip_block else None
+
+
+def _backup_egress(cluster: OpenBaoCluster) -> Iterator[Offence]:
+    spec = cluster.spec
+    snapshots = any(value_at(spec, switch) for switch in _SNAPSHOTS)
+    if (spec.backup or snapshots) and not spec.network.egress_rules:
+        yield "spec.network.egressRules", None
+
+
+def _backup_scheme(cluster: OpenBaoCluster) -> Iterator[Offence]:
+    endpoint = value_at(cluster.spec, "backup.target.endpoint")
+    if endpoint is not None and not _SAFE_SCHEME.found_in(endpoint):
+        yield "spec.backup.target.endpoint", endpoint
+
+
+def _backup_identity(cluster: OpenBaoCluster) -> Iterator[Offence]:
+    target = cluster.spec.backup.target if cluster.spec.backup else None
+    named = [value_at(target, name) for name in _IDENTITIES] if target else [True]
+    if all(value is None for value in named):
+        yield "spec.backup.target", None
+
+
+def _backend_tls(cluster: OpenBaoCluster) -> Iterator[Offence]:
+    gateway = cluster.spec.gateway
+    backend = gateway.backend_tls if gateway else None
+    if gateway and backend and gateway.enabled and not (backend.enabled or gateway.tls_passthrough):
+        yield "spec.gateway.backendTLS.enabled", False
+
+
+_TOO_WIDE = (
+    "has(p.ipBlock) ? (isCIDR(p.ipBlock.cidr) && (p.ipBlock.cidr.endsWith('/0') || "
+    "cidr(p.ipBlock.cidr).ip().isLoopback() || "
+    "cidr(p.ipBlock.cidr).ip().isLinkLocalUnicast())) : "
+    "has(p.namespaceSelector) && "
+    "(!has(p.namespaceSelector.matchLabels) || p.namespaceSelector.matchLabels.size() == 0) && "
+    "(!has(p.namespaceSelector.matchExpressions) || "
+    "p.namespaceSelector.matchExpressions.size() == 0)"
+)
+_EGRESS = is_set("network.egressRules")
+_TARGET = "backup.target"
+_ENDPOINT = f"{_TARGET}.endpoint"
+_GATEWAY_ON, _PASSTHROUGH = either("gateway.enabled", "false"), "gateway.tlsPassthrough"
+
+NETWORK_RULES: tuple[Rule, ...] = (
+    hardened.hardened(
+        "ingress-rules",
+        "spec.network.ingressRules",
+        f"must be empty {_IN}; use trustedIngressPeers",
+        _ingress_rules,
+        f"!{is_set('network.ingressRules')} || self.network.ingressRules.size() == 0",
+        "FieldValueForbidden",
+    ),
+    hardened.hardened(
+        "egress-rules",
+        "spec.network.egressRules",
+        f"must each name destinations and ports {_IN}; add them",
+        _egress_rules,
+        f"!{_EGRESS} || self.network.egressRules.all(r, has(r.to) && r.to.size() > 0 && "
+        "has(r.ports) && r.ports.size() > 0)",
+        "FieldValueInvalid",
+    ),
+    hardened.hardened(
+        "peers",
+        "spec.network",
+        "must not let everybody in or out, nor the node itself (a /0, loopback or link-local "
+        f"range, an empty namespaceSelector) {_IN}; name the peers",
+        _peers,
+        "!has(self.network) || ("
+        "(!has(self.network.trustedIngressPeers) || "
+        f"self.network.trustedIngressPeers.all(p, !({_TOO_WIDE}))) && "
+        "(!has(self.network.egressRules) || "
+        f"self.network.egressRules.all(r, !has(r.to) || r.to.all(p, !({_TOO_WIDE})))))",
+        "FieldValueInvalid",
+    ),
+    hardened.hardened(
+        "backup-egress",
+        "spec.network.egressRules",
+        f"must not be empty {_IN} when snapshots are taken, because the NetworkPolicy lets nothing "
+        "out to the store; add a rule with its address and port",
+        _backup_egress,
+        f"({_EGRESS} && self.network.egressRules.size() > 0) || (!has(self.backup) && "
+        + " && ".join(f"!{either(switch, 'false')}" for switch in _SNAPSHOTS)
+        + ")",
+        "FieldValueRequired",
+    ),
+    hardened.hardened(
+        "backup-scheme",
+        f"spec.{_ENDPOINT}",
+        f"must be of scheme https or s3 {_IN}; change it",
+        _backup_scheme,
+        f"!{is_set(_ENDPOINT)} || {_SAFE_SCHEME.cel(f'self.{_ENDPOINT}')}",
+        "FieldValueInvalid",
+    ),
+    hardened.hardened(
+        "backup-identity",
+        f"spec.{_TARGET}",
+        f"must say who logs in to the store {_IN}, so that no node lends its identity; set "
+        "credentialsSecretRef, workloadIdentity or roleArn",
+        _backup_identity,
+        "!has(self.backup) || "
+        + " || ".join(f"has(self.{_TARGET}.{name})" for name in _IDENTITIES),
+        "FieldValueRequired",
+    ),
+    hardened.false(
+        "backup-check",
+        f"{_TARGET}.insecureSkipVerify",
+        f"must not be true {_IN}, because anybody on the way could take the snapshot; put the "
+        "authority into the key caCert of the Secret",
+    ),
+    hardened.hardened(
+        "gateway-backend",
+        "spec.gateway.backendTLS.enabled",
+        f"must not be false {_IN} unless gateway.tlsPassthrough is true, because the Gateway would "
+        "not check the servers; switch one of them on",
+        _backend_tls,
+        f"!{_GATEWAY_ON} || {either('gateway.backendTLS.enabled', 'true')} || "
+        f"{either(_PASSTHROUGH, 'false')}",
+        "FieldValueForbidden",
+    ),
+    hardened.false(
+        "scrape-check",
+        "observability.metrics.serviceMonitor.tlsConfig.insecureSkipVerify",
+        f"must not be true {_IN}, because anybody on the way could take the scrape token; set "
+        "caSecret or caConfigMap",
+    ),
+)

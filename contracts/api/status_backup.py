@@ -1,0 +1,146 @@
+"""What status says about snapshots, their test, and locks between operations.
+
+Uses contracts.api.meta. Part of ClusterStatus. Written by nobody yet: the fields are there so that
+a status of the public API is read and kept.
+"""
+
+from typing import Literal
+
+from pydantic import Field
+
+from contracts.api.meta import ApiModel, Condition, Timestamp, as_map
+from contracts.api.status_parts import Count, Digest, Name, Size, Text, Word
+
+Operation = Literal["Upgrade", "Backup", "Restore"]
+
+
+class Snapshot(ApiModel):
+    """What a snapshot is known by; copy it into a restore."""
+
+    digest: Digest | None = Field(default=None, description="SHA-256 of the bytes.")
+    cluster_id: Word | None = Field(
+        default=None, alias="clusterID", description="Id that OpenBao gave to the cluster."
+    )
+    version: Word | None = Field(default=None, description="OpenBao version that took it.")
+    size: Size | None = Field(default=None, description="Size in bytes, up to 8 GiB.")
+
+
+class ActiveRestoreTest(ApiModel):
+    """The test that runs."""
+
+    run: Word | None = Field(default=None, description="Id of the run.")
+    namespace: Name | None = Field(default=None, description="Namespace of its cluster.")
+    key: Text | None = Field(default=None, description="Object key of the snapshot.")
+    digest: Digest | None = Field(default=None, description="SHA-256 of the snapshot.")
+    started_at: Timestamp | None = Field(default=None, description="When it began.")
+
+
+class FinishedRestoreTest(ApiModel):
+    """The test that ran last."""
+
+    run: Word | None = Field(default=None, description="Id of the run.")
+    outcome: Word | None = Field(default=None, description="How it ended.")
+    reason: Word | None = Field(default=None, description="Why, in one word.")
+    message: Text | None = Field(default=None, description="Why, for a person.")
+    namespace: Name | None = Field(default=None, description="Namespace of its cluster.")
+    key: Text | None = Field(default=None, description="Object key of the snapshot.")
+    digest: Digest | None = Field(default=None, description="SHA-256 of the snapshot.")
+    finished_at: Timestamp | None = Field(default=None, description="When it ended.")
+
+
+class RestoreTestStatus(ApiModel):
+    """Test restores."""
+
+    active: ActiveRestoreTest | None = Field(default=None, description="The test that runs.")
+    last: FinishedRestoreTest | None = Field(default=None, description="The last one.")
+    last_success_time: Timestamp | None = Field(
+        default=None, description="When a test last passed."
+    )
+    conditions: tuple[Condition, ...] = Field(
+        default=(),
+        description="Answers about the tests; Passed sums them up.",
+        max_length=8,
+        json_schema_extra=as_map("type"),
+    )
+
+
+class BackupStatus(ApiModel):
+    """Scheduled snapshots."""
+
+    last_backup_time: Timestamp | None = Field(
+        default=None, description="When a snapshot was last taken."
+    )
+    last_attempt_time: Timestamp | None = Field(
+        default=None, description="When one was last tried."
+    )
+    last_attempt_scheduled_time: Timestamp | None = Field(
+        default=None, description="Time of the schedule that the last try was for."
+    )
+    next_scheduled_backup: Timestamp | None = Field(
+        default=None, description="When the next one is due."
+    )
+    last_handled_manual_trigger: Name | None = Field(
+        default=None, description="The last order by annotation that was carried out."
+    )
+    last_backup_size: Size | None = Field(
+        default=None, description="Size of the last snapshot in bytes."
+    )
+    last_backup_duration: Word | None = Field(
+        default=None, description="Time that it took, a Go duration."
+    )
+    last_backup_name: Text | None = Field(default=None, description="Its object key.")
+    consecutive_failures: Count | None = Field(
+        default=None, description="Failures since the last success."
+    )
+    successful_backups: Count | None = Field(
+        default=None, description="Snapshots taken, to count up to a restore test."
+    )
+    last_failure_reason: Text | None = Field(
+        default=None, description="Why the last failure was, in one word."
+    )
+    last_failure_message: Text | None = Field(
+        default=None, description="Why the last failure was, for a person."
+    )
+    last_failure_time: Timestamp | None = Field(
+        default=None, description="When the last failure was."
+    )
+    latest_snapshot: Snapshot | None = Field(
+        default=None, description="What the last snapshot is known by."
+    )
+    restore_test: RestoreTestStatus | None = Field(default=None, description="Test restores.")
+
+
+class RestoreStatus(ApiModel):
+    """Older record of a restart after a restore; read and never written."""
+
+    name: Name | None = Field(default=None, description="Name of the restore.")
+    uid: Word | None = Field(default=None, description="UID of the restore.")
+    restart_completed_at: Timestamp | None = Field(
+        default=None, description="When the restart was done."
+    )
+
+
+class OperationLock(ApiModel):
+    """Who works on the data now: one operation at a time."""
+
+    operation: Operation = Field(description="What is done.")
+    holder: Name = Field(description="Who does it.", examples=["openbaorestore/monday"])
+    message: Text | None = Field(default=None, description="What is done, for a person.")
+    acquired_at: Timestamp | None = Field(default=None, description="Since when.")
+    renewed_at: Timestamp | None = Field(
+        default=None, description="When the holder last said that it is alive."
+    )
+
+
+class BreakGlass(ApiModel):
+    """A safe mode that only a person can end, with spec.breakGlassAck."""
+
+    active: bool = Field(default=False, description="Whether the safe mode is on.")
+    reason: Word | None = Field(default=None, description="Why, in one word.")
+    message: Text | None = Field(default=None, description="Why, for a person.")
+    nonce: Word | None = Field(default=None, description="What spec.breakGlassAck has to repeat.")
+    entered_at: Timestamp | None = Field(default=None, description="Since when.")
+    steps: tuple[Text, ...] = Field(
+        default=(), description="What to do before the answer.", max_length=16
+    )
+    acknowledged_at: Timestamp | None = Field(default=None, description="When it was answered.")

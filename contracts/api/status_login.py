@@ -1,0 +1,42 @@
+"""Parts of status.adminOps about keys: for people in need, and for the operator's login.
+
+Uses contracts.api.meta. Part of AdminOpsStatus.
+"""
+
+from pydantic import Field
+
+from contracts.api.meta import ApiModel
+
+
+class RecoveryKeysStatus(ApiModel):
+    """What became of spec.recoveryKeys.initial."""
+
+    stored: bool = Field(
+        default=False,
+        description=(
+            "The encrypted shares were put into the Secret <name>-recovery-shares. From then on "
+            "the Secret is yours: it is never written again, also when you delete it."
+        ),
+    )
+    nonce: str = Field(
+        default="", description="Number that the server gave to these keys.", max_length=64
+    )
+    reason: str = Field(
+        default="", description="Why they are not stored, in one word.", max_length=128
+    )
+    message: str = Field(
+        default="", description="Why they are not stored, for a person.", max_length=1024
+    )
+
+
+class OperatorLoginStatus(ApiModel):
+    """The keys by which OpenBao checks the ServiceAccount tokens of the operator and its jobs."""
+
+    keys: str = Field(
+        default="",
+        description="Digest of the issuer and keys of the API server that were last looked at.",
+        max_length=64,
+    )
+    problem: str = Field(
+        default="", description="Why OpenBao could not be told of them.", max_length=1024
+    )

@@ -1,0 +1,102 @@
+"""The roles of the auth method jwt-operator, and what each may do: nothing that it does not need.
+
+Uses the name of that method. Called by managers.cluster.login, which decides who gets them, and by
+contracts.hcl.self_init, which writes them into the document of the first boot. The table in
+docs/first-boot.md is tested against this module.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from contracts.api.job_roles import DEFAULTS, OPERATOR_ROLE
+from contracts.api.rules_selfinit import JWT_MOUNT
+
+TOKEN_TTL = "1h"  # noqa: S105 - a duration
+RECOVERY_BACKUP = "sys/rotate/recovery/backup"
+
+Rights = Mapping[str, tuple[str, ...]]
+"""Capabilities by path."""
+
+_RAFT = "sys/storage/raft"
+_STEP_DOWN: Rights = {"sys/health": ("read",), "sys/step-down": ("sudo", "update")}
+_OPERATOR: Rights = {
+    **_STEP_DOWN,
+    f"{_RAFT}/configuration": ("read",),
+    f"{_RAFT}/remove-peer": ("update",),
+    f"{_RAFT}/autopilot/configuration": ("read", "update"),
+    f"{_RAFT}/autopilot/state": ("read",),
+    # The keys that sign ServiceAccount tokens change, and a login by outdated ones ends for good.
+    f"auth/{JWT_MOUNT}/config": ("read", "update"),
+}
+_UPGRADE: Rights = {
+    **_STEP_DOWN,
+    f"{_RAFT}/snapshot": ("read",),
+    f"{_RAFT}/autopilot/state": ("read",),
+}
+_BLUE_GREEN: Rights = {
+    **_UPGRADE,
+    f"{_RAFT}/join": ("update",),
+    f"{_RAFT}/configuration": ("read", "update"),
+    f"{_RAFT}/remove-peer": ("update",),
+    f"{_RAFT}/promote": ("update",),
+    f"{_RAFT}/demote": ("update",),
+}
+_BACKUP: Rights = {f"{_RAFT}/snapshot": ("read",)}
+_RESTORE: Rights = {f"{_RAFT}/snapshot": ("update",), f"{_RAFT}/snapshot-force": ("update",)}
+_HAND_OVER: Rights = {RECOVERY_BACKUP: ("read",)}
+# Writes the root key anew with the current key of the seal, and tells nobody what it is.
+_REWRAP: Rights = {"sys/rotate/root": ("sudo", "update")}
+
+
+@dataclass(frozen=True, slots=True)
+class Role:
+    """One role of jwt-operator: who may take it, and the policy that it gives.
+
+    `subjects` are `sub` claims, system:serviceaccount:<namespace>:<name>; at least one.
+    """
+
+    name: str
+    policy: str
+    rights: Rights
+    subjects: tuple[str, ...]
+
+    def policy_text(self) -> str:
+        """The policy as HCL."""
+        return "\n".join(
+            f'path "{path}" {{\n  capabilities = {json.dumps(list(capabilities))}\n}}'
+            for path, capabilities in self.rights.items()
+        )
+
+
+def operator_role(
+    subjects: tuple[str, ...], *, hands_over: bool = False, rewraps: bool = False
+) -> Role:
+    """The operator's own.
+
+    `hands_over`: it brings the encrypted recovery shares to a Secret. `rewraps`: it rotates the key
+    of a static seal.
+    """
+    rights = {
+        **_OPERATOR,
+        **(_HAND_OVER if hands_over else {}),
+        **(_REWRAP if rewraps else {}),
+    }
+    return Role(OPERATOR_ROLE, OPERATOR_ROLE, MappingProxyType(dict(rights)), subjects)
+
+
+def backup_role(name: str, subjects: tuple[str, ...]) -> Role:
+    """For jobs that take snapshots."""
+    return Role(name, DEFAULTS["backup"], MappingProxyType(dict(_BACKUP)), subjects)
+
+
+def upgrade_role(name: str, subjects: tuple[str, ...], *, blue_green: bool) -> Role:
+    """For jobs that change the version; a second set of servers takes more rights."""
+    rights = _BLUE_GREEN if blue_green else _UPGRADE
+    return Role(name, DEFAULTS["upgrade"], MappingProxyType(dict(rights)), subjects)
+
+
+def restore_role(name: str, subjects: tuple[str, ...]) -> Role:
+    """For jobs that put a snapshot back."""
+    return Role(name, DEFAULTS["restore"], MappingProxyType(dict(_RESTORE)), subjects)

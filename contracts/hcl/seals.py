@@ -1,0 +1,163 @@
+"""The seal stanza of config.hcl, in the words of the server.
+
+Uses the API model of the seal and contracts.unseal_keys. Called by contracts.hcl.render. The
+attribute names are those that go-kms-wrapping of OpenBao 2.4.0 reads; one that it does not know it
+ignores in silence, so tests/contracts/hcl/test_seals.py compares these tables with its source.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from contracts.api.meta import ApiModel
+from contracts.api.seal import OciKms, Unseal
+from contracts.api.seal_hsm import Kmip
+from contracts.unseal_keys import KeyRing, UnsealKey
+
+Attributes = Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class SealStanza:
+    """`seal "<type>" { ... }`: attributes in the order in which they are written; None is left
+    out."""
+
+    type: str
+    attributes: Attributes
+
+
+def static_stanza(ring: KeyRing) -> SealStanza:
+    """The stanza of the static seal for these keys."""
+    attributes: dict[str, object] = {
+        "current_key": ring.current.uri,
+        "current_key_id": ring.current.id,
+    }
+    if ring.other is not None:
+        attributes |= {"previous_key": ring.other.uri, "previous_key_id": ring.other.id}
+    return SealStanza("static", attributes)
+
+
+TRANSIT = (
+    "address",
+    "key_name",
+    "mount_path",
+    "token",
+    "namespace",
+    "disable_renewal",
+    "tls_ca_cert",
+    "tls_client_cert",
+    "tls_client_key",
+    "tls_server_name",
+    "tls_skip_verify",
+)
+AWSKMS = ("region", "kms_key_id", "endpoint", "access_key", "secret_key", "session_token")
+AZUREKEYVAULT = (
+    "vault_name",
+    "key_name",
+    "tenant_id",
+    "client_id",
+    "client_secret",
+    "resource",
+    "environment",
+)
+GCPCKMS = ("project", "region", "key_ring", "crypto_key", "credentials")
+KMIP = (
+    "endpoint",
+    "kms_key_id",
+    "client_cert",
+    "client_key",
+    "ca_cert",
+    "server_name",
+    "timeout",
+    "encrypt_alg",
+    "tls12_ciphers",
+    "disabled",
+)
+OCIKMS = ("key_id", "crypto_endpoint", "management_endpoint", "auth_type_api_key", "disabled")
+PKCS11 = (
+    "lib",
+    "slot",
+    "token_label",
+    "pin",
+    "key_label",
+    "key_id",
+    "mechanism",
+    "disable_software_encryption",
+    "rsa_oaep_hash",
+    "disabled",
+)
+
+ATTRIBUTES: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "static": ("current_key", "current_key_id", "previous_key", "previous_key_id"),
+        "transit": TRANSIT,
+        "awskms": AWSKMS,
+        "azurekeyvault": AZUREKEYVAULT,
+        "gcpckms": GCPCKMS,
+        "kmip": KMIP,
+        "ocikms": OCIKMS,
+        "pkcs11": PKCS11,
+    }
+)
+"""What each built-in seal is ever told; where a name differs from that of the field, see below."""
+
+
+def block(unseal: Unseal) -> ApiModel | None:
+    """The block of the seal that is chosen; None when it is left out."""
+    blocks: Mapping[str, ApiModel | None] = {
+        "static": unseal.static_key(),
+        "transit": unseal.transit,
+        "awskms": unseal.awskms,
+        "azurekeyvault": unseal.azure_key_vault,
+        "gcpckms": unseal.gcp_cloud_kms,
+        "kmip": unseal.kmip,
+        "ocikms": unseal.ocikms,
+        "pkcs11": unseal.pkcs11,
+        "kms": unseal.kms,
+    }
+    return blocks[unseal.type]
+
+
+def seal_stanza(unseal: Unseal) -> SealStanza:
+    """The stanza that `spec.unseal` asks for; for a static seal that of its one current key.
+
+    Raises ValueError when the block of the seal is missing, which a rule refuses before.
+    """
+    if unseal.type == "static":
+        key = unseal.static_key()
+        return static_stanza(KeyRing(UnsealKey(key.current_key_id, key.file)))
+    chosen = block(unseal)
+    if chosen is None:
+        raise ValueError(f"spec.unseal has no block for the seal {unseal.type}")
+    if unseal.kms is not None and unseal.type == "kms":
+        # In the order of their names: what the user wrote has none.
+        return SealStanza(unseal.kms.plugin_name, dict(sorted((unseal.kms.config or {}).items())))
+    newest = _NEWEST.get(unseal.type, _as_is)(chosen)
+    return SealStanza(
+        unseal.type, {name: _text(newest.get(name)) for name in ATTRIBUTES[unseal.type]}
+    )
+
+
+def _as_is(chosen: ApiModel) -> Attributes:
+    return {name: getattr(chosen, name) for name in type(chosen).model_fields}
+
+
+def _kmip(chosen: ApiModel) -> Attributes:
+    return _as_is(chosen.newest() if isinstance(chosen, Kmip) else chosen)
+
+
+def _ocikms(chosen: ApiModel) -> Attributes:
+    by_key = isinstance(chosen, OciKms) and chosen.by_api_key
+    return {**_as_is(chosen), "auth_type_api_key": by_key or None}
+
+
+_NEWEST: Mapping[str, Callable[[ApiModel], Attributes]] = MappingProxyType(
+    {"kmip": _kmip, "ocikms": _ocikms}
+)
+
+
+def _text(value: object) -> object:
+    """Every attribute of a seal is a text to the server; it reads a bare true as "1"."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return None if value is None else str(value)

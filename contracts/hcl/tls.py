@@ -1,0 +1,68 @@
+"""The TLS attributes of the listener and of the joins in config.hcl.
+
+Uses contracts.serving, contracts.paths and the API model. Called by contracts.hcl.render. Attribute
+names: OpenBao 2.4.0, internalshared/configutil/listener.go and physical/raft.
+"""
+
+from collections.abc import Mapping
+
+from contracts import names, paths, serving
+from contracts.api.cluster import OpenBaoCluster
+
+_OWN_CACHE = f"{paths.DATA}/acme"
+
+
+def listener_attributes(cluster: OpenBaoCluster) -> Mapping[str, object]:
+    """How the listener gets its certificate, by `spec.tls.mode`."""
+    acme = cluster.spec.tls.acme
+    if cluster.spec.tls.mode != "ACME" or acme is None:
+        return listener_files()
+    return _present(
+        {
+            "tls_acme_ca_directory": acme.directory_url,
+            "tls_acme_ca_root": serving.acme_directory_ca(cluster),
+            # Alone, a server keeps it beside its data: what is lost is ordered again, and
+            # ACME servers count orders.
+            "tls_acme_cache_path": paths.ACME_CACHE if acme.shared_cache else _OWN_CACHE,
+            "tls_acme_email": acme.email,
+            # Without this list the server would ask for whatever name a client dreams up.
+            "tls_acme_domains": serving.acme_domains(cluster),
+            # Nothing of ours speaks plain HTTP, on any port.
+            "tls_acme_disable_http_challenge": True,
+        }
+    )
+
+
+def join_attributes(cluster: OpenBaoCluster) -> Mapping[str, object]:
+    """Whom a joining server trusts and what it shows, by `spec.tls.mode`."""
+    if cluster.spec.tls.mode != "ACME":
+        return join_files(cluster.metadata.name)
+    return _present(
+        {
+            "leader_tls_servername": serving.server_name(cluster),
+            "leader_ca_cert_file": serving.acme_issuer_ca(cluster),
+        }
+    )
+
+
+def listener_files() -> Mapping[str, object]:
+    """The listener of a server whose certificate is a mounted Secret."""
+    return {
+        "tls_cert_file": f"{paths.TLS}/tls.crt",
+        "tls_key_file": f"{paths.TLS}/tls.key",
+        "tls_client_ca_file": f"{paths.TLS}/ca.crt",
+    }
+
+
+def join_files(cluster: str) -> Mapping[str, object]:
+    """The joins of a server whose certificate is a mounted Secret."""
+    return {
+        "leader_tls_servername": names.raft_server_name(cluster),
+        "leader_ca_cert_file": f"{paths.TLS}/ca.crt",
+        "leader_client_cert_file": f"{paths.TLS}/tls.crt",
+        "leader_client_key_file": f"{paths.TLS}/tls.key",
+    }
+
+
+def _present(values: Mapping[str, object]) -> Mapping[str, object]:
+    return {key: value for key, value in values.items() if value is not None}

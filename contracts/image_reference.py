@@ -1,0 +1,103 @@
+"""Image references, taken apart as container runtimes do. Pure; uses the standard library.
+
+The grammar is that of the OCI distribution project (registry/repository:tag@digest) with its
+defaults: no registry means Docker Hub, and a single word there means `library/<word>`.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+DOCKER_HUB = "docker.io"
+# The host that serves the registry protocol of Docker Hub.
+DOCKER_HUB_HOST = "registry-1.docker.io"
+# What Docker Hub is called in logins and in signatures.
+DOCKER_HUB_ALIASES = ("docker.io", "index.docker.io", "registry-1.docker.io")
+
+_LABEL = r"[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?"
+_HOST = re.compile(rf"(?:{_LABEL}(?:\.{_LABEL})*|\[[0-9a-fA-F:.]+\])(?::[0-9]{{1,5}})?")
+_WORD = r"[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*"
+_PATH = re.compile(rf"{_WORD}(?:/{_WORD})*")
+_TAG = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}")
+_DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
+# Registry and repository together, as the distribution project bounds them.
+_NAME_MAX = 255
+
+
+@dataclass(frozen=True, slots=True)
+class ImageReference:
+    """One reference; `name` is the part before tag and digest as it was written."""
+
+    name: str
+    registry: str
+    """Host, and port where one is written; `docker.io` where none is."""
+    repository: str
+    tag: str | None
+    digest: str | None
+    """`sha256:` and 64 hexadecimal digits."""
+
+    @property
+    def host(self) -> str:
+        """Host and port that serve the registry protocol."""
+        return DOCKER_HUB_HOST if self.registry == DOCKER_HUB else self.registry
+
+    @property
+    def identity(self) -> str:
+        """Registry and repository as one text that is equal for every way to write them."""
+        return f"{self.registry}/{self.repository}"
+
+    def pinned(self, digest: str) -> str:
+        """Return the reference of exactly one content, which no registry can move."""
+        return f"{self.name}@{digest}"
+
+
+def parse(text: str) -> ImageReference:
+    """Read a reference. Raises ValueError that names the part in error; the text may be hostile.
+
+    Without tag and digest both are None: nothing here invents `latest`.
+    """
+    name, at, digest = text.partition("@")
+    if at and not _DIGEST.fullmatch(digest):
+        raise ValueError("the digest is not sha256: and 64 lower-case hexadecimal digits")
+    tag = None
+    head, colon, tail = name.rpartition(":")
+    # A colon before the last slash belongs to the port of the registry.
+    if colon and "/" not in tail and not name.endswith("]"):
+        name, tag = head, tail
+        if not _TAG.fullmatch(tail):
+            raise ValueError("the tag is not 1 to 128 letters, digits, dots, dashes, underscores")
+    registry, repository = _split(name)
+    if not _HOST.fullmatch(registry):
+        raise ValueError("the registry is not a host name or an address, with or without a port")
+    if not _PATH.fullmatch(repository) or len(name) > _NAME_MAX:
+        raise ValueError("the repository is not lower-case words between slashes")
+    return ImageReference(name, registry, repository, tag, digest or None)
+
+
+def _split(name: str) -> tuple[str, str]:
+    first, slash, rest = name.partition("/")
+    is_host = bool(slash) and (
+        "." in first or ":" in first or first == "localhost" or first != first.lower()
+    )
+    registry, repository = (first, rest) if is_host else (DOCKER_HUB, name)
+    if registry in DOCKER_HUB_ALIASES:
+        registry = DOCKER_HUB
+        if "/" not in repository:
+            repository = f"library/{repository}"
+    return registry, repository
+
+
+def tag_fits(reference: ImageReference, version: str) -> bool:
+    """Tell whether a tag, if there is one, is that of a version; a leading v counts for nothing.
+
+    A tag cannot hold the plus sign of build metadata: an underscore or a dash stands for it.
+    """
+    if reference.tag is None:
+        return True
+    wanted = version.removeprefix("v")
+    return reference.tag.removeprefix("v") in {
+        wanted,
+        wanted.replace("+", "_"),
+        wanted.replace("+", "-"),
+    }

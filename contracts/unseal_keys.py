@@ -1,0 +1,100 @@
+"""The keys of the static seal that a server knows, as one value that a pod template can carry.
+
+Uses contracts.api.seal and contracts.paths. Made by managers.bootstrap.seal_rotation, rendered by
+contracts.hcl.seals, mounted by managers.bootstrap.seal_wiring. Never holds a byte of a key: an id,
+a file name, and for a key that the user brought a fingerprint, which cannot be turned back.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Self
+
+from contracts.api.seal import KEY_FILE, KEY_ID
+from contracts.api.status_unseal import Step
+from contracts.paths import UNSEAL
+from runtime.outcome import Blocked
+
+_KEY = re.compile(r"(?P<id>[^=@,]+)=(?P<file>[^=@,]+)(?:@(?P<fingerprint>[0-9a-f]+))?")
+_GENERATION = re.compile(rf"{KEY_FILE}-([1-9][0-9]*)")
+
+
+@dataclass(frozen=True, slots=True)
+class UnsealKey:
+    """One key: its id for ever, and the file in the folder of the keys.
+
+    `fingerprint` tells bytes apart that the user brought; "" for a key that the operator drew into
+    an immutable Secret.
+    """
+
+    id: str
+    file: str
+    fingerprint: str = ""
+
+    @property
+    def uri(self) -> str:
+        """Where the server reads it."""
+        return f"file://{UNSEAL}/{self.file}"
+
+    @property
+    def generation(self) -> int:
+        """Which key of the operator's own it is, from 1; the file tells."""
+        match = _GENERATION.fullmatch(self.file)
+        return int(match[1]) if match else 1
+
+    def __str__(self) -> str:
+        mark = f"@{self.fingerprint}" if self.fingerprint else ""
+        return f"{self.id}={self.file}{mark}"
+
+
+@dataclass(frozen=True, slots=True)
+class KeyRing:
+    """What a server is told: the key that it encrypts with, and another one that it can read.
+
+    The server knows no more than two (OpenBao 2.4.0, go-kms-wrapping static).
+    """
+
+    current: UnsealKey
+    other: UnsealKey | None = None
+
+    @property
+    def keys(self) -> tuple[UnsealKey, ...]:
+        """All of them, the current one first."""
+        return (self.current,) if self.other is None else (self.current, self.other)
+
+    def __str__(self) -> str:
+        return ",".join(map(str, self.keys))
+
+    @classmethod
+    def parse(cls, text: str) -> Self | None:
+        """Read what `str` wrote; None for anything else, such as no text at all."""
+        matches = [_KEY.fullmatch(part) for part in text.split(",")]
+        keys = [UnsealKey(m["id"], m["file"], m["fingerprint"] or "") for m in matches if m]
+        if len(keys) != len(matches) or len(keys) > 2:
+            return None
+        return cls(*keys)
+
+
+def generated_file(generation: int) -> str:
+    """The file of a key that the operator drew; `generation` counts from 1."""
+    return KEY_FILE if generation == 1 else f"{KEY_FILE}-{generation}"
+
+
+FIRST = KeyRing(UnsealKey(KEY_ID, KEY_FILE))
+"""What a cluster starts with when its spec says nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rotation:
+    """What the pods are to know now, and why it is not yet what the spec asks for.
+
+    `draw` names the Secret into which a new key is to be drawn; `refusal` says why the key of the
+    spec cannot be had: the servers then keep the keys that they have.
+    """
+
+    ring: KeyRing
+    wanted: UnsealKey
+    step: Step = "Settled"
+    draw: str = ""
+    refusal: Blocked | None = None

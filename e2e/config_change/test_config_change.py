@@ -1,0 +1,275 @@
+"""One cluster of three servers whose configuration changes, while a client writes all the time."""
+
+from collections.abc import Callable, Iterator
+
+import pytest
+import yaml
+
+from baoctl.render import Place, render
+from baoctl.settings import SECRET_RECHECK
+from contracts import labels
+from contracts.api.group import CLUSTERS
+from e2e.conftest import MakeNamespace
+from e2e.harness.clusters import Cluster, is_ready
+from e2e.harness.installation import ACCOUNT, Identity
+from e2e.harness.installation import NAMESPACE as OPERATOR_NAMESPACE
+from e2e.harness.kubernetes import Api, Object
+from e2e.harness.manifests import client_login, key_value_engine, self_init
+from e2e.harness.manifests import cluster as manifest
+from e2e.harness.operator import IMAGE_REPOSITORY, NO_ELECTION, Launcher, Operator
+from e2e.harness.waiting import Stopwatch, throughout, until
+from e2e.harness.writing import Writer, may_write
+from e2e.rig import Rig
+from managers.access.installation import Installation
+from runtime.intent import contains
+from runtime.resources import (
+    CONFIG_MAP,
+    EVENT,
+    NETWORK_POLICY,
+    POD_DISRUPTION_BUDGET,
+    ROLE,
+    ROLE_BINDING,
+    SERVICE,
+    SERVICE_ACCOUNT,
+    STATEFUL_SET,
+)
+from runtime.types import is_terminating, uid_of
+
+NAME = "change"
+RENDERED = {
+    resource.kind: resource
+    for resource in (
+        CONFIG_MAP,
+        NETWORK_POLICY,
+        POD_DISRUPTION_BUDGET,
+        ROLE,
+        ROLE_BINDING,
+        SERVICE,
+        SERVICE_ACCOUNT,
+        STATEFUL_SET,
+    )
+}
+RELOAD_SECONDS = 150.0
+ROLL_SECONDS = 240.0
+# A lead that is handed over costs a second or two; a killed one some ten. Room for a busy machine.
+GAP_SECONDS = 25.0
+RELOADED = "OpenBao reload triggered"
+# More than the longest lease that a server grants by itself (768h): it ends with an error when it
+# starts, and no rule of ours knows that number.
+CRASHING = "1000h"
+
+
+@pytest.fixture(scope="module")
+def image(rig: Rig) -> str:
+    """The operator's own image, on the node."""
+    return rig.load_operator_image()
+
+
+@pytest.fixture(scope="module")
+def start(launcher: Launcher, controller: Identity, image: str) -> "Starter":
+    return Starter(launcher, controller, image)
+
+
+class Starter:
+    """Starts an operator that knows its own image."""
+
+    def __init__(self, launcher: Launcher, identity: Identity, image: str) -> None:
+        self._launcher = launcher
+        self._identity = identity
+        self._image = image
+
+    def __call__(self) -> Operator:
+        environment = {"OPERATOR_IMAGE": self._image}
+        return self._launcher.start(self._identity, NO_ELECTION, environment=environment)
+
+
+@pytest.fixture(scope="module")
+def cluster(api: Api, make_namespace: MakeNamespace, start: Starter) -> Cluster:
+    """Three servers that are Available, and a client that may write."""
+    start()
+    namespace = make_namespace()
+    requests = (key_value_engine(), *client_login(namespace))
+    api.create(CLUSTERS, manifest(namespace, NAME, replicas=3, selfInit=self_init(*requests)))
+    made = Cluster(api, namespace, NAME)
+    may_write(made)
+    made.await_available(120.0)
+    made.await_condition("RaftMembershipReady", reason="AllVoters")
+    return made
+
+
+@pytest.fixture
+def writer(cluster: Cluster) -> Iterator[Writer]:
+    """A client that writes throughout the test, and afterwards misses nothing."""
+    with Writer(cluster) as made:
+        yield made
+    print(f"  {len(made.acknowledged)} writes, longest gap {made.longest_gap:.1f} s")
+    assert made.acknowledged
+    assert made.lost() == []
+    assert made.longest_gap < GAP_SECONDS
+
+
+@pytest.mark.timeout(400)
+def test_the_log_level_is_reloaded_and_nothing_replaced(cluster: Cluster, writer: Writer) -> None:
+    before = {uid_of(pod) for pod in cluster.pods()}
+    watch = Stopwatch()
+    change(cluster, {"configuration": {"logLevel": "debug"}})
+    cluster.await_available(RELOAD_SECONDS)
+    print(f"  {watch.seconds:.1f} s: every server logs at another level")
+    pods = cluster.pods()
+    assert {uid_of(pod) for pod in pods} == before
+    for pod in pods:
+        log = cluster.api.rig.kubectl(
+            "-n", cluster.namespace, "logs", name_of(pod), "-c", "openbao"
+        )
+        after = log.partition(RELOADED)[2]
+        assert after, f"{name_of(pod)} was not told"
+        until_debug(cluster, pod)
+    assert [pod["status"]["containerStatuses"][0]["restartCount"] for pod in pods] == [0, 0, 0]
+    assert told(cluster, "PodReloaded") == 3
+    assert told(cluster, "PodReplaced") == 0
+
+
+def until_debug(cluster: Cluster, pod: Object) -> None:
+    """Wait for a line of the new level; a quiet server may take some seconds to write one."""
+
+    def logs_debug() -> bool:
+        log = cluster.api.rig.kubectl(
+            "-n", cluster.namespace, "logs", name_of(pod), "-c", "openbao"
+        )
+        return "[DEBUG]" in log.partition(RELOADED)[2]
+
+    until(f"{name_of(pod)} logs at the new level", logs_debug, 60.0)
+
+
+@pytest.mark.timeout(500)
+def test_what_needs_a_restart_rolls_one_at_a_time_the_leader_last(
+    cluster: Cluster, writer: Writer
+) -> None:
+    order = roll(cluster, {"configuration": {"defaultLeaseTTL": "12h"}})
+    assert told(cluster, "LeaderSteppedDown") >= 1
+    print(f"  replaced in this order: {', '.join(order)}")
+
+
+@pytest.mark.timeout(500)
+def test_an_operator_that_is_killed_is_followed_by_one_that_goes_on(
+    cluster: Cluster, writer: Writer, launcher: Launcher, start: Starter
+) -> None:
+    def killed_once() -> None:
+        first = launcher.started[-1]
+        first.faults_expected = True
+        first.kill()
+        start()
+
+    roll(cluster, {"resources": {"requests": {"memory": "48Mi"}}}, after_first=killed_once)
+
+
+@pytest.mark.timeout(500)
+def test_a_change_that_breaks_the_first_pod_stops_there_and_its_repair_goes_on(
+    cluster: Cluster, writer: Writer
+) -> None:
+    old = {uid_of(pod) for pod in cluster.pods()}
+    change(cluster, {"configuration": {"defaultLeaseTTL": CRASHING}})
+
+    def broken() -> bool:
+        return any(waits(pod) == "CrashLoopBackOff" for pod in cluster.pods())
+
+    until("a pod with the new configuration fails", broken, 120.0)
+    throughout("two others serve", lambda: len(old & serving(cluster)) == 2, 15.0)
+    watch = Stopwatch()
+    change(cluster, {"configuration": {"defaultLeaseTTL": "13h"}})
+    cluster.await_available(ROLL_SECONDS)
+    print(f"  {watch.seconds:.1f} s: repaired")
+    assert not old & serving(cluster)
+    cluster.await_condition("RaftMembershipReady", reason="AllVoters")
+
+
+def roll(
+    cluster: Cluster, spec: Object, *, after_first: Callable[[], None] | None = None
+) -> list[str]:
+    """Change the spec, watch every pod go one at a time, and return their names in that order."""
+    old = {uid_of(pod): name_of(pod) for pod in cluster.pods()}
+    left, order, led = dict(old), [], {leader_of(cluster)}
+    watch = Stopwatch()
+    change(cluster, spec)
+
+    def all_new() -> bool:
+        nonlocal after_first
+        pods = cluster.pods()
+        led.add(leader_of(cluster))
+        assert sum(is_ready(pod) for pod in pods) >= 2, [name_of(pod) for pod in pods]
+        assert sum(is_terminating(pod) for pod in pods) <= 1
+        there = {uid_of(pod) for pod in pods if not is_terminating(pod)}
+        for uid in [uid for uid in left if uid not in there]:
+            order.append(left.pop(uid))
+            if after_first is not None:
+                after_first()
+                after_first = None
+        return not left and len(serving(cluster)) == 3
+
+    first_leader = leader_of(cluster)
+    until("all pods are new", all_new, ROLL_SECONDS, every=0.1)
+    print(f"  {watch.seconds:.1f} s: all pods are new")
+    assert sorted(order) == sorted(old.values())
+    assert order[-1] == first_leader, (order, first_leader)
+    assert len(led - {None}) >= 2
+    cluster.await_available()
+    cluster.await_condition("RaftMembershipReady", reason="AllVoters")
+    return order
+
+
+def change(cluster: Cluster, spec: Object) -> None:
+    """Merge fields into the spec."""
+    cluster.api.patch(CLUSTERS, cluster.namespace, cluster.name, {"spec": spec})
+
+
+def log_of(cluster: Cluster, pod: Object) -> str:
+    """Return the log of the server in a pod."""
+    kubectl = cluster.api.rig.kubectl
+    return kubectl("-n", cluster.namespace, "logs", name_of(pod), "-c", "openbao")
+
+
+def name_of(pod: Object) -> str:
+    """Return the name of a pod."""
+    return str(pod["metadata"]["name"])
+
+
+def leader_of(cluster: Cluster) -> str | None:
+    """Return the name of the pod that says it leads."""
+    found = cluster.leader()
+    return None if found is None else name_of(found)
+
+
+def serving(cluster: Cluster) -> set[str]:
+    """Return the uids of the pods that serve."""
+    return {uid_of(pod) for pod in cluster.ready_pods()}
+
+
+def waits(pod: Object) -> str:
+    """Return why the server of a pod does not run, in the kubelet's word."""
+    statuses = (pod.get("status") or {}).get("containerStatuses") or ()
+    return next((str((s["state"].get("waiting") or {}).get("reason", "")) for s in statuses), "")
+
+
+def told(cluster: Cluster, reason: str) -> int:
+    """Count the events of the cluster with that reason, repeated ones as often as they came."""
+    found = [
+        event for event in cluster.api.list(EVENT, cluster.namespace) if event["reason"] == reason
+    ]
+    return sum((event.get("series") or {}).get("count", 1) for event in found)
+
+
+def test_what_render_prints_is_what_was_applied(cluster: Cluster) -> None:
+    """Every field that the command prints is there, with the value that it prints."""
+    live = cluster.live()
+    manifest_of = {key: live[key] for key in ("apiVersion", "kind", "metadata", "spec")}
+    hosts = cluster.api.get(SERVICE, "default", "kubernetes")["spec"]["clusterIPs"]
+    installation = Installation(OPERATOR_NAMESPACE, ACCOUNT, IMAGE_REPOSITORY, SECRET_RECHECK)
+    place = Place(installation, cluster.namespace, tuple(hosts), "running")
+    shown = [one for one in yaml.safe_load_all(render(yaml.safe_dump(manifest_of), place)) if one]
+    assert {one["kind"] for one in shown} == RENDERED.keys()
+    for body in shown:
+        found = cluster.api.get(RENDERED[body["kind"]], cluster.namespace, body["metadata"]["name"])
+        template = (body.get("spec") or {}).get("template")
+        if template:
+            template["metadata"]["annotations"].pop(labels.RELOAD_HASH)
+        assert contains(found, body), (body["kind"], body["metadata"]["name"])

@@ -1,0 +1,43 @@
+"""Cases of a crash campaign: one before and one after each write, run in batches."""
+
+from collections.abc import Callable, Iterable
+from typing import Literal
+
+from e2e.conftest import MakeNamespace, sweep
+from e2e.crash.campaign import Campaign, Case
+from e2e.harness.clusters import Cluster
+from e2e.harness.crashing_operator import Plan
+from e2e.harness.kubernetes import Object
+from e2e.harness.write_key import WriteKey
+
+NAME = "one"
+# Clusters that finish side by side: as many as two cores bear without waiting for each other.
+BATCH = 20
+POSITIONS: tuple[Literal["before", "after"], ...] = ("before", "after")
+
+
+def cases_of(
+    campaign: Campaign,
+    make_namespace: MakeNamespace,
+    moments: Iterable[tuple[WriteKey, int]],
+    belongings: set[tuple[str, str]],
+) -> list[Case]:
+    """Make a case before and a case after each write, each with a namespace of its own."""
+    cases = []
+    for key, occurrence in moments:
+        for position in POSITIONS:
+            plan = Plan(make_namespace(), key, occurrence, position)
+            cases.append(Case(plan, Cluster(campaign.api, plan.namespace, NAME), belongings))
+    return cases
+
+
+def run(
+    campaign: Campaign, cases: list[Case], body_of: Callable[[str], Object], seconds: float
+) -> None:
+    """Run the cases in batches and print the table."""
+    for first in range(0, len(cases), BATCH):
+        batch = cases[first : first + BATCH]
+        campaign.run(batch, body_of, seconds)
+        print("\n".join(map(str, batch)))
+        for case in batch:
+            sweep(campaign.api, case.plan.namespace)

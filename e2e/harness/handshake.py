@@ -1,0 +1,37 @@
+"""The certificate that a pod serves, and whether a client that trusts some authorities takes it."""
+
+import socket
+import ssl
+
+from cryptography import x509
+
+PORT = 8200
+
+
+def served_serial(address: str, server_name: str) -> int:
+    """Return the serial number of the certificate that is served. Raises OSError."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
+    der = _shake(context, address, server_name)
+    if der is None:
+        raise OSError(f"{address} showed no certificate")
+    return x509.load_der_x509_certificate(der).serial_number
+
+
+def accepts(address: str, server_name: str, trusted: bytes) -> str:
+    """Try as a client that trusts these PEM certificates; return "" or why it refuses."""
+    context = ssl.create_default_context(cadata=trusted.decode())
+    try:
+        _shake(context, address, server_name)
+    except ssl.SSLError as error:
+        return str(error)
+    return ""
+
+
+def _shake(context: ssl.SSLContext, address: str, server_name: str) -> bytes | None:
+    with (
+        socket.create_connection((address, PORT), timeout=5.0) as raw,
+        context.wrap_socket(raw, server_hostname=server_name) as tls,
+    ):
+        return tls.getpeercert(binary_form=True)

@@ -1,0 +1,201 @@
+"""A real container registry on the rig, open and with a login, and what pushes and signs.
+
+Two processes share one store: one lets anybody read, the other asks for user and password. Both
+serve by TLS with an authority of their own, which the rig's containerd and the operator are told.
+"""
+
+import os
+import subprocess
+import tarfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import orjson
+import yaml
+
+from e2e.harness.waiting import until
+from e2e.rig import Rig, builds, pki
+from e2e.rig.images import openbao_reference, server_images
+from e2e.rig.versions import COSIGN_TOOL, CRANE_TOOL, OPENBAO_STAMP, REGISTRY_SERVER
+
+OPEN_PORT = 5000
+CLOSED_PORT = 5001
+USER, PASSWORD = "reader", "open sesame"
+# bcrypt of PASSWORD, the one form that the registry knows: 2^5 rounds, which suit a test.
+_HTPASSWD = f"{USER}:$2b$05$abcdefghijklmnopqrstuupx2xBUC4954936wVIjyyPHmUBFu0wCW\n"
+REPOSITORY = "team/openbao"
+
+
+@dataclass(frozen=True, slots=True)
+class Tools:
+    """The binaries; the registry is a server, the other two are called."""
+
+    crane: Path
+    registry: Path
+    cosign: Path
+
+
+class Registry:
+    """The registry of one scenario."""
+
+    def __init__(self, rig: Rig, folder: Path) -> None:
+        self._rig = rig
+        self._folder = folder
+        self._node = str(rig.layout.slot.node)
+        built = builds.build(rig.cache, [CRANE_TOOL, REGISTRY_SERVER, COSIGN_TOOL], rig.progress)
+        self._tools = Tools(*built)
+        self._running: list[subprocess.Popen[bytes]] = []
+        subject = pki.Subject("registry", (), (self._node, "127.0.0.1"))
+        pki.make(folder / "pki", {"registry": subject})
+        for port in (OPEN_PORT, CLOSED_PORT):
+            hosts = rig.paths.registries / f"{self._node}:{port}"
+            hosts.mkdir(parents=True, exist_ok=True)
+            url = f"https://{self._node}:{port}"
+            (hosts / "hosts.toml").write_text(
+                f'server = "{url}"\n[host."{url}"]\n  ca = "{self.authority}"\n'
+            )
+
+    @property
+    def authority(self) -> Path:
+        """The file with the authority of the registry's certificate."""
+        return self._folder / "pki" / "ca.crt"
+
+    def image(self, tag: str, *, port: int = OPEN_PORT) -> str:
+        """Return the reference of an image by its tag."""
+        return f"{self._node}:{port}/{REPOSITORY}:{tag}"
+
+    def start(self) -> None:
+        """Start both processes and wait until they answer."""
+        for port in (OPEN_PORT, CLOSED_PORT):
+            config = self._folder / f"registry-{port}.yaml"
+            config.write_text(yaml.safe_dump(self._config(port)))
+            argv = self._rig.inside(
+                "setpriv", "--pdeathsig", "KILL", "--", str(self._tools.registry), "serve",
+                str(config),
+            )  # fmt: skip
+            with (self._folder / f"registry-{port}.log").open("ab") as log:
+                process = subprocess.Popen(
+                    argv, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT
+                )
+            self._running.append(process)
+        until("the registry answers", self._answers, 30.0)
+
+    def stop(self) -> None:
+        """End both processes: nobody answers at their ports any more."""
+        for process in self._running:
+            process.kill()
+            process.wait()
+        self._running.clear()
+
+    def push(self, tag: str, **labels: str) -> str:
+        """Push the rig's OpenBao image under a tag and return its digest.
+
+        `labels` make another image of it: other digest, same program.
+        """
+        layout = self._folder / "layout"
+        if not layout.exists():
+            archives = server_images(self._rig.cache, (OPENBAO_STAMP,), self._rig.progress)
+            with tarfile.open(archives[openbao_reference(OPENBAO_STAMP)]) as tar:
+                tar.extractall(layout, filter="data")
+        name = self.image(tag)
+        self._call(self._tools.crane, "push", str(layout), name)
+        if labels:
+            given = [f"--label={key}={value}" for key, value in labels.items()]
+            self._call(self._tools.crane, "mutate", name, *given, "--tag", name)
+        return self._call(self._tools.crane, "digest", name).strip()
+
+    def new_key(self, name: str) -> str:
+        """Make a key pair and return the public key."""
+        prefix = str(self._folder / name)
+        self._call(self._tools.cosign, "generate-key-pair", "--output-key-prefix", prefix)
+        return Path(f"{prefix}.pub").read_text()
+
+    def sign(self, digest: str, key: str, *, older: bool = False) -> None:
+        """Sign an image without a transparency log, in one of the two schemes of cosign."""
+        scheme = ["--new-bundle-format=false"] if older else []
+        self._call(
+            self._tools.cosign, "sign", "--key", str(self._folder / f"{key}.key"), *scheme,
+            "--use-signing-config=false", "--tlog-upload=false", "--yes",
+            f"{self._node}:{OPEN_PORT}/{REPOSITORY}@{digest}",
+        )  # fmt: skip
+
+    def requests(self) -> int:
+        """Return how many requests both have answered so far."""
+        logs = (self._folder / f"registry-{port}.log" for port in (OPEN_PORT, CLOSED_PORT))
+        lines = [line for log in logs for line in log.read_text(errors="replace").splitlines()]
+        return sum('"GET /v2/' in line or "http.request.method=GET" in line for line in lines)
+
+    def pull_secret(self, namespace: str, name: str) -> dict[str, Any]:
+        """Return the Secret with the login for the closed process."""
+        entry = {"username": USER, "password": PASSWORD}
+        config = {"auths": {f"{self._node}:{CLOSED_PORT}": entry}}
+        return {
+            "metadata": {"name": name, "namespace": namespace},
+            "type": "kubernetes.io/dockerconfigjson",
+            "stringData": {".dockerconfigjson": orjson.dumps(config).decode()},
+        }
+
+    def _config(self, port: int) -> dict[str, Any]:
+        config: dict[str, Any] = {
+            "version": "0.1",
+            "log": {"level": "info", "accesslog": {"disabled": False}},
+            "storage": {"filesystem": {"rootdirectory": str(self._folder / "store")}},
+            "http": {
+                "addr": f"{self._node}:{port}",
+                "tls": {
+                    "certificate": str(self._folder / "pki" / "registry.crt"),
+                    "key": str(self._folder / "pki" / "registry.key"),
+                },
+            },
+        }
+        if port == CLOSED_PORT:
+            passwords = self._folder / "htpasswd"
+            passwords.write_text(_HTPASSWD)
+            config["auth"] = {"htpasswd": {"realm": "rig", "path": str(passwords)}}
+        return config
+
+    def _answers(self) -> bool:
+        dead = [process for process in self._running if process.poll() is not None]
+        if dead:
+            logs = sorted(self._folder.glob("registry-*.log"))
+            told = "\n".join(log.read_text(errors="replace")[-2000:] for log in logs)
+            raise AssertionError(f"the registry has ended:\n{told}")
+        try:
+            self._call(self._tools.crane, "catalog", f"{self._node}:{OPEN_PORT}")
+        except subprocess.CalledProcessError:
+            time.sleep(0.2)
+            return False
+        return True
+
+    def _call(self, program: Path, *arguments: str) -> str:
+        argv: Sequence[str] = self._rig.inside(str(program), *arguments)
+        environment = {
+            **os.environ,
+            "SSL_CERT_FILE": str(self.authority),
+            "COSIGN_PASSWORD": "",
+            "HTTPS_PROXY": "",
+            "https_proxy": "",
+            "DOCKER_CONFIG": str(self._folder),
+        }
+        done = subprocess.run(
+            argv, env=environment, capture_output=True, text=True, check=False, timeout=120
+        )
+        if done.returncode != 0:
+            done.stderr = f"{program.name} {arguments[0]}: {done.stderr[-1500:]}"
+            raise subprocess.CalledProcessError(done.returncode, argv, done.stdout, done.stderr)
+        return done.stdout
+
+
+@contextmanager
+def registry(rig: Rig, folder: Path) -> Iterator[Registry]:
+    """A registry that runs; both processes end with the scenario, and with the session."""
+    made = Registry(rig, folder)
+    made.start()
+    try:
+        yield made
+    finally:
+        made.stop()

@@ -1,0 +1,203 @@
+"""Images signed with real cosign in a real registry: what runs, what does not, what disturbs."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pytest
+
+from contracts import labels
+from contracts.api.group import CLUSTERS
+from e2e.conftest import MakeNamespace
+from e2e.harness.audit import AuditLog, refused
+from e2e.harness.clusters import Cluster
+from e2e.harness.installation import Identity
+from e2e.harness.kubernetes import Api
+from e2e.harness.manifests import VERSION
+from e2e.harness.manifests import cluster as manifest
+from e2e.harness.operator import NO_ELECTION, Launcher, Operator
+from e2e.harness.registry import CLOSED_PORT, Registry, registry
+from e2e.harness.waiting import throughout, until
+from e2e.rig import Rig
+from runtime.resources import POD, SECRET, STATEFUL_SET
+from runtime.types import annotations_of, uid_of
+
+KEY, OTHER_KEY = "release", "somebody"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """What all cases share: one registry, one operator, one namespace."""
+
+    api: Api
+    registry: Registry
+    operator: Operator
+    namespace: str
+    key: str
+    other_key: str
+    digest: str
+
+    def policy(self, **fields: Any) -> dict[str, Any]:
+        """Return a policy that asks for the right key."""
+        return {"enabled": True, "publicKey": self.key, "ignoreTlog": True, **fields}
+
+    def create(self, name: str, image: str, policy: dict[str, Any], **spec: Any) -> Cluster:
+        """Ask for a cluster of one server."""
+        body = manifest(self.namespace, name, image=image, imageVerification=policy, **spec)
+        self.api.create(CLUSTERS, body)
+        return Cluster(self.api, self.namespace, name)
+
+
+@pytest.fixture(scope="module")
+def images(rig: Rig, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Registry]:
+    """A registry for the whole scenario."""
+    with registry(rig, tmp_path_factory.mktemp("registry")) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def operator(
+    images: Registry, launcher: Launcher, audit: AuditLog, controller: Identity
+) -> Iterator[Operator]:
+    """An operator that trusts the registry's certificate."""
+    mark = audit.mark()
+    environment = {"SSL_CERT_FILE": str(images.authority)}
+    started = launcher.start(controller, NO_ELECTION, environment=environment)
+    yield started
+    assert started.alive, started.tail()
+    assert not (no := refused(audit.since(mark, controller.user))), "\n".join(map(str, no))
+
+
+@pytest.fixture(scope="module")
+def place(api: Api, images: Registry, operator: Operator, make_namespace: MakeNamespace) -> Place:
+    """Push one image and sign it."""
+    key, other_key = images.new_key(KEY), images.new_key(OTHER_KEY)
+    digest = images.push(VERSION)
+    images.sign(digest, KEY)
+    return Place(api, images, operator, make_namespace(), key, other_key, digest)
+
+
+def image_of(pod: dict[str, Any]) -> str:
+    """Return the image that a pod was made with."""
+    return str(pod["spec"]["containers"][0]["image"])
+
+
+@pytest.mark.timeout(600)
+def test_pods_run_the_signed_content_whatever_becomes_of_tag_and_registry(
+    place: Place, make_namespace: MakeNamespace
+) -> None:
+    tag = place.registry.image(VERSION)
+    pinned = f"{tag.removesuffix(f':{VERSION}')}@{place.digest}"
+    cluster = place.create("signed", tag, place.policy())
+    cluster.await_available(180.0)
+    (pod,) = cluster.pods()
+    assert image_of(pod) == pinned
+    told = cluster.await_condition("ImageVerified", reason="ImageVerified", seconds=1.0)
+    assert pinned in told["message"]
+    live = place.api.get(STATEFUL_SET, place.namespace, "signed")
+    assert annotations_of(live)[labels.IMAGE_VERIFICATION].endswith(f" {pinned}")
+
+    # The tag moves to another image, signed as well: it is not what was proven for this cluster.
+    moved = place.registry.push(VERSION, moved="yes")
+    assert moved != place.digest
+    place.registry.sign(moved, KEY, older=True)
+    place.api.patch(
+        CLUSTERS, place.namespace, "signed", {"spec": {"runtime": {"restartAt": "now"}}}
+    )
+    new = until(
+        "the pod was replaced",
+        lambda: next((one for one in cluster.ready_pods() if uid_of(one) != uid_of(pod)), None),
+        120.0,
+    )
+    assert image_of(new) == pinned
+
+    # Who asks anew gets what the tag names now, proven by the older scheme.
+    second = replace(place, namespace=make_namespace()).create("second", tag, place.policy())
+    second.await_available(180.0)
+    assert image_of(second.pods()[0]).endswith(f"@{moved}")
+
+    place.registry.stop()
+    before = uid_of(cluster.pods()[0])
+    place.api.patch(
+        CLUSTERS, place.namespace, "signed", {"spec": {"service": {"type": "NodePort"}}}
+    )
+    waiting = place.create("waiting", place.registry.image(f"v{VERSION}"), place.policy())
+    waiting.await_condition("Reconciling", reason="ImageRegistryUnavailable", seconds=60.0)
+    assert place.api.find(STATEFUL_SET, place.namespace, "waiting") is None
+    throughout(
+        "the cluster serves as before",
+        lambda: (
+            bool(cluster.condition("Ready", "True"))
+            and [uid_of(one) for one in cluster.ready_pods()] == [before]
+        ),
+        5.0,
+    )
+    place.registry.start()
+    unsigned = place.registry.push(f"v{VERSION}", note="later")
+    place.registry.sign(unsigned, KEY)
+    waiting.await_available(240.0)
+    assert image_of(waiting.pods()[0]).endswith(f"@{unsigned}")
+
+
+@pytest.mark.timeout(300)
+def test_what_is_not_proven_never_becomes_a_pod(place: Place) -> None:
+    unsigned = place.registry.push(f"{VERSION}_unsigned", signed="no")
+    tag = place.registry.image(VERSION)
+    named = f"{tag.removesuffix(f':{VERSION}')}@{unsigned}"
+    cases = {
+        "unsigned": (named, place.policy(), "carries no signature"),
+        "stranger": (tag, place.policy(publicKey=place.other_key), "not made with the key"),
+        "unlogged": (tag, place.policy(ignoreTlog=False), "no transparency log"),
+    }
+    clusters = {name: place.create(name, image, asked) for name, (image, asked, _) in cases.items()}
+    for name, cluster in clusters.items():
+        told = cluster.await_condition("Stalled", reason="ImageVerificationFailed", seconds=60.0)
+        assert cases[name][2] in told["message"]
+        assert cluster.condition("ImageVerified", "False", "ImageVerificationFailed")
+    for name in cases:
+        assert place.api.find(STATEFUL_SET, place.namespace, name) is None
+        assert not [pod for pod in place.api.list(POD, place.namespace) if name in str(pod)]
+    # Somebody signs it after all.
+    place.registry.sign(unsigned, KEY)
+    clusters["unsigned"].await_available(240.0)
+
+
+@pytest.mark.timeout(300)
+def test_warn_uses_the_tag_and_says_so(place: Place, namespace: str) -> None:
+    # What was proven for a namespace is kept for some minutes: here nobody has asked yet.
+    place = replace(place, namespace=namespace)
+    place.registry.push(f"v{VERSION}", warned="yes")
+    image = place.registry.image(f"v{VERSION}")
+    cluster = place.create("warned", image, place.policy(failurePolicy="Warn"))
+    cluster.await_available(180.0)
+    assert image_of(cluster.pods()[0]) == image
+    cluster.await_condition("ImageVerified", "False", "ImageVerificationFailed", seconds=5.0)
+    until(
+        "an event tells of it",
+        lambda: (
+            "ImageVerificationFailed"
+            in place.api.rig.kubectl("-n", place.namespace, "get", "events", "-o", "wide")
+        ),
+        30.0,
+    )
+
+
+@pytest.mark.timeout(300)
+def test_a_login_is_taken_from_the_pull_secret(place: Place, namespace: str) -> None:
+    place = replace(place, namespace=namespace)
+    image = place.registry.image(VERSION, port=CLOSED_PORT)
+    cluster = place.create(
+        "private",
+        image,
+        place.policy(),
+        imagePullSecrets=[{"name": "login"}],
+    )
+    told = cluster.await_condition("Stalled", reason="ImageVerificationFailed", seconds=60.0)
+    assert "pull secret" in told["message"]
+    place.api.create(SECRET, place.registry.pull_secret(place.namespace, "login"))
+    # The signature of the older scheme names the open port, so the newer one is what proves it.
+    found = place.registry.push(VERSION, private="yes")
+    place.registry.sign(found, KEY)
+    cluster.await_available(240.0)
+    assert image_of(cluster.pods()[0]).endswith(f"@{found}")
+    assert "open sesame" not in place.operator.log.read_text()

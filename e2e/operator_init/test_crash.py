@@ -1,0 +1,58 @@
+"""The operator killed at each write of a first boot that leaves a root token."""
+
+from pathlib import Path
+
+import pytest
+
+from contracts import names
+from e2e.conftest import MakeNamespace
+from e2e.crash.campaign import Campaign
+from e2e.crash.cases import NAME, cases_of, run
+from e2e.harness.audit import AuditLog
+from e2e.harness.clusters import expected_belongings
+from e2e.harness.installation import Identity
+from e2e.harness.kubernetes import Api, Object
+from e2e.harness.manifests import cluster as manifest
+from e2e.harness.operator import Launcher
+from e2e.harness.write_key import WriteKey
+from managers.access.context import FIELD_MANAGER
+from runtime.resources import CONFIG_MAP, SECRET, STATEFUL_SET
+
+
+def root_token(namespace: str) -> Object:
+    return manifest(namespace, NAME)
+
+
+@pytest.fixture(scope="module")
+def campaign(
+    api: Api,
+    audit: AuditLog,
+    launcher: Launcher,
+    controller: Identity,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Campaign:
+    folder: Path = tmp_path_factory.mktemp("campaign")
+    return Campaign(api, audit, launcher, controller, folder)
+
+
+@pytest.mark.timeout(400)
+def test_root_token_that_is_drawn(campaign: Campaign, make_namespace: MakeNamespace) -> None:
+    """One token, one key and one cluster, whichever write of the first boot was the last.
+
+    e2e/crash kills at every other write too; these are the ones that a root token depends on.
+    """
+    document = names.self_init_config_map(NAME)
+    stateful_set = names.stateful_set(NAME)
+    moments = [
+        (WriteKey("create", SECRET.plural, "", names.root_token_secret(NAME), FIELD_MANAGER), 1),
+        (WriteKey("patch", CONFIG_MAP.plural, "", document, FIELD_MANAGER), 1),
+        # The first one starts the server with the token, the second one takes both away from it.
+        (WriteKey("patch", STATEFUL_SET.plural, "", stateful_set, FIELD_MANAGER), 1),
+        (WriteKey("patch", STATEFUL_SET.plural, "", stateful_set, FIELD_MANAGER), 2),
+        (WriteKey("delete", CONFIG_MAP.plural, "", document, ""), 1),
+    ]
+    left = expected_belongings(NAME, root_token=True)
+    cases = cases_of(campaign, make_namespace, moments, left)
+    run(campaign, cases, root_token, 90.0)
+    assert not (wrong := [str(case) for case in cases if case.faults]), "\n".join(wrong)
+    assert all(case.result and case.result.crashed for case in cases)

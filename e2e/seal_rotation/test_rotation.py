@@ -1,0 +1,161 @@
+"""Three servers move from one unseal key to the next; one of them crashes in the middle."""
+
+import os
+import signal
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from contracts import labels, names
+from contracts.api.group import CLUSTERS
+from e2e.conftest import MakeNamespace
+from e2e.harness.bao import AUDIENCE, BaoError
+from e2e.harness.clusters import Cluster, is_ready
+from e2e.harness.kubernetes import Api, ApiError, Object
+from e2e.harness.manifests import CLIENT, SECRETS, client_login, key_value_engine, self_init
+from e2e.harness.manifests import cluster as manifest
+from e2e.harness.operator import Operator
+from e2e.harness.waiting import Stopwatch, until
+from runtime.resources import POD, SECRET, SERVICE_ACCOUNT
+from runtime.types import annotations_of
+
+NAME = "turning"
+OLD, NEW = "operator-generated-v1", "second"
+OLD_RING, NEW_RING = f"{OLD}=key", f"{NEW}=key-2"
+RINGS = [OLD_RING, f"{OLD_RING},{NEW_RING}", f"{NEW_RING},{OLD_RING}", NEW_RING]
+# Three rolls of three servers, one at a time.
+ROTATED = 420.0
+BACK = 180.0
+
+
+@dataclass(frozen=True, slots=True)
+class Turning:
+    """The cluster, and what a client wrote into it."""
+
+    cluster: Cluster
+    token: str
+
+    def read(self) -> object:
+        """Read what was written, from whichever server answers."""
+        answer = self.cluster.server(0).get(f"{SECRETS}/kept", self.token)
+        return answer["data"]
+
+    def step(self) -> tuple[str, str]:
+        """Keys and step of the status."""
+        told = (self.cluster.live().get("status") or {}).get("unseal") or {}
+        return told.get("keys", ""), told.get("step", "")
+
+    def ask_for(self, key: str) -> None:
+        """Name another key in the spec."""
+        change = {"spec": {"unseal": {"static": {"currentKeyID": key}}}}
+        self.cluster.api.patch(CLUSTERS, self.cluster.namespace, NAME, change)
+
+
+@pytest.fixture(scope="module")
+def turning(api: Api, operator: Operator, make_namespace: MakeNamespace) -> Turning:
+    namespace = make_namespace()
+    api.create(SERVICE_ACCOUNT, {"metadata": {"name": CLIENT, "namespace": namespace}})
+    requests = self_init(key_value_engine(), *client_login(namespace))
+    api.create(CLUSTERS, manifest(namespace, NAME, replicas=3, selfInit=requests))
+    cluster = Cluster(api, namespace, NAME)
+    cluster.await_available(180.0)
+    cluster.await_condition("RaftMembershipReady", seconds=60.0)
+    token = cluster.server(0).login(CLIENT, api.token(namespace, CLIENT, AUDIENCE))
+    cluster.server(0).post(f"{SECRETS}/kept", token, {"a": "before"})
+    return Turning(cluster, token)
+
+
+@pytest.mark.timeout(900)
+def test_every_server_gets_to_the_new_key_though_one_crashes_on_the_way(turning: Turning) -> None:
+    assert turning.step() == (OLD_RING, "Settled")
+    watch, seen, away, crashed = Stopwatch(), {OLD_RING}, 0, ""
+    turning.ask_for(NEW)
+
+    def arrived() -> bool:
+        nonlocal away, crashed
+        pods = turning.cluster.pods()
+        rings = {ring(pod) for pod in pods}
+        seen.update(rings)
+        if not crashed:
+            away = max(away, 3 - sum(map(is_ready, pods)))
+            crashed = _crash_an_old_one(pods)
+        return turning.step() == (NEW_RING, "Settled") and rings == {NEW_RING}
+
+    until("every server knows the new key alone", arrived, ROTATED, every=0.2)
+    print(f"\nrotated after {watch.seconds:.1f} s; {crashed} crashed on the way")
+    turning.cluster.await_available(BACK)
+    assert seen == set(RINGS)
+    assert crashed, "no server could be caught with the older row"
+    assert away <= 1, "before anybody crashed, no two servers were away"
+    assert until("the data is read", turning.read, 30.0, tolerate=(OSError, BaoError)) == {
+        "a": "before"
+    }
+
+
+def test_the_id_of_an_older_key_is_refused_and_no_pod_is_touched(turning: Turning) -> None:
+    before = {pod["metadata"]["uid"] for pod in turning.cluster.pods()}
+    turning.ask_for(OLD)
+    stalled = turning.cluster.await_condition("Stalled", reason="UnsealKeyRotationRefused")
+    assert f"{OLD} is the id of an older key" in stalled["message"]
+    turning.ask_for(NEW)
+    turning.cluster.await_condition("Ready")
+    assert {pod["metadata"]["uid"] for pod in turning.cluster.pods()} == before
+
+
+@pytest.mark.timeout(600)
+def test_without_the_old_key_every_server_opens_after_a_power_cut(turning: Turning) -> None:
+    cluster = turning.cluster
+    old = names.unseal_key_secret(NAME)
+    assert cluster.secret(old) is not None, "the operator deletes no key"
+    cluster.api.delete(SECRET, cluster.namespace, old)
+    before = {pod["metadata"]["uid"] for pod in cluster.pods()}
+    for pod in cluster.pods():
+        cluster.api.delete(POD, cluster.namespace, pod["metadata"]["name"])
+
+    def back() -> bool:
+        pods = cluster.pods()
+        new = not before & {pod["metadata"]["uid"] for pod in pods}
+        return new and len(pods) == 3 and all(map(is_ready, pods))
+
+    until("three new pods are ready", back, BACK, tolerate=(ApiError,))
+    cluster.await_condition("Ready", seconds=BACK)
+    found = until("the data is read", turning.read, 60.0, tolerate=(OSError, BaoError))
+    assert found == {"a": "before"}
+
+
+def ring(pod: Object) -> str:
+    """Which keys the server of a pod knows."""
+    return annotations_of(pod).get(labels.UNSEAL_KEYS, "")
+
+
+def _crash_an_old_one(pods: "list[Object]") -> str:
+    """Kill the server of a pod of an older row, once there is a pod of the newer one.
+
+    Its container starts again, from the newest config.hcl and in the older pod.
+    """
+    older = [pod for pod in pods if ring(pod) == RINGS[1] and is_ready(pod)]
+    if not older or not any(ring(pod) == RINGS[2] for pod in pods):
+        return ""
+    name = str(older[0]["metadata"]["name"])
+    pid = server_pid(str(older[0]["metadata"]["namespace"]), name)
+    if pid is None:
+        return ""
+    os.kill(pid, signal.SIGKILL)
+    return name
+
+
+def server_pid(namespace: str, pod: str) -> int | None:
+    """The process of the server of a pod, by the variables that it was started with."""
+    wanted = {f"BAO_K8S_POD_NAME={pod}".encode(), f"BAO_K8S_NAMESPACE={namespace}".encode()}
+    for folder in Path("/proc").iterdir():
+        if not folder.name.isdigit():
+            continue
+        try:
+            found = wanted <= set((folder / "environ").read_bytes().split(b"\0"))
+            name = (folder / "comm").read_text().strip()
+        except OSError:
+            continue
+        if found and name == "bao":
+            return int(folder.name)
+    return None

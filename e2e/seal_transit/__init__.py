@@ -1,0 +1,1 @@
+"""A cluster that another OpenBao unseals: its transit engine, a token, an authority."""

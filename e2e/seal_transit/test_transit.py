@@ -1,0 +1,157 @@
+"""Three servers are opened by another OpenBao; what is missing is said before any pod starts."""
+
+import base64
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from contracts import names
+from contracts.api.group import CLUSTERS
+from e2e.conftest import MakeNamespace
+from e2e.harness.clusters import Cluster, is_ready
+from e2e.harness.installation import as_data
+from e2e.harness.kubernetes import Api
+from e2e.harness.manifests import cluster as manifest
+from e2e.harness.manifests import key_value_engine, self_init
+from e2e.harness.operator import Operator
+from e2e.harness.waiting import until
+from e2e.rig import RigError
+from runtime.resources import POD, SECRET
+from runtime.types import uid_of
+
+SEALER, NAME, CREDENTIALS, KEY = "sealer", "sealed", "seal-login", "autounseal"
+POLICY = "".join(
+    f'path "transit/{verb}/{KEY}" {{ capabilities = ["update"] }}\n'
+    for verb in ("encrypt", "decrypt")
+)
+SOON = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Sealer:
+    """The OpenBao that opens others: its token for them, and its authority."""
+
+    cluster: Cluster
+    token: str
+    authority: str
+
+    def wish(self) -> dict[str, Any]:
+        """spec.unseal of a cluster that it opens."""
+        host = names.service_dns(names.public_service(SEALER), self.cluster.namespace)
+        block = {"address": f"https://{host}:8200", "keyName": KEY, "mountPath": "transit/"}
+        return {
+            "type": "transit",
+            "transit": block,
+            "credentialsSecretRef": {"name": CREDENTIALS},
+        }
+
+
+@pytest.fixture(scope="module")
+def sealer(api: Api, operator: Operator, make_namespace: MakeNamespace) -> Sealer:
+    namespace = make_namespace()
+    api.create(CLUSTERS, manifest(namespace, SEALER))
+    cluster = Cluster(api, namespace, SEALER)
+    cluster.await_available(180.0)
+    root = _entry(cluster, names.root_token_secret(SEALER), "token")
+    server = cluster.server()
+    server.post("sys/mounts/transit", root, {"type": "transit"})
+    server.post(f"transit/keys/{KEY}", root, {})
+    server.post("sys/policies/acl/unseal", root, {"policy": POLICY})
+    wanted = {"policies": ["unseal"], "no_parent": True, "period": "24h"}
+    token = server.post("auth/token/create", root, wanted)["auth"]["client_token"]
+    authority = _entry(cluster, names.tls_ca_secret(SEALER), "ca.crt")
+    return Sealer(cluster, str(token), authority)
+
+
+@pytest.fixture(scope="module")
+def sealed(api: Api, sealer: Sealer) -> Cluster:
+    """A cluster of three that waits for its Secret."""
+    namespace = sealer.cluster.namespace
+    wishes = {"unseal": sealer.wish(), "selfInit": self_init(key_value_engine())}
+    api.create(CLUSTERS, manifest(namespace, NAME, replicas=3, **wishes))
+    return Cluster(api, namespace, NAME)
+
+
+def _entry(cluster: Cluster, secret: str, key: str) -> str:
+    found = cluster.api.get(SECRET, cluster.namespace, secret)
+    return base64.b64decode(found["data"][key]).decode()
+
+
+def _blocked(cluster: Cluster, words: "tuple[str, ...]") -> None:
+    """Wait for the condition with these words; no pod may be there."""
+
+    def told() -> bool:
+        found = cluster.condition("Stalled", "True", "PrerequisitesMissing")
+        return found is not None and all(word in found["message"] for word in words)
+
+    until(f"Stalled with {words}", told, SOON)
+    assert not cluster.pods()
+
+
+def test_a_secret_that_is_not_there_is_named_and_no_pod_starts(sealed: Cluster) -> None:
+    _blocked(sealed, ("spec.unseal.credentialsSecretRef.name", CREDENTIALS, "does not exist"))
+
+
+def test_a_key_that_is_missing_is_named_and_no_pod_starts(api: Api, sealed: Cluster) -> None:
+    metadata = {"name": CREDENTIALS, "namespace": sealed.namespace}
+    api.create(SECRET, {"metadata": metadata, "data": {"ca.crt": as_data("no certificate")}})
+    _blocked(sealed, (CREDENTIALS, "no key token", "ca.crt", "no PEM certificate"))
+
+
+@pytest.mark.timeout(400)
+def test_three_servers_open_and_one_that_restarts_opens_again(
+    api: Api, sealer: Sealer, sealed: Cluster
+) -> None:
+    data = {"token": as_data(sealer.token), "ca.crt": as_data(sealer.authority)}
+    api.patch(SECRET, sealed.namespace, CREDENTIALS, {"data": data})
+    sealed.await_available(240.0)
+    sealed.await_condition("RaftMembershipReady", reason="AllVoters", seconds=60.0)
+    assert len(sealed.cluster_ids()) == 1
+    assert sealed.secret(names.unseal_key_secret(NAME)) is None, "no key of ours is needed"
+    victim = sealed.pods()[-1]
+    api.delete(POD, sealed.namespace, victim["metadata"]["name"])
+
+    def back() -> bool:
+        pod = api.find(POD, sealed.namespace, victim["metadata"]["name"])
+        return bool(pod and uid_of(pod) != uid_of(victim) and is_ready(pod))
+
+    until("the pod is back and unsealed", back, 120.0)
+    sealed.await_available()
+    for pod in sealed.pods():
+        assert sealer.token not in str(pod), "the token is in a Secret alone"
+
+
+@pytest.mark.timeout(400)
+def test_a_lost_secret_is_told_and_disturbs_nobody(
+    api: Api, sealer: Sealer, sealed: Cluster
+) -> None:
+    before = {uid_of(pod) for pod in sealed.ready_pods()}
+    api.delete(SECRET, sealed.namespace, CREDENTIALS)
+    sealed.await_condition("Stalled", reason="PrerequisitesMissing", seconds=SOON)
+    assert {uid_of(pod) for pod in sealed.ready_pods()} == before
+    metadata = {"name": CREDENTIALS, "namespace": sealed.namespace}
+    data = {"token": as_data(sealer.token), "ca.crt": as_data(sealer.authority)}
+    api.create(SECRET, {"metadata": metadata, "data": data})
+    sealed.await_available()
+    assert {uid_of(pod) for pod in sealed.ready_pods()} == before
+
+
+@pytest.mark.timeout(400)
+def test_a_token_that_the_other_side_refuses_shows_in_its_own_words(
+    api: Api, sealer: Sealer
+) -> None:
+    """Nobody but the sealing OpenBao knows a wrong token, so here a pod has to try."""
+    namespace, secret = sealer.cluster.namespace, "wrong-login"
+    data = {"token": as_data("s.thisisnotatoken"), "ca.crt": as_data(sealer.authority)}
+    api.create(SECRET, {"metadata": {"name": secret, "namespace": namespace}, "data": data})
+    wish = {**sealer.wish(), "credentialsSecretRef": {"name": secret}}
+    api.create(CLUSTERS, manifest(namespace, "denied", unseal=wish))
+    cluster = Cluster(api, namespace, "denied")
+
+    def says() -> bool:
+        logs = api.rig.kubectl("-n", namespace, "logs", names.pod("denied", 0))
+        return "permission denied" in logs
+
+    until("the server tells the refusal", says, 120.0, every=1.0, tolerate=(RigError,))
+    assert cluster.condition("Ready", "False") is not None

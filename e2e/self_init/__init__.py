@@ -1,0 +1,1 @@
+"""Clusters that initialise themselves with requests of the user."""

@@ -1,0 +1,1 @@
+"""Servers that fetch their certificates from a real ACME server, pebble."""

@@ -1,0 +1,159 @@
+"""A cluster with certificates of its user, from the first boot on, through every mistake."""
+
+import dataclasses
+from dataclasses import dataclass
+
+import pytest
+
+from contracts import names
+from contracts.api.group import CLUSTERS
+from e2e.harness import certificates
+from e2e.harness.certificates import Signed, data, secret
+from e2e.harness.clusters import Cluster
+from e2e.harness.handshake import served_serial
+from e2e.harness.kubernetes import Api
+from e2e.harness.manifests import cluster as manifest
+from e2e.harness.manifests import key_value_engine, self_init
+from e2e.harness.operator import Operator
+from e2e.harness.waiting import until
+from runtime.resources import SECRET
+from runtime.types import uid_of
+
+NAME = "own"
+SERVER_NAME = names.raft_server_name(NAME)
+
+
+@dataclass(frozen=True, slots=True)
+class Pki:
+    """An authority, an intermediate, and what is served."""
+
+    root: Signed
+    between: Signed
+    served: Signed
+
+    def files(self) -> dict[str, bytes]:
+        """The entries of the server's Secret."""
+        return {
+            "tls_crt": self.served.pem + self.between.pem,
+            "tls_key": self.served.key_pem,
+            "ca_crt": self.root.pem,
+        }
+
+    def renewed(self, *more: str) -> "Pki":
+        """The same authority, and another server certificate."""
+        return dataclasses.replace(
+            self, served=certificates.leaf(self.between, (SERVER_NAME, *more))
+        )
+
+
+def pki() -> Pki:
+    root = certificates.authority("Example Root")
+    between = certificates.authority("Example Issuing", root)
+    return Pki(root, between, certificates.leaf(between, (SERVER_NAME,)))
+
+
+def lives(cluster: Cluster) -> dict[str, tuple[str, int]]:
+    """UID and restarts of each pod."""
+    return {
+        pod["metadata"]["name"]: (
+            uid_of(pod),
+            pod["status"]["containerStatuses"][0]["restartCount"],
+        )
+        for pod in cluster.pods()
+    }
+
+
+def serials(cluster: Cluster) -> set[int]:
+    """What the pods serve; empty while one of them does not answer."""
+    try:
+        return {served_serial(pod["status"]["podIP"], SERVER_NAME) for pod in cluster.pods()}
+    except (OSError, KeyError):
+        return set()
+
+
+@pytest.mark.timeout(600)
+def test_own_certificates(api: Api, reloading_operator: Operator, namespace: str) -> None:
+    server_secret, ca_secret = names.tls_server_secret(NAME), names.tls_ca_secret(NAME)
+    first = pki()
+    nameless = certificates.leaf(first.between, ("bao.example.com",))
+    bad = dataclasses.replace(first, served=nameless)
+    api.create(SECRET, secret(namespace, ca_secret, ca_crt=first.root.pem))
+    api.create(SECRET, secret(namespace, server_secret, **bad.files()))
+    init = self_init(key_value_engine())
+    wish = manifest(namespace, NAME, replicas=3, tls={"mode": "External"}, selfInit=init)
+    api.create(CLUSTERS, wish)
+    cluster = Cluster(api, namespace, NAME)
+    told = cluster.await_condition("TLSReady", "False", "TLSSecretInvalid")
+    assert SERVER_NAME in told["message"]
+    assert not cluster.pods()
+
+    api.patch(SECRET, namespace, server_secret, {"data": data(**first.files())})
+    cluster.await_available()
+    assert serials(cluster) == {first.served.serial}
+    born = lives(cluster)
+
+    # B-27: what is wrong stays outside, and nobody is disturbed.
+    other = certificates.authority("Somebody Else")
+    stranger = dataclasses.replace(first, served=certificates.leaf(other, (SERVER_NAME,)))
+    api.patch(SECRET, namespace, server_secret, {"data": data(**stranger.files())})
+    told = cluster.await_condition("TLSReady", "False", "TLSSecretInvalid")
+    assert "Somebody Else" in told["message"]
+    assert lives(cluster) == born
+    assert serials(cluster) == {first.served.serial}
+
+    newer = first.renewed("bao.example.com")
+    api.patch(SECRET, namespace, server_secret, {"data": data(**newer.files())})
+    until(
+        "every pod serves the newer certificate",
+        lambda: serials(cluster) == {newer.served.serial},
+        180.0,
+    )
+    cluster.await_condition("TLSReady", "True")
+    cluster.await_available()
+    assert lives(cluster) == born, "a certificate was read anew without a restart"
+
+    live = cluster.secret(server_secret)
+    assert live is not None
+    assert not live["metadata"].get("ownerReferences")
+    assert not live["metadata"].get("annotations")
+    api.delete(CLUSTERS, namespace, NAME)
+    until("the cluster is gone", lambda: cluster.find() is None, 60.0)
+    for kept in (server_secret, ca_secret):
+        assert cluster.secret(kept) is not None, "what is the user's is never deleted"
+
+
+@pytest.mark.timeout(600)
+def test_b12_a_change_of_mode_reaches_the_servers_that_run(
+    api: Api, reloading_operator: Operator, namespace: str
+) -> None:
+    init = self_init(key_value_engine())
+    api.create(CLUSTERS, manifest(namespace, NAME, replicas=3, selfInit=init))
+    cluster = Cluster(api, namespace, NAME)
+    cluster.await_available()
+    cluster.await_condition("RaftMembershipReady", reason="AllVoters")
+    (ours,) = serials(cluster)
+    born, ids = lives(cluster), cluster.cluster_ids()
+
+    mine = pki()
+    api.create(SECRET, secret(namespace, "mine", **mine.files()))
+    api.create(SECRET, secret(namespace, "roots", ca_crt=mine.root.pem))
+    refs = {"serverSecretRef": {"name": "mine"}, "caSecretRef": {"name": "roots"}}
+    wish = {"spec": {"tls": {"mode": "External", "external": refs}}}
+    api.patch(CLUSTERS, namespace, NAME, wish)
+    quorum = 2
+
+    def moved(serial: int) -> bool:
+        assert len(cluster.ready_pods()) >= quorum, "one at a time"
+        return len(cluster.ready_pods()) == 3 and serials(cluster) == {serial}
+
+    until("all serve the user's", lambda: moved(mine.served.serial), 240.0, every=0.3)
+    cluster.await_available()
+    cluster.await_condition("RaftMembershipReady", reason="AllVoters", seconds=60.0)
+    now = lives(cluster)
+    assert all(now[name] != born[name] for name in born)
+
+    api.patch(CLUSTERS, namespace, NAME, {"spec": {"tls": {"mode": None, "external": None}}})
+    until("all serve ours again", lambda: moved(ours), 240.0, every=0.3)
+    cluster.await_available()
+    cluster.await_condition("RaftMembershipReady", reason="AllVoters", seconds=60.0)
+    assert cluster.cluster_ids() == ids

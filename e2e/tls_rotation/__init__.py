@@ -1,0 +1,1 @@
+"""The operator's own certificates: renewed, and their authority replaced, under running servers."""

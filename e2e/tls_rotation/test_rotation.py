@@ -1,0 +1,168 @@
+"""Renewal and a new authority, while a client keeps calling; no pod is started again."""
+
+import base64
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+import pytest
+from cryptography import x509
+
+from contracts import names
+from contracts.api.group import CLUSTERS
+from e2e.harness.clusters import Cluster
+from e2e.harness.handshake import accepts, served_serial
+from e2e.harness.kubernetes import Api
+from e2e.harness.manifests import cluster as manifest
+from e2e.harness.manifests import key_value_engine, self_init
+from e2e.harness.operator import Operator
+from e2e.harness.waiting import until
+from runtime.resources import SECRET
+from runtime.types import uid_of
+
+NAME = "turn"
+SERVER_NAME = names.raft_server_name(NAME)
+# kubelet shows a changed Secret within its sync period; a rotation of the authority takes three.
+RELOADED = 180.0
+
+
+@dataclass(slots=True)
+class Client:
+    """Somebody who trusts what lay in the Secret when they last read it, and calls every pod."""
+
+    cluster: Cluster
+    bundle: bytes = b""
+    refusals: "list[str]" = field(default_factory=list)
+    calls: int = 0
+
+    def read(self) -> None:
+        """Read the bundle anew, as a client does now and then."""
+        self.bundle = entry(self.cluster, names.tls_ca_secret(NAME), "ca.crt")
+
+    def call(self, addresses: "list[str]") -> None:
+        """Shake hands with every server."""
+        for address in addresses:
+            self.calls += 1
+            try:
+                refused = accepts(address, SERVER_NAME, self.bundle)
+            except OSError as error:
+                refused = f"{address}: {error}"
+            if refused:
+                self.refusals.append(refused)
+
+
+@contextmanager
+def calling(client: Client) -> Iterator[None]:
+    """Let a client call all the time."""
+    end = threading.Event()
+    addresses = [pod["status"]["podIP"] for pod in client.cluster.pods()]
+
+    def run() -> None:
+        while not end.wait(0.2):
+            client.call(addresses)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    try:
+        yield
+    finally:
+        end.set()
+        thread.join()
+
+
+def entry(cluster: Cluster, secret: str, name: str) -> bytes:
+    """Read one entry of a Secret."""
+    live = cluster.api.get(SECRET, cluster.namespace, secret)
+    return base64.b64decode(live["data"].get(name, ""))
+
+
+def lives(cluster: Cluster) -> dict[str, tuple[str, int]]:
+    """UID and restarts of each pod."""
+    return {
+        pod["metadata"]["name"]: (
+            uid_of(pod),
+            pod["status"]["containerStatuses"][0]["restartCount"],
+        )
+        for pod in cluster.pods()
+    }
+
+
+def wanted_serial(cluster: Cluster) -> int:
+    pem = entry(cluster, names.tls_server_secret(NAME), "tls.crt")
+    return x509.load_pem_x509_certificate(pem).serial_number
+
+
+def serials(cluster: Cluster) -> set[int]:
+    return {served_serial(pod["status"]["podIP"], SERVER_NAME) for pod in cluster.pods()}
+
+
+def authorities(cluster: Cluster) -> list[int]:
+    pem = entry(cluster, names.tls_ca_secret(NAME), "ca.crt")
+    return [one.serial_number for one in x509.load_pem_x509_certificates(pem)]
+
+
+@pytest.fixture
+def cluster(api: Api, reloading_operator: Operator, namespace: str) -> Cluster:
+    """Three servers, up and settled."""
+    init = self_init(key_value_engine())
+    api.create(
+        CLUSTERS,
+        manifest(namespace, NAME, replicas=3, selfInit=init, tls={"caOverlap": "2s"}),
+    )
+    made = Cluster(api, namespace, NAME)
+    made.await_available()
+    made.await_condition("RaftMembershipReady", reason="AllVoters")
+    return made
+
+
+@pytest.mark.timeout(900)
+def test_renewal_and_a_new_authority_under_running_servers(api: Api, cluster: Cluster) -> None:
+    born, first = lives(cluster), wanted_serial(cluster)
+    assert serials(cluster) == {first}
+    client = Client(cluster)
+    client.read()
+
+    with calling(client):
+        # One more name: the certificate is issued anew, and read without a restart.
+        _wish(cluster, extraSANs=["bao.example.com"])
+        until("it is issued", lambda: wanted_serial(cluster) != first, 60.0)
+        second = wanted_serial(cluster)
+        until("it is served", lambda: serials(cluster) == {second}, RELOADED, every=0.5)
+        cluster.await_condition("TLSReady", reason="Ready")
+        cluster.await_available()
+        assert lives(cluster) == born
+
+        # A longer period than is left: the certificate of today is old at once.
+        _wish(cluster, rotationPeriod="8735h")
+        cluster.await_available()
+        assert wanted_serial(cluster) == second, "a fresh one has 8760 h to live"
+
+        (old,) = authorities(cluster)
+        _wish(cluster, rotateCAAt="once")
+        until("the next is trusted", lambda: len(authorities(cluster)) == 2, 60.0)
+        # The client reads the bundle while both are in it; that is what the overlap is for.
+        client.read()
+        until(
+            "the old one is trusted no more",
+            lambda: len(authorities(cluster)) == 1 and authorities(cluster) != [old],
+            3 * RELOADED,
+        )
+        last = wanted_serial(cluster)
+        until(
+            "its certificate is served",
+            lambda: serials(cluster) == {wanted_serial(cluster)},
+            RELOADED,
+        )
+        cluster.await_available()
+    assert last not in (first, second)
+    assert client.calls > 0
+    assert client.refusals == []
+    assert lives(cluster) == born, "nobody was started again"
+    data = api.get(SECRET, cluster.namespace, names.tls_ca_secret(NAME))["data"]
+    assert set(data) == {"ca.crt", "ca.key"}
+
+
+def _wish(cluster: Cluster, **tls: object) -> None:
+    change = {"spec": {"tls": tls}}
+    cluster.api.patch(CLUSTERS, cluster.namespace, NAME, change)

@@ -1,0 +1,162 @@
+"""Where a token for the servers comes from.
+
+The operator logs in with its own projected ServiceAccount token, or with the root token that the
+first boot left. `Logins` keeps one login per cluster, for every reconciler of the process.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol, TypeVar
+
+from contracts import names
+from contracts.api.cluster import OpenBaoCluster
+from managers.bao.client import Bao, Denied
+from runtime.client import Client
+from runtime.clock import Clock
+from runtime.errors import NotFound
+from runtime.ownership import Owner
+from runtime.resources import SECRET
+from runtime.types import ObjectKey
+
+Answer = TypeVar("Answer")
+OPERATOR_MOUNT = "jwt-operator"
+OPERATOR_ROLE = "openbao-operator"
+# A token is used for at most this long; well below the hour that its role grants.
+TOKEN_SECONDS = 600.0
+
+
+class TokenSource(Protocol):
+    """Where a login comes from."""
+
+    async def token(self, bao: Bao, address: str) -> str:
+        """Return a token for the servers; raises Denied, BaoError."""
+        ...
+
+    def forget(self) -> bool:
+        """Drop a token that a server refused; tell whether another one may be had."""
+        ...
+
+
+@dataclass(slots=True)
+class ServiceAccountLogin:
+    """Logs in with the operator's own projected token, and keeps the answer for a while."""
+
+    token_file: Path
+    clock: Clock
+    _token: str = ""
+    _until: float = 0.0
+    _ends: float = 0.0
+
+    async def token(self, bao: Bao, address: str) -> str:
+        now = self.clock.monotonic()
+        if self._token and now < self._until:
+            return self._token
+        try:
+            projected = await asyncio.to_thread(self.token_file.read_text)
+        except OSError as error:
+            raise Denied(f"no token of the operator's own at {self.token_file}") from error
+        try:
+            login = await bao.login(address, OPERATOR_MOUNT, OPERATOR_ROLE, projected.strip())
+        except Denied:
+            if self._token and now < self._ends:
+                # The API server signs with other keys than OpenBao trusts: as long as the last
+                # token lives, managers.trust can still tell it about them.
+                return self._token
+            raise
+        self._token = login.client_token
+        self._until = now + min(TOKEN_SECONDS, login.lease_duration / 2)
+        self._ends = now + login.lease_duration
+        return self._token
+
+    def forget(self) -> bool:
+        """Drop a token that a server refused; a new login may bring another one."""
+        self._until = self._ends = 0.0
+        return True
+
+
+@dataclass(frozen=True, slots=True)
+class StoredToken:
+    """The root token that the first boot left in a Secret."""
+
+    value: str = field(repr=False)
+
+    async def token(self, bao: Bao, address: str) -> str:
+        return self.value
+
+    def forget(self) -> bool:
+        """There is but the one."""
+        return False
+
+
+async def as_known(
+    bao: Bao,
+    address: str,
+    login: TokenSource,
+    ask: Callable[[str, str], Awaitable[Answer]],
+) -> Answer:
+    """Ask a server with a token, and once more with a new one if it refuses the first.
+
+    A token may end before its time: the storage was restored, or an admin acted. Raises Denied
+    when no other token is to be had or that one is refused too, and BaoError.
+    """
+    try:
+        return await ask(address, await login.token(bao, address))
+    except Denied:
+        if not login.forget():
+            raise
+        return await ask(address, await login.token(bao, address))
+
+
+@dataclass(slots=True)
+class Logins:
+    """One login per cluster, shared by the reconcilers of a process.
+
+    A cluster that took the name of another one is another cluster, with a login of its own.
+    """
+
+    client: Client
+    clock: Clock
+    token_file: Path
+    _kept: dict[ObjectKey, tuple[str, ServiceAccountLogin]] = field(default_factory=dict)
+
+    async def of(self, owner: Owner, *, own: bool, stored: bool) -> TokenSource | None:
+        """Return the login for a cluster; None when the operator has none.
+
+        `own`: the first boot set up a login for the operator; `stored`: it left a root token.
+        Raises what a read of the Secret with the root token may raise, except NotFound.
+        """
+        if own:
+            return self._own(owner)
+        if not stored:
+            return None
+        key = ObjectKey(owner.namespace, names.root_token_secret(owner.name))
+        try:
+            secret = await self.client.get(SECRET, key)
+        except NotFound:
+            return None
+        data: Mapping[str, str] = secret.get("data") or {}
+        return StoredToken(base64.b64decode(data.get("token", "")).decode())
+
+    async def of_cluster(self, cluster: OpenBaoCluster, owner: Owner) -> TokenSource | None:
+        """Return the login that the spec of a cluster speaks of, as `of` does."""
+        spec = cluster.spec
+        return await self.of(owner, own=spec.wants_operator_login, stored=not spec.self_initializes)
+
+    def _own(self, owner: Owner) -> ServiceAccountLogin:
+        uid, login = self._kept.get(owner.key, ("", None))
+        if login is None or uid != owner.uid:
+            login = ServiceAccountLogin(self.token_file, self.clock)
+            self._kept[owner.key] = (owner.uid, login)
+        return login
+
+    def forget(self, key: ObjectKey) -> None:
+        """Drop the login of a cluster that is gone."""
+        self._kept.pop(key, None)
+
+    def __len__(self) -> int:
+        return len(self._kept)

@@ -1,0 +1,74 @@
+"""The volume that servers share for the files of audit devices.
+
+Pure; the claim is made in `managers.bootstrap.run`. No pod starts before it is there: a server
+that cannot open its audit file refuses every request.
+"""
+
+from __future__ import annotations
+
+from contracts.conditions import Finding
+from contracts.desired import Effect, Plan
+from contracts.observed import NamedClaimFacts, Observed
+from contracts.resolved import AuditVolume, Resolved
+from contracts.shapes.claim_of_all import SHARED_MODE
+from runtime.outcome import Blocked, Done, Wait
+
+MAKE_AUDIT_CLAIM = "make-audit-claim"
+_FIELD = "spec.auditFileStorage"
+
+
+def plan(resolved: Resolved, observed: Observed) -> Plan:
+    """Want the claim, and hold back the pods as long as it cannot be used."""
+    wanted, claim = resolved.audit_volume, observed.audit_claim
+    if wanted is None:
+        return Plan(outcome=Done())
+    if claim is None and wanted.managed:
+        waiting = Wait("PrerequisitesMissing", f"PersistentVolumeClaim {wanted.claim} is made", 0.0)
+        return Plan(effects=(Effect(MAKE_AUDIT_CLAIM, wanted.claim),), outcome=waiting, gate=True)
+    if claim is None:
+        return Plan(outcome=Wait("PrerequisitesMissing", _missing(wanted)), gate=True)
+    problem = problem_of(wanted, claim, resolved.owner.uid, resolved.replicas)
+    if problem:
+        return Plan(outcome=Blocked("AuditFileStorageInvalid", problem), gate=True)
+    return Plan(outcome=Done())
+
+
+def _missing(wanted: AuditVolume) -> str:
+    return (
+        f"{_FIELD}.existingClaimName: PersistentVolumeClaim {wanted.claim} does not exist: make it "
+        f"({SHARED_MODE}), or use mode ManagedPVC"
+    )
+
+
+def problem_of(wanted: AuditVolume, claim: NamedClaimFacts, owner_uid: str, replicas: int) -> str:
+    """Say why a claim cannot be used, and what to do; "" when it can."""
+    if claim.terminating:
+        return f"PersistentVolumeClaim {wanted.claim} is being deleted: let it go, or make another"
+    if wanted.managed and claim.owner_uid != owner_uid:
+        return (
+            f"PersistentVolumeClaim {wanted.claim} exists and is not this cluster's: it is not "
+            f"used. Rename or delete it, or name it with {_FIELD}.mode ExistingPVC"
+        )
+    if replicas > 1 and SHARED_MODE not in claim.access_modes:
+        return (
+            f"PersistentVolumeClaim {wanted.claim} has the access modes "
+            f"{', '.join(claim.access_modes) or 'none'}: several servers can share it with "
+            f"{SHARED_MODE} only. Use another claim, or audit devices without a file"
+        )
+    return ""
+
+
+def audit_storage_ready(
+    wanted: AuditVolume | None, claim: NamedClaimFacts | None, owner_uid: str, replicas: int
+) -> Finding:
+    """Answer the condition."""
+    kind = "AuditFileStorageReady"
+    if wanted is None:
+        return Finding(kind, "True", "Ready", f"{_FIELD} is not set: no volume is needed")
+    if claim is None:
+        told = f"PersistentVolumeClaim {wanted.claim} is made" if wanted.managed else ""
+        return Finding(kind, "False", "PrerequisitesMissing", told or _missing(wanted))
+    problem = problem_of(wanted, claim, owner_uid, replicas)
+    if problem:
+        return Finding(kind, "False", "AuditFileStorageInvalid", problem)
+    return Finding(kind, "True", "Ready", f"PersistentVolumeClaim {wanted.claim} is used")

@@ -1,0 +1,80 @@
+"""Mode ACME: each server fetches its own certificate; we see to what it needs for that. Pure."""
+
+from __future__ import annotations
+
+from contracts.desired import Effect, Plan
+from contracts.observed import Observed
+from contracts.resolved import AcmeVolume, Resolved
+from contracts.serving import CA_FILE, ISSUER_FILE
+from contracts.shapes.claim_of_all import SHARED_MODE
+from runtime.outcome import Blocked, Done, Wait
+
+MAKE_CACHE_CLAIM = "make-acme-cache-claim"
+
+
+def plan(resolved: Resolved, observed: Observed) -> Plan:
+    """Want the authorities of a private ACME server, and the shared volume."""
+    for step in (_authorities(resolved, observed), _volume(resolved, observed)):
+        if step is not None:
+            return step
+    return Plan(outcome=Done())
+
+
+def _authorities(resolved: Resolved, observed: Observed) -> Plan | None:
+    name = resolved.tls.acme_ca_secret
+    if name is None:
+        return None
+    secret = observed.secrets.get(name)
+    if secret is None:
+        message = (
+            f"Secret {name} (tls.acme.caSecretRef) is not there: make it, with the authority of "
+            f"the ACME directory in {CA_FILE} and the one that signs certificates in {ISSUER_FILE}"
+        )
+        return Plan(outcome=Wait("TLSSecretMissing", message), gate=True)
+    missing = [file for file in (CA_FILE, ISSUER_FILE) if file not in secret.entries]
+    if missing or not secret.trusted:
+        told = f"{' and '.join(missing)} missing" if missing else secret.problem
+        message = (
+            f"Secret {name} (tls.acme.caSecretRef): {told}. It needs the authority of the ACME "
+            f"directory in {CA_FILE} and the one that signs certificates in {ISSUER_FILE}"
+        )
+        return Plan(outcome=Blocked("TLSSecretInvalid", message), gate=True)
+    return None
+
+
+def _volume(resolved: Resolved, observed: Observed) -> Plan | None:
+    wanted = resolved.tls.acme_volume
+    if wanted is None:
+        return None
+    found = observed.acme_claim
+    if found is None:
+        return _missing(wanted)
+    if found.terminating:
+        return _invalid(f"PersistentVolumeClaim {wanted.claim} is being deleted: make another one")
+    if wanted.managed and found.owner_uid != resolved.owner.uid:
+        return _invalid(
+            f"PersistentVolumeClaim {wanted.claim} exists and is not this cluster's: it is not "
+            "used. Rename or delete it, or name it with sharedCache.mode ExistingPVC"
+        )
+    if SHARED_MODE not in found.access_modes:
+        return _invalid(
+            f"PersistentVolumeClaim {wanted.claim} has the access modes "
+            f"{', '.join(found.access_modes) or 'none'}; servers on different nodes can share it "
+            f"with {SHARED_MODE} only"
+        )
+    return None
+
+
+def _missing(wanted: AcmeVolume) -> Plan:
+    if wanted.managed:
+        waiting = Wait("PrerequisitesMissing", f"PersistentVolumeClaim {wanted.claim} is made", 0.0)
+        return Plan(effects=(Effect(MAKE_CACHE_CLAIM, wanted.claim),), outcome=waiting, gate=True)
+    message = (
+        f"PersistentVolumeClaim {wanted.claim} (tls.acme.sharedCache.existingClaimName) is not "
+        "there: make it"
+    )
+    return Plan(outcome=Wait("PrerequisitesMissing", message), gate=True)
+
+
+def _invalid(message: str) -> Plan:
+    return Plan(outcome=Blocked("ACMECacheInvalid", message), gate=True)

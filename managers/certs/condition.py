@@ -1,0 +1,74 @@
+"""What TLSReady says. Pure; called by `managers.cluster.conditions`."""
+
+from __future__ import annotations
+
+from contracts.api.tls import TlsMode
+from contracts.conditions import Finding
+from contracts.observed import CertificateFacts, Observed, SecretFacts
+from managers.certs.served import behind
+from runtime.outcome import Blocked, Outcome, Wait
+
+# What a pass may be stopped by that is about certificates, and shows here too.
+REASONS = frozenset({"ACMECacheInvalid", "CASecretMissing", "TLSSecretInvalid", "TLSSecretMissing"})
+
+
+def tls_ready(
+    mode: TlsMode, server_secret: str | None, observed: Observed, outcome: Outcome
+) -> Finding:
+    """Judge the certificates; `server_secret` is None when the servers fetch their own."""
+    kind = "TLSReady"
+    if isinstance(outcome, Blocked | Wait) and outcome.reason in REASONS:
+        return Finding(kind, "False", outcome.reason, outcome.message)
+    if server_secret is None:
+        return _acme(observed)
+    secret = observed.secrets.get(server_secret)
+    if secret is None:
+        told = f"Secret {server_secret} is not there yet"
+        return Finding(kind, "False", "TLSSecretMissing", told)
+    if not secret.mine and mode == "OperatorManaged":
+        told = f"Secret {server_secret} belongs to {secret.owner}"
+        return Finding(kind, "False", "ForeignObject", told)
+    if secret.certificate is None:
+        told = f"Secret {server_secret}: {secret.problem}"
+        return Finding(kind, "False", "TLSSecretInvalid", told)
+    return _served(secret.certificate, secret, observed)
+
+
+def _served(leaf: CertificateFacts, secret: SecretFacts, observed: Observed) -> Finding:
+    kind = "TLSReady"
+    ready = [pod for pod in observed.pods if pod.ready]
+    late = behind(ready, leaf.fingerprint)
+    if late:
+        return Finding(
+            kind,
+            "False",
+            "CertificateNotServed",
+            f"{len(ready) - len(late)} of {len(ready)} pods serve the new certificate (serial "
+            f"{leaf.serial}); not yet: {', '.join(pod.name for pod in late)}",
+        )
+    until = min(filter(None, (leaf.not_after, secret.chain_until))).date().isoformat()
+    return Finding(
+        kind, "True", "Ready", f"The server certificate is valid until {until}{_turn(observed)}"
+    )
+
+
+def _turn(observed: Observed) -> str:
+    """Tell of a second authority, while there is one."""
+    for secret in observed.secrets.values():
+        if secret.upcoming is not None:
+            return f". A new authority (serial {secret.upcoming.serial}) is trusted and signs later"
+        if secret.former is not None:
+            return f". The former authority (serial {secret.former.serial}) is still trusted"
+    return ""
+
+
+def _acme(observed: Observed) -> Finding:
+    kind = "TLSReady"
+    if any(pod.ready for pod in observed.pods):
+        told = "The servers fetch their certificates by ACME, and at least one has one"
+        return Finding(kind, "True", "Ready", told)
+    told = (
+        "No server answers with a certificate yet. It asks the ACME server when it is first asked "
+        "itself: look for listener-acme in its log"
+    )
+    return Finding(kind, "Unknown", "Unknown", told)

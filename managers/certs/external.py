@@ -1,0 +1,137 @@
+"""Certificates that somebody else owns: read, judged together, never written. Pure.
+
+While they are not good, nothing about the pods is changed: they keep what they have in memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+
+from contracts.desired import Plan
+from contracts.observed import CertificateFacts, Observed, SecretFacts
+from contracts.resolved import Resolved
+from runtime.outcome import Blocked, Done, Wait
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """What the checks look at."""
+
+    server: SecretFacts
+    certificate: CertificateFacts
+    authority: SecretFacts
+    server_name: str
+    now: datetime
+
+
+Check = Callable[[Input], str | None]
+
+
+def other_key(it: Input) -> str | None:
+    """The key is that of another certificate."""
+    if it.certificate.key_matches:
+        return None
+    return f"Secret {it.server.name}: tls.key does not fit tls.crt; write both of them anew"
+
+
+def no_chain(it: Input) -> str | None:
+    """Clients that trust ca.crt would refuse it."""
+    if not it.server.chain_problem:
+        return None
+    return (
+        f"Secret {it.server.name}: {it.server.chain_problem}. Put the intermediates behind the "
+        "certificate in tls.crt, and the authority into ca.crt"
+    )
+
+
+def no_authority(it: Input) -> str | None:
+    """Nobody could be told whom to trust."""
+    if it.authority.trusted:
+        return None
+    told = it.authority.problem or "ca.crt missing"
+    return f"Secret {it.authority.name}: {told}. It needs the authority in ca.crt"
+
+
+def other_authority(it: Input) -> str | None:
+    """The two Secrets speak of different authorities."""
+    if it.server.chain_root in it.authority.trusted:
+        return None
+    return (
+        f"Secret {it.authority.name}: its ca.crt does not hold the authority that tls.crt of "
+        f"Secret {it.server.name} leads to. Put that authority into it"
+    )
+
+
+def not_yet(it: Input) -> str | None:
+    """Its time has not come."""
+    if it.certificate.not_before <= it.now:
+        return None
+    begins = it.certificate.not_before.isoformat()
+    return f"Secret {it.server.name}: tls.crt is valid from {begins} on only"
+
+
+def ended(it: Input) -> str | None:
+    """It, or a link of its chain, is over."""
+    until = min(filter(None, (it.certificate.not_after, it.server.chain_until)))
+    if until > it.now:
+        return None
+    return (
+        f"Secret {it.server.name}: tls.crt, or a certificate that it leads to, ended at "
+        f"{until.isoformat()}. Write a newer one"
+    )
+
+
+def missing_name(it: Input) -> str | None:
+    """Peers and the operator ask for a name that it does not carry."""
+    if _covers(it.certificate.dns_names, it.server_name):
+        return None
+    return (
+        f"Secret {it.server.name}: tls.crt does not name {it.server_name} among its DNS subject "
+        "alternative names, for which servers that join and the operator ask. Issue it with that "
+        "name"
+    )
+
+
+CHAIN: tuple[tuple[str, Check], ...] = (
+    ("other-key", other_key),
+    ("no-chain", no_chain),
+    ("no-authority", no_authority),
+    ("other-authority", other_authority),
+    ("not-yet", not_yet),
+    ("ended", ended),
+    ("missing-name", missing_name),
+)
+
+
+def plan(resolved: Resolved, observed: Observed) -> Plan:
+    """Want both Secrets to be there and to be good together."""
+    wanted = (resolved.tls.server_secret or "", resolved.tls.authority_secret or "")
+    server, authority = (observed.secrets.get(name) for name in wanted)
+    if server is None or authority is None:
+        absent = [name for name in wanted if name not in observed.secrets]
+        message = (
+            f"Secret {' and '.join(absent)} is not there: with tls.mode External it is yours to "
+            "make (tls.crt, tls.key and ca.crt for the servers, ca.crt for clients)"
+        )
+        return Plan(outcome=Wait("TLSSecretMissing", message), gate=True)
+    if server.certificate is None:
+        told = server.problem or "it holds no certificate"
+        return _invalid(f"Secret {server.name}: {told}. It needs tls.crt, tls.key and ca.crt")
+    given = Input(server, server.certificate, authority, resolved.tls.server_name, observed.now)
+    for _, check in CHAIN:
+        if (objection := check(given)) is not None:
+            return _invalid(objection)
+    return Plan(outcome=Done())
+
+
+def _invalid(message: str) -> Plan:
+    return Plan(outcome=Blocked("TLSSecretInvalid", message), gate=True)
+
+
+def _covers(names: frozenset[str], wanted: str) -> bool:
+    """Match as TLS clients do: a star stands for the whole first label and for nothing else."""
+    wanted = wanted.lower()
+    _, _, parent = wanted.partition(".")
+    return any(name.lower() in (wanted, f"*.{parent}") for name in names)

@@ -1,0 +1,75 @@
+"""A TLS handshake with each server, to see the certificate that it serves.
+
+Nothing is trusted because of what is seen here, so nothing is verified: a certificate that is
+compared with the one in the Secret need not be a valid one. What was seen is remembered per life of
+a container, and looked at again only while it is not what it should be.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import hashlib
+import ssl
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+
+from contracts.observed import PodFacts
+from contracts.ports import API
+
+TIMEOUT = 2.0
+KEPT = 8192
+
+Handshake = Callable[[str, str], Awaitable[str]]
+"""Address and server name -> fingerprint of the certificate, "" when there was no answer."""
+
+
+async def handshake(address: str, server_name: str) -> str:
+    """Shake hands and leave."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
+    try:
+        async with asyncio.timeout(TIMEOUT):
+            _, writer = await asyncio.open_connection(
+                address, API.number, ssl=context, server_hostname=server_name
+            )
+    except (OSError, TimeoutError, ssl.SSLError):
+        return ""
+    tls: ssl.SSLObject = writer.get_extra_info("ssl_object")
+    served = tls.getpeercert(binary_form=True)
+    writer.close()
+    with contextlib.suppress(OSError, TimeoutError, ssl.SSLError):
+        async with asyncio.timeout(TIMEOUT):
+            await writer.wait_closed()
+    return hashlib.sha256(served).hexdigest() if served else ""
+
+
+class ServedCertificates:
+    """What the servers of all clusters were seen to serve."""
+
+    def __init__(self, shake: Handshake = handshake) -> None:
+        self._shake = shake
+        self._seen: OrderedDict[str, tuple[int, str]] = OrderedDict()
+
+    async def of(
+        self, pods: Iterable[PodFacts], expected: str, server_name: str
+    ) -> Mapping[str, str]:
+        """Return what each pod serves, by UID; pods that are not ready are left out.
+
+        Only those are asked that were not seen to serve what is expected.
+        """
+        ready = [pod for pod in pods if pod.ready and pod.ip]
+        ask = [pod for pod in ready if self._seen.get(pod.uid) != (pod.restarts, expected)]
+        answers = await asyncio.gather(*(self._shake(pod.ip, server_name) for pod in ask))
+        for pod, served in zip(ask, answers, strict=True):
+            self._seen[pod.uid] = (pod.restarts, served)
+            self._seen.move_to_end(pod.uid)
+        told = {pod.uid: self._seen[pod.uid][1] for pod in ready}
+        while len(self._seen) > KEPT:
+            # Of pods that are gone, most likely; else they are looked at once more.
+            self._seen.popitem(last=False)
+        return told
+
+    def __len__(self) -> int:
+        return len(self._seen)

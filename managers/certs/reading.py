@@ -1,0 +1,96 @@
+"""From the content of a Secret to the public facts of what it holds. Pure; drops every key.
+
+Called by `managers.cluster.facts` when a Secret was read, so once per version of it.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from contracts.observed import CertificateFacts
+from contracts.serving import ISSUER_FILE
+from managers.certs import files
+from managers.certs.chain import build, fingerprints
+from managers.certs.x509 import KeyPair, read
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """What a Secret holds, for SecretFacts of the same field names."""
+
+    certificate: CertificateFacts | None = None
+    authority: str = ""
+    problem: str = ""
+    trusted: tuple[str, ...] = ()
+    chain_problem: str = ""
+    chain_until: datetime | None = None
+    chain_root: str = ""
+    upcoming: CertificateFacts | None = None
+    former: CertificateFacts | None = None
+
+
+NOTHING = Content()
+
+
+def content_of(data: Mapping[str, str] | None) -> Content:
+    """Read the `data` of a Secret (base64); None when only metadata was asked for."""
+    if data is None:
+        return NOTHING
+    try:
+        return _content({name: base64.b64decode(text) for name, text in data.items()})
+    except ValueError as error:
+        return Content(problem=f"its content cannot be used: {error}")
+
+
+def _content(data: Mapping[str, bytes]) -> Content:
+    if files.CERTIFICATE in data:
+        return _server(data)
+    if ISSUER_FILE in data:
+        return _authority(data, ISSUER_FILE)
+    if files.CA_CERTIFICATE in data or files.CA_KEY in data:
+        return _authority(data, files.CA_CERTIFICATE)
+    return Content(problem="it holds no certificate")
+
+
+def _server(data: Mapping[str, bytes]) -> Content:
+    pair = files.pair(data, files.CERTIFICATE, files.KEY)
+    authority = data.get(files.CA_CERTIFICATE, b"")
+    certificate = read(pair, authority or None)
+    if not authority:
+        return Content(certificate, chain_problem=f"{files.CA_CERTIFICATE} missing")
+    chain = build(pair.certificate, authority)
+    return Content(
+        certificate,
+        authority.decode(),
+        trusted=fingerprints(authority),
+        chain_problem=chain.problem,
+        chain_until=chain.until,
+        chain_root=chain.root,
+    )
+
+
+def _authority(data: Mapping[str, bytes], file: str) -> Content:
+    authority = data.get(file, b"")
+    trusted = fingerprints(authority) if authority else ()
+    try:
+        signing = read(files.pair(data, file, files.CA_KEY), authority)
+    except ValueError as error:
+        # Whoever only wants to know whom to trust needs no key of it.
+        return Content(None, authority.decode(), f"its content cannot be used: {error}", trusted)
+    return Content(
+        signing,
+        authority.decode(),
+        trusted=trusted,
+        upcoming=_beside(data, files.NEXT_CERTIFICATE, files.NEXT_KEY),
+        former=_beside(data, files.FORMER_CERTIFICATE, files.FORMER_KEY),
+    )
+
+
+def _beside(data: Mapping[str, bytes], certificate: str, key: str) -> CertificateFacts | None:
+    if certificate not in data and key not in data:
+        return None
+    pair: KeyPair = files.pair(data, certificate, key)
+    return read(pair, pair.certificate)

@@ -1,0 +1,84 @@
+"""Who may log in to the auth method jwt-operator, as the first boot sets it up. Pure.
+
+Called by `managers.cluster.resolve`.
+"""
+
+from __future__ import annotations
+
+from contracts import names
+from contracts.api.cluster import ClusterSpec
+from contracts.api.job_roles import chosen, job_role
+from contracts.api.selfinit import AdditionalSubjects
+from contracts.hcl.roles import (
+    Role,
+    backup_role,
+    operator_role,
+    restore_role,
+    upgrade_role,
+)
+from contracts.hcl.self_init import OidcBootstrap
+from contracts.observed import TokenIssuer
+from managers.access.installation import Installation
+from runtime.outcome import Blocked
+from runtime.ownership import Owner
+
+BLUE_GREEN = "BlueGreen"
+
+
+def operator_login(
+    spec: ClusterSpec, owner: Owner, issuer: TokenIssuer | None, installation: Installation
+) -> OidcBootstrap | None:
+    """Describe the login; None when the spec wants none, or nobody knows who signs tokens."""
+    oidc = spec.self_init.oidc if spec.self_init else None
+    if oidc is None or not spec.wants_operator_login or issuer is None:
+        return None
+    more = oidc.additional_subjects or AdditionalSubjects()
+    return OidcBootstrap(
+        audience=installation.audience,
+        issuer=oidc.issuer or issuer.issuer,
+        public_keys=issuer.public_keys,
+        roles=_roles(spec, owner, (installation.subject, *more.operator), more),
+    )
+
+
+def _roles(
+    spec: ClusterSpec, owner: Owner, operators: tuple[str, ...], more: AdditionalSubjects
+) -> tuple[Role, ...]:
+    keys = spec.recovery_keys
+    hands_over = keys is not None and keys.initial is not None
+    rewraps = spec.unseal.type == "static"
+    roles = [operator_role(_each(operators), hands_over=hands_over, rewraps=rewraps)]
+    if spec.backup is not None:
+        name = job_role(spec, "backup")
+        roles.append(backup_role(name, _job(owner, "backup", more.backup)))
+    # A cluster may have to be upgraded or restored one day, and roles come from the first boot.
+    name = job_role(spec, "upgrade")
+    blue_green = chosen(spec.upgrade, "strategy") == BLUE_GREEN
+    roles.append(upgrade_role(name, _job(owner, "upgrade", more.upgrade), blue_green=blue_green))
+    name = job_role(spec, "restore")
+    roles.append(restore_role(name, _job(owner, "restore", more.restore)))
+    return tuple(roles)
+
+
+def _job(owner: Owner, job: names.Job, more: tuple[str, ...]) -> tuple[str, ...]:
+    account = names.job_service_account(owner.name, job)
+    return _each((f"system:serviceaccount:{owner.namespace}:{account}", *more))
+
+
+def _each(subjects: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(subjects))
+
+
+def wrong_audience(spec: ClusterSpec, installation: Installation) -> Blocked | None:
+    """Refuse a login by tokens that the operator will never have."""
+    oidc = spec.self_init.oidc if spec.self_init else None
+    if oidc is None or not spec.wants_operator_login or oidc.audience is None:
+        return None
+    if oidc.audience == installation.audience:
+        return None
+    return Blocked(
+        "OIDCBootstrapConfigurationInvalid",
+        f"spec.selfInit.oidc.audience: {oidc.audience} is not the audience of this installation, "
+        f"{installation.audience}, so the operator could never log in: remove the field, or change "
+        "OPENBAO_JWT_AUDIENCE and the audience of the operator's projected token",
+    )

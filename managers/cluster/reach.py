@@ -1,0 +1,54 @@
+"""How the operator reaches the servers of a cluster: whom it trusts, and for which name it asks.
+
+Pure; called by `managers.cluster.observe`, which puts the answer into `Observed`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from contracts import serving
+from contracts.api.cluster import OpenBaoCluster
+from contracts.observed import PodFacts, Reach, SecretFacts
+
+
+def tls_secrets(cluster: OpenBaoCluster, pods: Iterable[PodFacts]) -> tuple[str, ...]:
+    """Name all Secrets with certificates."""
+    wanted = (serving.authority_secret(cluster), serving.acme_ca_secret(cluster))
+    named = (name for name in wanted if name)
+    return tuple(dict.fromkeys((*named, *reach_secrets(cluster, pods))))
+
+
+def reach_secrets(cluster: OpenBaoCluster, pods: Iterable[PodFacts]) -> tuple[str, ...]:
+    """Name those that tell whom to trust; what pods still mount from before is among them."""
+    issuer = serving.acme_issuer_secret(cluster) if cluster.spec.tls.mode == "ACME" else None
+    wanted = (serving.server_secret(cluster), issuer, *(pod.tls_secret for pod in pods))
+    return tuple(dict.fromkeys(name for name in wanted if name))
+
+
+def reach_of(
+    cluster: OpenBaoCluster, secrets: Mapping[str, SecretFacts], pods: Iterable[PodFacts]
+) -> Reach | None:
+    """Say how to reach the servers; None when it is not known whom to trust.
+
+    While the certificates move from one Secret to another, both kinds of servers are trusted.
+    """
+    name = serving.server_name(cluster)
+    if cluster.spec.tls.mode == "ACME":
+        issuer = serving.acme_issuer_secret(cluster)
+        if issuer is None:
+            # A public authority: those that the operator's own host knows.
+            return Reach("", name)
+        found = secrets.get(issuer)
+        return Reach(found.authority, name) if found and found.authority else None
+    own = secrets.get(serving.server_secret(cluster) or "")
+    if own is None or not own.authority or not _is_meant(cluster, own):
+        return None
+    older = (secrets.get(pod.tls_secret) for pod in pods if pod.tls_secret != own.name)
+    known = (own.authority, *(secret.authority for secret in older if secret))
+    return Reach("".join(f"{pem.strip()}\n" for pem in dict.fromkeys(known) if pem), name)
+
+
+def _is_meant(cluster: OpenBaoCluster, secret: SecretFacts) -> bool:
+    """Tell whether it is ours, or was named by the user, whose it may be."""
+    return secret.mine or cluster.spec.tls.mode == "External"

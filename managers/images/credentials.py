@@ -1,0 +1,89 @@
+"""Logins for registries out of pull secrets. Pure; nothing here is kept or printed.
+
+Formats: Kubernetes Secrets of type kubernetes.io/dockerconfigjson and kubernetes.io/dockercfg.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import fnmatch
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import orjson
+
+from contracts.image_reference import DOCKER_HUB, DOCKER_HUB_ALIASES, ImageReference
+from runtime.types import Object
+
+_CONFIG_JSON = ".dockerconfigjson"
+_CONFIG = ".dockercfg"
+
+
+@dataclass(frozen=True, slots=True)
+class Login:
+    """A user of a registry. Not printed by repr."""
+
+    user: str = field(repr=False)
+    password: str = field(repr=False)
+
+    def basic(self) -> str:
+        """Return the value of an Authorization header (RFC 7617)."""
+        return "Basic " + base64.b64encode(f"{self.user}:{self.password}".encode()).decode()
+
+
+def login_for(reference: ImageReference, secrets: Iterable[Object]) -> Login | None:
+    """Pick the login for an image: the first Secret that knows its registry, longest path first.
+
+    A Secret that cannot be read counts as one without logins.
+    """
+    for secret in secrets:
+        entries = sorted(_entries(secret).items(), key=lambda item: -len(item[0]))
+        for place, entry in entries:
+            login = _login(entry) if _covers(place, reference) else None
+            if login is not None:
+                return login
+    return None
+
+
+def _entries(secret: Object) -> Mapping[str, Any]:
+    data = secret.get("data") or {}
+    try:
+        if _CONFIG_JSON in data:
+            whole = orjson.loads(base64.b64decode(data[_CONFIG_JSON]))
+            found = whole.get("auths") if isinstance(whole, dict) else None
+        else:
+            found = orjson.loads(base64.b64decode(data.get(_CONFIG, "")))
+    except (ValueError, TypeError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _covers(place: str, reference: ImageReference) -> bool:
+    """Tell whether an entry is for this registry, and for this repository if it names a path."""
+    bare = place.partition("://")[2] or place
+    host, _, path = bare.strip("/").partition("/")
+    if path in ("v1", "v2"):
+        path = ""
+    if host in DOCKER_HUB_ALIASES:
+        host = DOCKER_HUB
+    if host.count(".") != reference.registry.count("."):
+        return False
+    if not fnmatch.fnmatchcase(reference.registry, host.replace("[", "[[]")):
+        return False
+    return not path or f"{reference.repository}/".startswith(f"{path}/")
+
+
+def _login(entry: Any) -> Login | None:
+    if not isinstance(entry, dict):
+        return None
+    user, password = entry.get("username"), entry.get("password")
+    if isinstance(user, str) and isinstance(password, str) and user:
+        return Login(user, password)
+    try:
+        text = base64.b64decode(entry.get("auth") or "", validate=True).decode()
+    except (binascii.Error, UnicodeDecodeError, TypeError, ValueError):
+        return None
+    user, colon, password = text.partition(":")
+    return Login(user, password) if colon and user else None

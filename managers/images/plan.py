@@ -1,0 +1,92 @@
+"""What verdicts about images mean for the pods. Pure.
+
+Nothing proven and policy Block: the step gates, so that no pod is made, changed or replaced; what
+runs goes on running, and everything else of the cluster is still looked after.
+"""
+
+from __future__ import annotations
+
+from contracts import image_reference, labels
+from contracts.api.cluster import ClusterSpec
+from contracts.api.image_verification import ImageVerification
+from contracts.desired import Plan
+from contracts.observed import ImageVerdict, Observed
+from contracts.resolved import ImageChoice, Resolved
+from managers.access.installation import Installation
+from managers.images.policy import server_image
+from runtime.outcome import Blocked, Done, Outcome, Wait
+
+UNAVAILABLE = "ImageRegistryUnavailable"
+FAILED = "ImageVerificationFailed"
+_NOT_YET = 1.0
+
+
+def images_of(spec: ClusterSpec, installation: Installation, observed: Observed) -> ImageChoice:
+    """Choose the references that are written into pods: the very ones that were proven."""
+    reference = server_image(spec, installation.image_repository)
+    policy = spec.image_verification
+    verdict = observed.images.get(reference)
+    asked = policy is not None and policy.enabled
+    records = {}
+    if asked and verdict is not None and verdict.record:
+        records[labels.IMAGE_VERIFICATION] = verdict.record
+    helper = _helper(spec.operator_image_verification, installation.operator_image, observed)
+    if helper != installation.operator_image and helper:
+        text = observed.images[installation.operator_image].record
+        records[labels.OPERATOR_IMAGE_VERIFICATION] = text
+    return ImageChoice(
+        server=verdict.pinned if asked and verdict and verdict.pinned else reference,
+        helper=helper,
+        outcome=_obstacle(policy, reference, verdict) if policy and asked else Done(),
+        records=tuple(sorted(records.items())),
+    )
+
+
+def _obstacle(policy: ImageVerification, reference: str, verdict: ImageVerdict | None) -> Outcome:
+    """Say what stands between an image and its use."""
+    if verdict is not None and verdict.pinned:
+        return Done()
+    if policy.failure_policy == "Warn":
+        return Done(verdict.retry_after if verdict else None)
+    if verdict is None:
+        return Wait(UNAVAILABLE, f"image {reference}: nobody has looked at it yet", _NOT_YET)
+    if verdict.problem == "unreachable":
+        return Wait(UNAVAILABLE, verdict.message, verdict.retry_after)
+    return Blocked(FAILED, verdict.message, verdict.retry_after)
+
+
+def _helper(policy: ImageVerification | None, reference: str, observed: Observed) -> str:
+    """Return the operator's image for use inside of server pods; "" when it may not be used."""
+    if not reference or policy is None or not policy.enabled:
+        return reference
+    verdict = observed.images.get(reference)
+    if verdict is not None and verdict.pinned:
+        return verdict.pinned
+    return reference if policy.failure_policy == "Warn" and not policy.keyless else ""
+
+
+def version_mismatch(spec: ClusterSpec) -> Blocked | None:
+    """Compare the tag of an image of the user's own choice with the version; None when it fits.
+
+    Upgrades are decided by the version: an image that runs another one would skip every check.
+    """
+    if spec.image is None:
+        return None
+    try:
+        fits = image_reference.tag_fits(image_reference.parse(spec.image), spec.version)
+    except ValueError:
+        return None
+    if fits:
+        return None
+    wanted = spec.version.removeprefix("v")
+    return Blocked(
+        "ImageVersionMismatch",
+        f"spec.image: the tag of {spec.image} is not that of spec.version {wanted}; change one of "
+        "them, or name the image by its digest alone",
+    )
+
+
+def plan(resolved: Resolved, observed: Observed) -> Plan:
+    """Hold back the pods until the image that they would run is proven."""
+    outcome = resolved.images.outcome
+    return Plan(outcome=outcome, gate=not isinstance(outcome, Done))

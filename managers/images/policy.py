@@ -1,0 +1,108 @@
+"""What is asked about an image, under which name the answer is remembered, and how it is recorded.
+
+Pure. The name of an answer is a hash of everything that could change it: the whole reference, the
+whole key, the identity, whether a log is asked for, and the trust root. Pull secrets are not in it:
+they decide whether we can read, never whether what was read is true.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+
+import orjson
+
+from contracts import image_reference
+from contracts.api.cluster import ClusterSpec
+from contracts.api.image_verification import ImageVerification
+from contracts.observed import ImageVerdict
+
+_SCHEME = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One image of one cluster, and who must have signed it."""
+
+    namespace: str
+    reference: str
+    policy: ImageVerification
+    pull_secrets: tuple[str, ...]
+    """Names of Secrets in the namespace, in the order in which they are tried."""
+
+
+def server_image(spec: ClusterSpec, repository: str) -> str:
+    """Return the reference of the server image, before anything is proven of it.
+
+    An image that says neither tag nor digest gets the version as its tag: a runtime would take
+    `latest`, which is whatever somebody pushed last.
+    """
+    version = spec.version.removeprefix("v").replace("+", "_")
+    if spec.image is None:
+        return f"{repository}:{version}"
+    try:
+        named = image_reference.parse(spec.image)
+    except ValueError:
+        return spec.image
+    return f"{spec.image}:{version}" if (named.tag or named.digest) is None else spec.image
+
+
+def server_question(spec: ClusterSpec, namespace: str, repository: str) -> Question | None:
+    """Ask about the server image; None when nothing is to be proven of it."""
+    return _question(spec, spec.image_verification, namespace, server_image(spec, repository))
+
+
+def helper_question(spec: ClusterSpec, namespace: str, operator_image: str) -> Question | None:
+    """Ask about the operator's own image, which runs inside of server pods to reload them."""
+    if not operator_image:
+        return None
+    return _question(spec, spec.operator_image_verification, namespace, operator_image)
+
+
+def _question(
+    spec: ClusterSpec, policy: ImageVerification | None, namespace: str, reference: str
+) -> Question | None:
+    if policy is None or not policy.enabled or policy.keyless:
+        return None
+    named = (*policy.image_pull_secrets, *spec.image_pull_secrets)
+    secrets = tuple(dict.fromkeys(secret.name for secret in named))
+    return Question(namespace, reference, policy, secrets)
+
+
+def answer_key(question: Question, trust_root: str) -> str:
+    """Name the answer to a question: 64 hexadecimal digits. `trust_root` is a hash of its own."""
+    policy = question.policy
+    parts = (
+        _SCHEME,
+        question.reference,
+        policy.public_key,
+        policy.issuer,
+        policy.subject,
+        policy.issuer_reg_exp,
+        policy.subject_reg_exp,
+        policy.ignore_tlog,
+        trust_root,
+    )
+    return hashlib.sha256(orjson.dumps(parts)).hexdigest()
+
+
+def record(key: str, pinned: str) -> str:
+    """Write an answer as the annotation of a StatefulSet."""
+    return f"{key} {pinned}"
+
+
+def recorded(question: Question, key: str, text: str) -> ImageVerdict | None:
+    """Read an annotation; None when it answers another question, or is none of ours."""
+    known, _, pinned = text.partition(" ")
+    if known != key:
+        return None
+    try:
+        asked = image_reference.parse(question.reference)
+        found = image_reference.parse(pinned)
+    except ValueError:
+        return None
+    if found.digest is None or found.name != asked.name:
+        return None
+    if asked.digest is not None and asked.digest != found.digest:
+        return None
+    return ImageVerdict(question.reference, pinned=pinned, record=text)

@@ -1,0 +1,259 @@
+"""A container registry over HTTPS: manifests, small blobs and referrers, and nothing else.
+
+Protocol: OCI distribution specification 1.1; token login as the distribution project describes it.
+The address comes out of a spec that a tenant wrote, so: only GET, only https (except registries
+that the operator's own settings name), no link-local and no loopback address, no redirect but for
+blobs, no login to any other host than the registry and the token service it names, no body longer
+than its bound, and no text of an answer in any error.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import ipaddress
+import re
+import socket
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, Self
+from urllib.parse import urlsplit
+
+import aiohttp
+import orjson
+from aiohttp.abc import AbstractResolver, ResolveResult
+from yarl import URL
+
+from managers.images.credentials import Login
+
+MANIFEST_MAX = 4 * 1024 * 1024
+BLOB_MAX = 1024 * 1024
+_TOKEN_MAX = 64 * 1024
+_TIMEOUT = aiohttp.ClientTimeout(total=5.0, connect=2.0)
+_REDIRECTS = 3
+_MOVED = frozenset({301, 302, 303, 307, 308})
+INDEX = "application/vnd.oci.image.index.v1+json"
+_MANIFESTS = (
+    INDEX,
+    "application/vnd.oci.image.manifest.v1+json",
+    "application/vnd.docker.distribution.manifest.list.v2+json",
+    "application/vnd.docker.distribution.manifest.v2+json",
+)
+_PARAMETER = re.compile(r'([a-zA-Z_]+)="([^"]*)"')
+
+
+class RegistryError(Exception):
+    """The registry gave no usable answer. The text is ours, and safe to show.
+
+    `lasting`: asking again will not help until a person changed something.
+    """
+
+    def __init__(self, message: str, *, lasting: bool = False) -> None:
+        super().__init__(message)
+        self.lasting = lasting
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """Bytes from a registry, and the digest that they really have."""
+
+    body: bytes
+    digest: str
+
+    def json(self) -> Mapping[str, Any]:
+        """Read a manifest. Raises RegistryError."""
+        try:
+            found = orjson.loads(self.body)
+        except ValueError:
+            found = None
+        if not isinstance(found, dict):
+            raise RegistryError("the registry's answer is no manifest", lasting=True)
+        return found
+
+
+class PublicResolver(AbstractResolver):
+    """Resolves names, and leaves out addresses that no registry of ours may have."""
+
+    def __init__(self, *, loopback: bool) -> None:
+        self._inner = aiohttp.ThreadedResolver()
+        self._loopback = loopback
+
+    async def resolve(
+        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
+    ) -> list[ResolveResult]:
+        found = await self._inner.resolve(host, port, family)
+        usable = [one for one in found if may_be_asked(one["host"], loopback=self._loopback)]
+        if not usable:
+            raise OSError("no address that may be asked")
+        return usable
+
+    async def close(self) -> None:
+        await self._inner.close()
+
+
+def may_be_asked(address: str, *, loopback: bool) -> bool:
+    """Tell whether an address may be a registry: private ones may, those of a node's own may not.
+
+    Link-local addresses hold the metadata services of clouds, with credentials in them.
+    """
+    ip = ipaddress.ip_address(address.partition("%")[0])
+    mapped = getattr(ip, "ipv4_mapped", None)
+    ip = mapped or ip
+    if ip.is_loopback:
+        return loopback
+    return not (ip.is_link_local or ip.is_multicast or ip.is_unspecified or ip.is_reserved)
+
+
+class Registry:
+    """A session with one registry about one repository. Use as an async context manager."""
+
+    def __init__(self, host: str, repository: str, login: Login | None, *, insecure: bool) -> None:
+        self._origin = f"{'http' if insecure else 'https'}://{host}"
+        self._insecure = insecure
+        self._repository = repository
+        self._login = login
+        self._authorization = ""
+        # The authorities of this machine: SSL_CERT_FILE and SSL_CERT_DIR are honoured.
+        connector = aiohttp.TCPConnector(
+            resolver=PublicResolver(loopback=insecure), limit=4, use_dns_cache=False
+        )
+        self._session = aiohttp.ClientSession(
+            connector=connector, timeout=_TIMEOUT, trust_env=False, auto_decompress=False
+        )
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self._session.close()
+
+    async def manifest(self, reference: str) -> Content | None:
+        """Read a manifest by tag or digest; None when there is none. Raises RegistryError.
+
+        What is asked for by digest has that digest, or is an error.
+        """
+        path = f"/v2/{self._repository}/manifests/{reference}"
+        found = await self._get(path, ", ".join(_MANIFESTS), MANIFEST_MAX)
+        return None if found is None else _checked(found, reference)
+
+    async def referrers(self, digest: str, kind: str) -> Content | None:
+        """Ask who refers to a manifest; None when the registry does not know that question."""
+        path = f"/v2/{self._repository}/referrers/{digest}?artifactType={kind.replace('+', '%2B')}"
+        return await self._get(path, INDEX, MANIFEST_MAX)
+
+    async def blob(self, digest: str) -> Content | None:
+        """Read a small blob; None when there is none. Raises RegistryError."""
+        path = f"/v2/{self._repository}/blobs/{digest}"
+        found = await self._get(path, "*/*", BLOB_MAX, redirects=_REDIRECTS)
+        return None if found is None else _checked(found, digest)
+
+    async def _get(
+        self, path: str, accept: str, most: int, *, redirects: int = 0
+    ) -> Content | None:
+        url = f"{self._origin}{path}"
+        status, headers, body = await self._request(url, accept, most, self._authorization)
+        if status == 401 and not self._authorization:
+            self._authorization = await self._authorize(headers.get("WWW-Authenticate", ""))
+            status, headers, body = await self._request(url, accept, most, self._authorization)
+        for _ in range(redirects):
+            if status not in _MOVED:
+                break
+            url = str(URL(url).join(URL(headers.get("Location", ""))))
+            # A signed address of a store behind the registry: it needs no login and gets none.
+            status, headers, body = await self._request(url, accept, most, "")
+        if status == 404:
+            return None
+        if status in (401, 403):
+            raise RegistryError(
+                f"the registry refuses to be read (HTTP {status}); name a pull secret with a login",
+                lasting=True,
+            )
+        if status != 200:
+            raise RegistryError(f"the registry answered HTTP {status}")
+        return Content(body, f"sha256:{hashlib.sha256(body).hexdigest()}")
+
+    async def _authorize(self, challenge: str) -> str:
+        """Answer a challenge (RFC 9110, 11.6.1) with a header; "" when there is no way."""
+        scheme, _, rest = challenge.partition(" ")
+        if scheme.lower() == "basic":
+            return self._login.basic() if self._login else ""
+        if scheme.lower() != "bearer":
+            return ""
+        asked = dict(_PARAMETER.findall(rest))
+        # The scope is ours to choose: this repository, and to read.
+        query = {"scope": f"repository:{self._repository}:pull"}
+        if asked.get("service"):
+            query["service"] = asked["service"]
+        try:
+            url = str(URL(asked.get("realm", "")).update_query(query))
+        except ValueError:
+            raise RegistryError("the registry names no usable token service") from None
+        basic = self._login.basic() if self._login else ""
+        status, _, body = await self._request(url, "application/json", _TOKEN_MAX, basic)
+        if status in (400, 401, 403):
+            raise RegistryError(
+                f"the registry's token service refuses the login (HTTP {status})", lasting=True
+            )
+        try:
+            answer = orjson.loads(body) if status == 200 else None
+        except ValueError:
+            answer = None
+        token = (answer.get("token") or answer.get("access_token")) if answer else None
+        if not isinstance(token, str) or not re.fullmatch(r"[\x21-\x7e]+", token):
+            raise RegistryError("the registry's token service gave no token")
+        return f"Bearer {token}"
+
+    async def _request(
+        self, url: str, accept: str, most: int, authorization: str
+    ) -> tuple[int, Mapping[str, str], bytes]:
+        self._check_address(url)
+        headers = {"Accept": accept, "Accept-Encoding": "identity"}
+        if authorization:
+            headers["Authorization"] = authorization
+        try:
+            async with self._session.get(
+                URL(url, encoded=True), headers=headers, allow_redirects=False
+            ) as response:
+                body = await response.content.read(most + 1)
+                while len(body) <= most and not response.content.at_eof():
+                    body += await response.content.read(most + 1 - len(body))
+                answer = response.status, dict(response.headers), body
+        except (aiohttp.ClientError, OSError, TimeoutError, ValueError) as error:
+            # The class says what happened; the text of some of these holds the whole request.
+            raise RegistryError(f"the registry cannot be asked: {type(error).__name__}") from error
+        if len(body) > most:
+            raise RegistryError("the registry's answer is longer than it may be", lasting=True)
+        return answer
+
+    def _check_address(self, url: str) -> None:
+        """Refuse an address that the registry, or the spec, may not send us to."""
+        try:
+            parts = urlsplit(url)
+            host = parts.hostname or ""
+            plain = parts.scheme == "http" and self._insecure
+        except ValueError:
+            raise RegistryError("the registry sends us to no address") from None
+        if (parts.scheme != "https" and not plain) or not host or parts.username:
+            raise RegistryError("the registry sends us to an address without https", lasting=True)
+        try:
+            fine = may_be_asked(host, loopback=self._insecure)
+        except ValueError:
+            # A name: the resolver looks at what it resolves to.
+            return
+        if not fine:
+            raise RegistryError(
+                "the registry's address is one of this machine or of its network "
+                "link, which is never asked",
+                lasting=True,
+            )
+
+
+def _checked(found: Content, reference: str) -> Content:
+    if reference.startswith("sha256:") and found.digest != reference:
+        raise RegistryError("the registry's answer does not have the digest that was asked for")
+    return found

@@ -1,0 +1,176 @@
+"""Whether a transparency log promised to publish a signature. Pure.
+
+Log: Rekor v1, by its signed entry timestamp, checked offline with the keys of a Sigstore trusted
+root (trusted_root.json, media type application/vnd.dev.sigstore.trustedroot+json). An entry that
+brings only an inclusion proof (Rekor v2) is not understood and proves nothing here.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+import orjson
+
+from contracts.api.public_key import PublicKey, read_public_key
+from managers.images.cosign import (
+    NotProvenError,
+    Signed,
+    as_dict,
+    as_list,
+    read_json,
+    unbase64,
+    verify,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class LogKey:
+    """A key of a log, and when entries may have been signed with it."""
+
+    key: PublicKey
+    start: datetime
+    end: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class TrustRoot:
+    """The logs that are believed. The empty root believes none."""
+
+    logs: Mapping[str, LogKey]
+    """By the id of the log in hexadecimal digits."""
+    digest: str = ""
+    """Hash of the file that this was read from; "" without one."""
+
+
+NOTHING = TrustRoot({})
+
+
+def read_trust_root(content: bytes) -> TrustRoot:
+    """Read trusted_root.json. Raises ValueError with the reason: this is the operator's setting."""
+    logs: dict[str, LogKey] = {}
+    for entry in as_list(as_dict(read_json(content)).get("tlogs")):
+        log, key = as_dict(entry), as_dict(as_dict(entry).get("publicKey"))
+        name = unbase64(as_dict(log.get("logId")).get("keyId")).hex()
+        lines = base64.encodebytes(unbase64(key.get("rawBytes"))).decode()
+        pem = f"-----BEGIN PUBLIC KEY-----\n{lines}-----END PUBLIC KEY-----\n"
+        valid = as_dict(key.get("validFor"))
+        start = _moment(valid.get("start")) or datetime.min.replace(tzinfo=UTC)
+        end = _moment(valid.get("end")) or datetime.max.replace(tzinfo=UTC)
+        logs[name] = LogKey(read_public_key(pem), start, end)
+    if not logs:
+        raise ValueError("it names no transparency log")
+    return TrustRoot(logs, hashlib.sha256(content).hexdigest())
+
+
+def _moment(text: Any) -> datetime | None:
+    return datetime.fromisoformat(text) if isinstance(text, str) and text else None
+
+
+def check_logged(signed: Signed, root: TrustRoot) -> None:
+    """Check that one entry promises this very signature. Raises NotProvenError."""
+    if not signed.log_entries:
+        raise NotProvenError(
+            "it is in no transparency log; sign with one, or set ignoreTlog to true"
+        )
+    if not root.logs:
+        raise NotProvenError(
+            "the operator knows no transparency log; set ignoreTlog to true, or give the operator "
+            "a trusted_root.json"
+        )
+    reasons = []
+    for entry in signed.log_entries:
+        try:
+            _check(_Promise.of(entry), signed, root)
+        except NotProvenError as error:
+            reasons.append(str(error))
+        else:
+            return
+    raise NotProvenError(reasons[0])
+
+
+@dataclass(frozen=True, slots=True)
+class _Promise:
+    body: str
+    time: int
+    index: int
+    log: str
+    signature: bytes
+
+    @classmethod
+    def of(cls, entry: Mapping[str, Any]) -> _Promise:
+        """Read cosign's own form, or a tlogEntry of a bundle."""
+        own = as_dict(entry.get("Payload"))
+        try:
+            if own:
+                signature = unbase64(entry.get("SignedEntryTimestamp"))
+                return cls(
+                    str(own["body"]),
+                    int(own["integratedTime"]),
+                    int(own["logIndex"]),
+                    str(own["logID"]),
+                    signature,
+                )
+            promise = as_dict(entry.get("inclusionPromise"))
+            if not promise:
+                raise NotProvenError("its log entry holds no signed timestamp (Rekor v1)")
+            return cls(
+                str(entry["canonicalizedBody"]),
+                int(entry["integratedTime"]),
+                int(entry["logIndex"]),
+                unbase64(as_dict(entry["logId"]).get("keyId")).hex(),
+                unbase64(promise.get("signedEntryTimestamp")),
+            )
+        except (KeyError, TypeError, ValueError) as error:
+            if isinstance(error, NotProvenError):
+                raise
+            raise NotProvenError("its log entry cannot be read") from None
+
+    def signed_text(self) -> bytes:
+        """Return what the log signs: canonical JSON (RFC 8785), which these values make simple."""
+        return orjson.dumps(
+            {
+                "body": self.body,
+                "integratedTime": self.time,
+                "logID": self.log,
+                "logIndex": self.index,
+            },
+            option=orjson.OPT_SORT_KEYS,
+        )
+
+
+def _check(promise: _Promise, signed: Signed, root: TrustRoot) -> None:
+    log = root.logs.get(promise.log)
+    if log is None:
+        raise NotProvenError("its log entry is of a log that the operator does not trust")
+    try:
+        when = datetime.fromtimestamp(promise.time, UTC)
+    except (OverflowError, OSError, ValueError):
+        raise NotProvenError("its log entry has no time") from None
+    if not log.start <= when <= log.end:
+        raise NotProvenError("its log entry was made outside of the time of the log's key")
+    try:
+        verify(log.key, promise.signature, promise.signed_text())
+    except NotProvenError:
+        raise NotProvenError("its log entry was not signed by the log") from None
+    _about(as_dict(read_json(unbase64(promise.body))), signed)
+
+
+def _about(body: Mapping[str, Any], signed: Signed) -> None:
+    spec = as_dict(body.get("spec"))
+    if body.get("kind") == "hashedrekord":
+        digest = as_dict(as_dict(spec.get("data")).get("hash"))
+        signatures = [as_dict(spec.get("signature")).get("content")]
+    elif body.get("kind") == "dsse":
+        digest = as_dict(spec.get("payloadHash"))
+        signatures = [as_dict(one).get("signature") for one in as_list(spec.get("signatures"))]
+    else:
+        raise NotProvenError("its log entry is of a kind that is not understood")
+    right = digest.get("algorithm") == "sha256"
+    right = right and digest.get("value") == hashlib.sha256(signed.content).hexdigest()
+    if not right or base64.b64encode(signed.signature).decode() not in signatures:
+        raise NotProvenError("its log entry is about another signature")

@@ -1,0 +1,154 @@
+"""Answers about images, remembered: the registry is asked only for what nobody knows yet.
+
+First the annotation of the live StatefulSet, then what this process remembers, then the registry,
+within five seconds. A verified image that runs is never looked at again, so neither a registry that
+is down nor a tag that moved reaches a running cluster.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from contracts import image_reference
+from contracts.image_reference import ImageReference
+from contracts.observed import ImageVerdict
+from managers.images.cosign import NotProvenError
+from managers.images.credentials import Login, login_for
+from managers.images.evidence import prove
+from managers.images.policy import Question, answer_key, record, recorded
+from managers.images.registry import Registry, RegistryError
+from managers.images.tlog import NOTHING, TrustRoot
+from runtime.client import Client
+from runtime.clock import Clock, Deadline
+from runtime.errors import Forbidden, NotFound
+from runtime.resources import SECRET
+from runtime.types import Object, ObjectKey
+
+BUDGET = 5.0
+# How long an answer counts that no StatefulSet has written down yet.
+PROVEN_FOR = 300.0
+REFUSED_FOR = 30.0
+UNREACHABLE_FOR = 15.0
+_MOST = 256
+# A registry that does not answer holds a worker for the whole budget: never all of them, and
+# never more than one for the clusters of one namespace.
+_AT_ONCE = 2
+_BUSY_FOR = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Trust:
+    """What the installation says about registries and logs."""
+
+    insecure_registries: frozenset[str] = frozenset()
+    """host:port of registries that may be asked without TLS."""
+    root: TrustRoot = NOTHING
+
+
+@dataclass(frozen=True, slots=True)
+class _Remembered:
+    verdict: ImageVerdict
+    until: float
+
+
+class ImageVerifier:
+    """Asks registries on behalf of all clusters of this process."""
+
+    def __init__(self, client: Client, clock: Clock, trust: Trust | None = None) -> None:
+        self._client = client
+        self._clock = clock
+        self._trust = trust or Trust()
+        # The namespace is part of the name: what one may read is not told to another.
+        self._answers: OrderedDict[tuple[str, str], _Remembered] = OrderedDict()
+        self._asking: list[str] = []
+
+    async def verdicts(
+        self, questions: Iterable[Question | None], records: Iterable[str]
+    ) -> Mapping[str, ImageVerdict]:
+        """Answer questions, by reference. `records` are the annotations of the live StatefulSet."""
+        texts = tuple(text for text in records if text)
+        answers = {}
+        for question in questions:
+            if question is not None:
+                answers[question.reference] = await self.verdict(question, texts)
+        return answers
+
+    async def verdict(self, question: Question, records: Iterable[str] = ()) -> ImageVerdict:
+        """Answer one question. Raises what the API server answers when a pull secret is read."""
+        key = answer_key(question, self._trust.root.digest)
+        for text in records:
+            known = recorded(question, key, text)
+            if known is not None:
+                return known
+        slot = (question.namespace, key)
+        kept = self._answers.get(slot)
+        if kept is not None and self._clock.monotonic() < kept.until:
+            self._answers.move_to_end(slot)
+            return kept.verdict
+        if len(self._asking) >= _AT_ONCE or question.namespace in self._asking:
+            return ImageVerdict(
+                question.reference,
+                problem="unreachable",
+                message=f"image {question.reference}: waits its turn to be verified",
+                retry_after=_BUSY_FOR,
+            )
+        verdict = await self._ask(question, key)
+        seconds = verdict.retry_after or PROVEN_FOR
+        self._answers[slot] = _Remembered(verdict, self._clock.monotonic() + seconds)
+        while len(self._answers) > _MOST:
+            self._answers.popitem(last=False)
+        return verdict
+
+    async def _ask(self, question: Question, key: str) -> ImageVerdict:
+        self._asking.append(question.namespace)
+        try:
+            reference = image_reference.parse(question.reference)
+            login = await self._login(question, reference)
+            async with Deadline(self._clock, BUDGET):
+                pinned = reference.pinned(await self._prove(reference, question, login))
+        except NotProvenError as error:
+            return _problem(question, "unproven", str(error))
+        except ValueError as error:
+            return _problem(question, "unproven", f"the policy cannot be used: {error}")
+        except RegistryError as error:
+            return _problem(question, "unproven" if error.lasting else "unreachable", str(error))
+        except TimeoutError:
+            return _problem(
+                question, "unreachable", f"the registry took more than {BUDGET:.0f} seconds"
+            )
+        finally:
+            self._asking.remove(question.namespace)
+        return ImageVerdict(question.reference, pinned=pinned, record=record(key, pinned))
+
+    async def _prove(
+        self, reference: ImageReference, question: Question, login: Login | None
+    ) -> str:
+        insecure = reference.registry in self._trust.insecure_registries
+        async with Registry(
+            reference.host, reference.repository, login, insecure=insecure
+        ) as registry:
+            return await prove(registry, reference, question, self._trust.root)
+
+    async def _login(self, question: Question, reference: ImageReference) -> Login | None:
+        """Read the pull secrets by name, take one login, and keep nothing else."""
+        secrets: list[Object] = []
+        for name in question.pull_secrets:
+            try:
+                found = await self._client.get(SECRET, ObjectKey(question.namespace, name))
+            except (NotFound, Forbidden):
+                # One that is not there yet is no obstacle to a registry that anybody may read.
+                continue
+            secrets.append(found)
+        return login_for(reference, secrets)
+
+
+def _problem(question: Question, problem: str, text: str) -> ImageVerdict:
+    unreachable = problem == "unreachable"
+    return ImageVerdict(
+        question.reference,
+        problem="unreachable" if unreachable else "unproven",
+        message=f"image {question.reference}: {text}",
+        retry_after=UNREACHABLE_FOR if unreachable else REFUSED_FOR,
+    )

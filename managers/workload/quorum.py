@@ -1,0 +1,50 @@
+"""Whether one server more may be away: asked before each replacement. Pure."""
+
+from __future__ import annotations
+
+from contracts.observed import PodFacts, Quorum
+
+# Below three servers no loss can be tolerated: a restart is an outage, however it is done.
+TOLERANT = 3
+
+
+def majority(voters: int) -> int:
+    """How many of so many voters must be there for anything to be written."""
+    return voters // 2 + 1
+
+
+def is_down(pod: PodFacts) -> bool:
+    """Tell whether its server does not run at all: it can neither vote nor answer."""
+    return not pod.ready and bool(pod.waiting)
+
+
+def objection(quorum: Quorum | None, victim: PodFacts, size: int) -> str:
+    """Say why the victim may not go now; "" when it may.
+
+    `size` is the number of servers that the cluster is to have. Nothing is objected when nobody
+    could ask (None): then the readiness of the pods has to do. A victim that is no healthy voter
+    takes nothing away, so it may go whenever the others do not need it.
+    """
+    if quorum is None or size == 1 or is_down(victim):
+        return ""
+    if quorum.trouble:
+        return f"the leader could not be asked for its followers: {quorum.trouble}"
+    voters = [server for server in quorum.servers if server.voter]
+    others = sum(server.healthy for server in voters if server.node_id != victim.name)
+    needed = majority(len(voters))
+    if not victim.ready:
+        healthy = any(server.healthy for server in voters if server.node_id == victim.name)
+        if not healthy or others >= needed:
+            return ""
+        return f"{victim.name} is a healthy voter, and only {others} others are ({needed} needed)"
+    if len(voters) != size:
+        return f"{len(voters)} of {size} servers are voters"
+    ill = sorted(server.node_id for server in quorum.servers if not server.healthy)
+    if ill:
+        return f"the leader does not find these well: {', '.join(ill)}"
+    if size >= TOLERANT and (others < needed or quorum.failure_tolerance < 1):
+        return (
+            f"{others} healthy voters would be left and {needed} are needed "
+            f"(failure tolerance {quorum.failure_tolerance})"
+        )
+    return ""

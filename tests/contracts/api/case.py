@@ -1,0 +1,42 @@
+"""The shape of a case of a rule, and a spec that profile Hardened has nothing against.
+
+The cases are in the modules cases_<topic>.py beside this one, a module per module of rules: CASES
+for rules that are CEL, too, and CODE_CASES for those that the operator alone checks.
+"""
+
+import dataclasses
+from dataclasses import dataclass
+from typing import Any
+
+from tests.contracts.api.clusters import with_request
+
+TRANSIT = {"address": "https://kms.example.com", "keyName": "unseal", "mountPath": "transit"}
+"""spec.unseal.transit, with what it must have."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """One broken rule.
+
+    A change of the spec (or a name), the rule that it breaks, and the field that the complaint
+    names. For a rule about changes `before` is the spec that it is changed from, and `status` what
+    was observed by then.
+    """
+
+    rule: str
+    field: str
+    spec: dict[str, Any] = dataclasses.field(default_factory=dict)
+    before: dict[str, Any] | None = None
+    name: str = "c"
+    status: dict[str, Any] | None = None
+
+
+def hardened(**spec: Any) -> dict[str, Any]:
+    """A spec that is fine in profile Hardened, changed by `spec`; None removes a field."""
+    return {
+        "profile": "Hardened",
+        "tls": {"mode": "External"},
+        "unseal": {"type": "transit", "transit": TRANSIT},
+        "selfInit": with_request(),
+        **spec,
+    }

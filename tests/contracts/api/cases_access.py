@@ -1,0 +1,32 @@
+"""What the rules about spec.ingress and spec.gateway refuse."""
+
+from typing import Any
+
+from tests.contracts.api.case import Case
+
+_PEERS: dict[str, Any] = {"trustedIngressPeers": [{"podSelector": {}}]}
+_GATEWAY: dict[str, Any] = {
+    "enabled": True,
+    "gatewayRef": {"name": "g"},
+    "hostname": "bao.example.com",
+}
+
+
+def _gateway(field: str) -> dict[str, Any]:
+    return {"gateway": {key: value for key, value in _GATEWAY.items() if key != field}}
+
+
+CASES: dict[str, Case] = {
+    "an Ingress without a host": Case(
+        "ingress-host", "spec.ingress.host", {"ingress": {"enabled": True}, "network": _PEERS}
+    ),
+    "an Ingress that nobody may come through": Case(
+        "ingress-peers",
+        "spec.network.trustedIngressPeers",
+        {"ingress": {"enabled": True, "host": "bao.example.com"}},
+    ),
+    "a route to no Gateway": Case(
+        "gateway-name", "spec.gateway.gatewayRef.name", _gateway("gatewayRef")
+    ),
+    "a route for no host": Case("gateway-hostname", "spec.gateway.hostname", _gateway("hostname")),
+}

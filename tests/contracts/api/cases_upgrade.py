@@ -1,0 +1,51 @@
+"""What the rules about spec.upgrade refuse."""
+
+from typing import Any
+
+from tests.contracts.api.case import Case
+
+_GREEN = {"strategy": "BlueGreen", "jwtAuthRole": "upgrade"}
+
+
+def _strategy(**spec: Any) -> dict[str, Any]:
+    return {"upgrade": _GREEN, **spec}
+
+
+CASES: dict[str, Case] = {
+    "a snapshot that goes nowhere": Case(
+        "upgrade-snapshot",
+        "spec.upgrade.preUpgradeSnapshot",
+        {"upgrade": {"preUpgradeSnapshot": True}},
+    ),
+    "a snapshot by the other switch": Case(
+        "upgrade-snapshot",
+        "spec.upgrade.blueGreen.preUpgradeSnapshot",
+        {"upgrade": {"blueGreen": {"preUpgradeSnapshot": True}}},
+    ),
+    "a second set of servers that nobody can log in to": Case(
+        "blue-green-role", "spec.upgrade.jwtAuthRole", {"upgrade": {"strategy": "BlueGreen"}}
+    ),
+    "a new strategy together with a new version": Case(
+        "upgrade-strategy-alone",
+        "spec.upgrade.strategy",
+        _strategy(version="2.4.1"),
+        before={"version": "2.4.0"},
+    ),
+    "a new strategy together with more servers": Case(
+        "upgrade-strategy-alone", "spec.upgrade.strategy", _strategy(replicas=5), before={}
+    ),
+    "a new strategy in the middle of a backup": Case(
+        "upgrade-strategy-idle",
+        "spec.upgrade.strategy",
+        _strategy(),
+        before={},
+        status={"operationLock": {"operation": "Backup", "holder": "openbaocluster/backup"}},
+    ),
+    "a new strategy in the middle of an upgrade": Case(
+        "upgrade-strategy-idle",
+        "spec.upgrade.strategy",
+        {},
+        before=_strategy(),
+        status={"blueGreen": {"phase": "Syncing"}},
+    ),
+}

@@ -1,0 +1,59 @@
+"""docs/api.md tells what the code does: its tables are compared with the tables of the code."""
+
+import re
+
+from contracts.api.not_served import NOT_SERVED
+from contracts.api.rules_hardened import HARDENED_RULES
+from contracts.api.schema import Schema, open_api_schema, walk
+from contracts.names import SYSTEM_SECRET_SUFFIXES
+from tests.house.checkout import ROOT
+
+TEXT = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
+
+
+def _chapter(title: str) -> str:
+    return TEXT.partition(f"## {title}\n")[2].partition("\n## ")[0]
+
+
+def _first_column(title: str) -> list[str]:
+    return re.findall(r"^\| `([^`]+)`", _chapter(title), re.MULTILINE)
+
+
+def test_every_field_that_hardened_refuses_is_told() -> None:
+    told = _first_column("Profile Hardened")
+    assert len(told) == len(set(told))
+    assert set(told) == {rule.field for rule in HARDENED_RULES}
+
+
+def test_every_field_that_is_not_served_is_told() -> None:
+    assert _first_column("What is accepted and not served") == [row.path for row in NOT_SERVED]
+
+
+def test_what_stops_everything_is_marked() -> None:
+    chapter = _chapter("What is accepted and not served")
+    marked = re.findall(r"^\| `([^`]+)`.*nothing is built \|$", chapter, re.MULTILINE)
+    assert marked == [row.path for row in NOT_SERVED if row.essential]
+
+
+def test_every_older_spelling_is_told_with_its_successor() -> None:
+    older = {}
+
+    def visit(path: str, node: Schema) -> None:
+        if path.startswith("spec") and "older spelling" in node.get("description", "").lower():
+            older[path] = node
+
+    walk(open_api_schema(), visit)
+    told = dict(
+        re.findall(r"^\| `([^`]+)`.* \| `([^`]+)`", _chapter("Older spellings"), re.MULTILINE)
+    )
+    short = {path.removeprefix("spec.") for path in told}
+    # A block may be called an older spelling for the sake of one of its fields.
+    assert {path.removeprefix("spec.") for path in older} - {"maintenance"} <= short
+    known: set[str] = set()
+    walk(open_api_schema(), lambda path, _: known.add(path))
+    assert {path for path in told.values() if path.startswith("spec")} <= known
+
+
+def test_every_name_of_a_system_secret_is_told() -> None:
+    for suffix in SYSTEM_SECRET_SUFFIXES:
+        assert f"`{suffix}`" in _chapter("Who checks what")

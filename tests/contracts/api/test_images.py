@@ -1,0 +1,39 @@
+"""What a spec may say of images: whom it trusts, and attacks T05 (system Secrets), T10 (bombs)."""
+
+import pytest
+
+from contracts import names
+from contracts.api.rules import violations
+from contracts.api.rules_images import BLOCKS, is_linear_pattern
+from tests.contracts.api.cases_images import KEY
+from tests.contracts.api.clusters import cluster
+
+
+@pytest.mark.parametrize("block", BLOCKS)
+@pytest.mark.parametrize("suffix", names.SYSTEM_SECRET_SUFFIXES)
+def test_attack_t05_no_registry_login_out_of_the_operators_secrets(block: str, suffix: str) -> None:
+    wanted = {"enabled": True, "publicKey": KEY, "imagePullSecrets": [{"name": f"c{suffix}"}]}
+    found = violations(cluster("c", **{block: wanted}))
+    assert [one.field for one in found] == [f"spec.{block}.imagePullSecrets[0].name"]
+    # Switched off, it is refused all the same: a switch is turned on in one edit.
+    off = violations(cluster("c", **{block: {**wanted, "enabled": False}}))
+    assert [one.rule for one in off] == [f"{block}-secret"]
+
+
+@pytest.mark.parametrize("pattern", ["(a+)+$", "^(([a-z])+.)+[A-Z]([a-z])+$", "(x|x)*y"])
+def test_attack_t10_no_pattern_goes_back(pattern: str) -> None:
+    """They are taken, because the engine that matches them needs linear time for any pattern."""
+    assert is_linear_pattern(pattern)
+
+
+@pytest.mark.parametrize("pattern", [r"(a)\1", "(?=a)", "(?<!a)b", "(", "a{2,1}", "[z-a]"])
+def test_attack_t10_what_could_go_back_is_no_pattern(pattern: str) -> None:
+    assert not is_linear_pattern(pattern)
+
+
+@pytest.mark.parametrize("block", BLOCKS)
+@pytest.mark.parametrize("profile", ["Development", "Hardened", None])
+def test_b13_nobody_is_trusted_by_default(block: str, profile: str | None) -> None:
+    """No name of somebody's workflow is built in that could change, or be taken over."""
+    found = violations(cluster("c", profile=profile, **{block: {"enabled": True}}))
+    assert f"{block}-trust" in {one.rule for one in found}

@@ -1,0 +1,66 @@
+"""Manifests as people write them: read whole, within the rules, and together every field."""
+
+from collections.abc import Iterator
+from typing import Any, get_args
+
+import pytest
+
+from contracts.api.cluster import ClusterSpec, OpenBaoCluster
+from contracts.api.meta import ApiModel
+from contracts.api.rules import violations
+from tests.contracts.api.clusters import MANIFESTS, Object
+
+each_manifest = pytest.mark.parametrize("manifest", MANIFESTS.values(), ids=MANIFESTS.keys())
+
+
+def holds(stored: Any, wanted: Any) -> bool:
+    """Whether everything wanted is stored; defaults may have been added."""
+    if isinstance(wanted, dict):
+        return all(key in stored and holds(stored[key], wanted[key]) for key in wanted)
+    if isinstance(wanted, list):
+        return len(stored) == len(wanted) and all(map(holds, stored, wanted))
+    return bool(stored == wanted)
+
+
+@each_manifest
+def test_nothing_is_lost_in_reading(manifest: Object) -> None:
+    read = OpenBaoCluster.from_object(manifest)
+    assert holds(read.spec.to_object(), manifest["spec"])
+
+
+@each_manifest
+def test_no_rule_is_broken(manifest: Object) -> None:
+    assert violations(OpenBaoCluster.from_object(manifest)) == ()
+
+
+def _models(value: Any) -> Iterator[ApiModel]:
+    if isinstance(value, ApiModel):
+        yield value
+        for _, part in value:
+            yield from _models(part)
+    elif isinstance(value, tuple):
+        for part in value:
+            yield from _models(part)
+
+
+def models_of(kind: Any) -> Iterator[type[ApiModel]]:
+    """The models in an annotation, with those inside of them."""
+    if isinstance(kind, type) and issubclass(kind, ApiModel):
+        yield kind
+        for field in kind.model_fields.values():
+            yield from models_of(field.annotation)
+    for part in get_args(kind):
+        yield from models_of(part)
+
+
+def test_every_field_is_used_by_some_manifest() -> None:
+    """So that none of the checks over manifests passes because nobody wrote the field."""
+    used = {
+        (type(model), name)
+        for manifest in MANIFESTS.values()
+        for model in _models(OpenBaoCluster.from_object(manifest).spec)
+        for name in model.model_fields_set
+    }
+    known = {(model, name) for model in models_of(ClusterSpec) for name in model.model_fields}
+    unused = sorted(f"{model.__name__}.{name}" for model, name in known - used)
+    assert unused == []

@@ -1,0 +1,103 @@
+"""No reference of a spec reaches a Secret that the operator keeps for itself."""
+
+import copy
+import re
+from collections.abc import Iterator
+from typing import Any, get_args
+
+import pytest
+
+from contracts.api.cluster import ClusterSpec, OpenBaoCluster
+from contracts.api.field_path import values_at
+from contracts.api.meta import ApiModel, LocalReference, SecretKey, SecretMark, SecretReference
+from contracts.api.rules import violations
+from contracts.names import SYSTEM_SECRET_SUFFIXES
+from tests.contracts.api.clusters import MANIFESTS, Object
+
+REFUSED = "must not name a Secret of the operator"
+
+
+def _references(kind: Any, path: str, marks: tuple[Any, ...] = ()) -> Iterator[str]:
+    """The paths below an annotation that name a Secret, told by the type alone."""
+    if any(isinstance(mark, SecretMark) for mark in marks):
+        yield path
+    if isinstance(kind, type) and issubclass(kind, SecretReference | SecretKey):
+        yield f"{path}.name"
+    elif isinstance(kind, type) and issubclass(kind, ApiModel):
+        for name, field in kind.model_fields.items():
+            inner = f"{path}.{field.alias or name}".lstrip(".")
+            yield from _references(field.annotation, inner, tuple(field.metadata))
+    else:
+        arguments = get_args(kind)
+        many = "[]" if getattr(kind, "__origin__", None) is tuple else ""
+        more = tuple(getattr(kind, "__metadata__", ()))
+        for part in arguments:
+            yield from _references(part, path + many, more)
+
+
+REFERENCES = sorted(set(_references(ClusterSpec, "")))
+
+
+def _fields(kind: Any) -> Iterator[tuple[type[ApiModel], str, Any]]:
+    if isinstance(kind, type) and issubclass(kind, ApiModel):
+        for name, field in kind.model_fields.items():
+            yield kind, name, field.annotation
+            yield from _fields(field.annotation)
+    for part in get_args(kind):
+        yield from _fields(part)
+
+
+def _kinds(kind: Any) -> Iterator[Any]:
+    yield kind
+    for part in get_args(kind):
+        yield from _kinds(part)
+
+
+def test_the_walk_finds_what_there_is() -> None:
+    assert "imagePullSecrets[].name" in REFERENCES
+    assert "unseal.credentialsSecretRef.name" in REFERENCES
+    assert "ingress.tlsSecretName" in REFERENCES
+    assert len(REFERENCES) >= 16
+
+
+def test_no_reference_hides_behind_another_type() -> None:
+    """Neither a plain reference, whose object nobody can tell, nor a text called after a Secret."""
+    # Not names of Secrets: a key in one, a secret itself, and an engine of OpenBao.
+    others = {"secret_key", "client_secret", "secret_engine"}
+    for model, name, annotation in _fields(ClusterSpec):
+        assert LocalReference not in set(_kinds(annotation)), f"{model.__name__}.{name}"
+        if "secret" not in name or name in others:
+            continue
+        found = list(_references(annotation, name, tuple(model.model_fields[name].metadata)))
+        assert found, f"{model.__name__}.{name}"
+
+
+def _pointed(path: str, secret: str) -> Object:
+    """A manifest that uses the reference at a path, made to name that Secret."""
+    for manifest in MANIFESTS.values():
+        spec = OpenBaoCluster.from_object(manifest).spec
+        found = [place for place, value in values_at(spec, path) if value is not None]
+        if found:
+            changed = copy.deepcopy(manifest)
+            holder: Any = changed["spec"]
+            *steps, last = re.findall(r"[^.\[\]]+", found[0])
+            for step in steps:
+                holder = holder[int(step) if step.isdigit() else step]
+            holder[last] = secret
+            return changed
+    raise LookupError(f"no manifest uses {path}")
+
+
+@pytest.mark.parametrize("suffix", SYSTEM_SECRET_SUFFIXES)
+@pytest.mark.parametrize("path", REFERENCES)
+def test_attack_t05_no_reference_names_a_secret_of_the_operator(path: str, suffix: str) -> None:
+    found = violations(OpenBaoCluster.from_object(_pointed(path, f"other{suffix}")))
+    told = [violation for violation in found if REFUSED in violation.message]
+    assert len(told) == 1
+    assert re.sub(r"\[\d+\]", "[]", told[0].field) == f"spec.{path}"
+    assert told[0].value == f"other{suffix}"
+
+
+@pytest.mark.parametrize("path", REFERENCES)
+def test_a_secret_of_the_user_is_nobodys_business(path: str) -> None:
+    assert violations(OpenBaoCluster.from_object(_pointed(path, "tls-server-of-mine"))) == ()

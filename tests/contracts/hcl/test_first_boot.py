@@ -1,0 +1,189 @@
+"""The document of the first boot: what the operator adds, in which order, and who may do what."""
+
+import os
+import re
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import yaml
+
+from contracts import names
+from contracts.api.cluster import OpenBaoCluster
+from contracts.api.job_roles import DEFAULTS, OPERATOR_ROLE
+from contracts.api.rules import violations
+from contracts.api.rules_request import RECOVERY_BLOCK
+from contracts.api.selfinit import Request
+from contracts.hcl.render import ConfigInput, render_self_init
+from contracts.hcl.roles import backup_role, operator_role, restore_role, upgrade_role
+from contracts.hcl.self_init import AUTOPILOT_BLOCK, AUTOPILOT_PATH
+from contracts.versions import since
+from tests.contracts.hcl.parse_back import parse
+from tests.contracts.hcl.test_render import GOLDEN, read_case
+
+NEWER = GOLDEN / "newer" / "first-boot"
+ME = ("system:serviceaccount:ns:me",)
+
+
+def blocks_of(config: ConfigInput) -> list[str]:
+    return list(_initialize(config))
+
+
+def _initialize(config: ConfigInput) -> dict[str, Any]:
+    merged: dict[str, Any] = {}
+    for block in parse(render_self_init(config)).get("initialize", ()):
+        merged |= block
+    return merged
+
+
+def _data(config: ConfigInput, block: str, request: str) -> Any:
+    calls = [inner[request] for inner in _initialize(config)[block]["request"] if request in inner]
+    (call,) = calls
+    return call["data"]
+
+
+def test_what_a_newer_server_can_do_is_rendered() -> None:
+    """UPDATE_GOLDEN=1 writes it anew; read the difference before it is committed."""
+    obj = yaml.safe_load((NEWER / "cluster.yaml").read_text(encoding="utf-8"))
+    cluster = OpenBaoCluster.from_object(obj)
+    assert violations(cluster) == ()
+    text = render_self_init(ConfigInput.of(cluster, None))
+    file = NEWER / "self-init.hcl"
+    if os.environ.get("UPDATE_GOLDEN"):
+        file.write_text(text, encoding="utf-8")
+    assert file.read_text(encoding="utf-8") == text
+
+
+@pytest.mark.parametrize("feature", ["self-init-when", "self-init-headers"])
+def test_an_older_server_is_refused_by_name(feature: str) -> None:
+    obj = yaml.safe_load((NEWER / "cluster.yaml").read_text(encoding="utf-8"))
+    obj["spec"]["version"] = "2.5.9"
+    found = violations(OpenBaoCluster.from_object(obj))
+    field = feature.removeprefix("self-init-")
+    assert any(one.field.endswith(f".{field}") and since(feature) in one.message for one in found)
+
+
+def test_the_operators_login_comes_first_and_its_own_requests_last() -> None:
+    order = blocks_of(read_case("first-boot"))
+    assert order == ["operator-bootstrap", "userpass", AUTOPILOT_BLOCK, RECOVERY_BLOCK]
+
+
+def test_the_users_own_autopilot_request_stands_alone() -> None:
+    config = read_case("first-boot")
+    mine = {"operation": "update", "data": {"min_quorum": 5}}
+    for own in ({"name": AUTOPILOT_BLOCK, "path": "x"}, {"name": "a", "path": AUTOPILOT_PATH}):
+        request = Request.model_validate({**mine, **own})
+        order = blocks_of(replace(config, requests=(request,)))
+        assert order.count(AUTOPILOT_BLOCK) == (own["name"] == AUTOPILOT_BLOCK)
+
+
+def test_a_cluster_that_can_spare_nobody_forgets_nobody() -> None:
+    obj = yaml.safe_load((GOLDEN / "first-boot" / "cluster.yaml").read_text(encoding="utf-8"))
+    obj["spec"] |= {"replicas": 1, "recoveryKeys": None}
+    config = ConfigInput.of(OpenBaoCluster.from_object(obj), None)
+    assert AUTOPILOT_BLOCK not in blocks_of(config)
+
+
+def test_one_subject_is_bound_as_one_and_several_as_a_list() -> None:
+    config = read_case("first-boot")
+    upgrade = _data(config, "operator-bootstrap", "operator-upgrade-role")
+    assert upgrade["bound_subject"] == "system:serviceaccount:bank:whole-upgrade-serviceaccount"
+    assert "bound_claims" not in upgrade
+    restore = _data(config, "operator-bootstrap", "operator-restore-role")
+    assert "bound_subject" not in restore
+    assert restore["bound_claims"]["sub"] == [
+        "system:serviceaccount:bank:whole-restore-serviceaccount",
+        "system:serviceaccount:tools:runner",
+    ]
+
+
+def test_the_name_of_a_role_may_be_the_users_and_that_of_its_policy_never_is() -> None:
+    backup = _data(read_case("first-boot"), "operator-bootstrap", "operator-backup-role")
+    assert backup["token_policies"] == [DEFAULTS["backup"]]
+    assert "auth/jwt-operator/role/nightly" in render_self_init(read_case("first-boot"))
+
+
+def test_without_backups_nobody_gets_their_role() -> None:
+    assert DEFAULTS["backup"] not in render_self_init(read_case("quickstart"))
+
+
+RIGHTS = {
+    "the operator": (
+        operator_role(ME),
+        {
+            "sys/health": "read",
+            "sys/step-down": "sudo update",
+            "sys/storage/raft/configuration": "read",
+            "sys/storage/raft/remove-peer": "update",
+            "sys/storage/raft/autopilot/configuration": "read update",
+            "sys/storage/raft/autopilot/state": "read",
+            "auth/jwt-operator/config": "read update",
+        },
+    ),
+    "a backup": (backup_role("b", ME), {"sys/storage/raft/snapshot": "read"}),
+    "a restore": (
+        restore_role("r", ME),
+        {"sys/storage/raft/snapshot": "update", "sys/storage/raft/snapshot-force": "update"},
+    ),
+    "a rolling upgrade": (
+        upgrade_role("u", ME, blue_green=False),
+        {
+            "sys/health": "read",
+            "sys/step-down": "sudo update",
+            "sys/storage/raft/snapshot": "read",
+            "sys/storage/raft/autopilot/state": "read",
+        },
+    ),
+    "an upgrade by a second set of servers": (
+        upgrade_role("u", ME, blue_green=True),
+        {
+            "sys/health": "read",
+            "sys/step-down": "sudo update",
+            "sys/storage/raft/snapshot": "read",
+            "sys/storage/raft/autopilot/state": "read",
+            "sys/storage/raft/join": "update",
+            "sys/storage/raft/configuration": "read update",
+            "sys/storage/raft/remove-peer": "update",
+            "sys/storage/raft/promote": "update",
+            "sys/storage/raft/demote": "update",
+        },
+    ),
+}
+
+
+@pytest.mark.parametrize("case", RIGHTS)
+def test_each_role_has_these_rights_and_no_other(case: str) -> None:
+    role, wanted = RIGHTS[case]
+    assert {path: " ".join(rights) for path, rights in role.rights.items()} == wanted
+    assert len(parse(role.policy_text())["path"]) == len(wanted)
+
+
+def test_only_an_operator_that_hands_shares_over_may_read_them() -> None:
+    path = "sys/rotate/recovery/backup"
+    assert path not in operator_role(ME).rights
+    assert operator_role(ME, hands_over=True).rights[path] == ("read",)
+    assert operator_role(ME, rewraps=True).rights["sys/rotate/root"] == ("sudo", "update")
+    assert "sys/rotate/root" not in operator_role(ME).rights
+    assert operator_role(ME).name == OPERATOR_ROLE
+
+
+ROW = re.compile(r"^\| `(openbao-operator[a-z-]*)` \| (.+?) \| .+? \| (.+?) \|$", re.MULTILINE)
+DOCUMENTED = {
+    OPERATOR_ROLE: operator_role(ME),
+    DEFAULTS["backup"]: backup_role("b", ME),
+    DEFAULTS["upgrade"]: upgrade_role("u", ME, blue_green=False),
+    DEFAULTS["restore"]: restore_role("r", ME),
+}
+
+
+def test_the_rights_in_the_document_are_those_of_the_roles() -> None:
+    text = (GOLDEN.parents[1] / "docs" / "first-boot.md").read_text(encoding="utf-8")
+    told = {name: (account, rights) for name, account, rights in ROW.findall(text)}
+    assert set(told) == set(DOCUMENTED)
+    for name, role in DOCUMENTED.items():
+        wanted = "; ".join(f"`{path}` {' '.join(rights)}" for path, rights in role.rights.items())
+        assert told[name][1] == wanted, name
+    for job, name in DEFAULTS.items():
+        assert told[name][0] == f"`{names.job_service_account('<name>'.strip('<>'), job)}`".replace(
+            "name-", "<name>-"
+        )

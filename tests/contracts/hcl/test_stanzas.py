@@ -1,0 +1,245 @@
+"""What of the spec reaches which part of config.hcl, and what needs a restart."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from contracts.hcl.environment import environment
+from contracts.hcl.render import (
+    RELOADED_SETTINGS,
+    ConfigInput,
+    Join,
+    render_config,
+    restart_text,
+)
+from contracts.hcl.stanzas import Stanza
+from tests.contracts.api.clusters import cluster
+from tests.contracts.hcl.parse_back import parse
+from tests.contracts.hcl.test_render import CASES, GOLDEN, read_case
+
+PIN = {"version": "v1", "sha256sum": "0" * 64}
+PLUGIN = {"type": "secret", "name": "p", "command": "p", **PIN}
+SEAL_PLUGIN = {"type": "kms", "name": "k", "command": "k", **PIN}
+
+
+def config(**spec: Any) -> ConfigInput:
+    return ConfigInput.of(cluster(**spec), None)
+
+
+def read(**spec: Any) -> Any:
+    return parse(render_config(config(**spec)))
+
+
+def test_b24_every_listener_is_bound_to_both_families() -> None:
+    """An IPv4 address alone breaks clusters whose pods have IPv6 addresses."""
+    found = read(
+        version="2.5.5",
+        observability={"metrics": {"enabled": True, "scrapeProfile": "AllNodes"}},
+    )["listener"]
+    addresses = [
+        value
+        for listener in found
+        for key, value in listener["tcp"].items()
+        if key.endswith("address")
+    ]
+    assert addresses == ["[::]:8200", "[::]:8201", "[::]:8202"]
+
+
+def test_b26_tls_cannot_be_switched_off_in_the_configuration() -> None:
+    """A rule refuses it; what is rendered does not depend on that."""
+    (listener,) = read(configuration={"listener": {"tlsDisable": True}})["listener"]
+    assert "tls_disable" not in listener["tcp"]
+    assert listener["tcp"]["tls_cert_file"]
+
+
+def test_demands_on_tls_hold_at_every_port() -> None:
+    found = read(
+        version="2.5.5",
+        configuration={"listener": {"tlsMinVersion": "tls13"}},
+        observability={"metrics": {"enabled": True, "metricsOnlyListener": {"enabled": True}}},
+    )["listener"]
+    assert [listener["tcp"]["tls_min_version"] for listener in found] == ["tls13", "tls13"]
+    # One answers metrics alone, the other everything else.
+    assert [listener["tcp"]["telemetry"] for listener in found] == [
+        {"disallow_metrics": True},
+        {"metrics_only": True},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("older", "newer"), [("allow_any", "allow_authorized"), ("use_always", "use_always")]
+)
+def test_an_older_spelling_of_the_proxy_behaviour_is_translated(older: str, newer: str) -> None:
+    listener = {
+        "proxyProtocolBehavior": older,
+        "proxyProtocolAuthorizedAddrs": ["::1", "192.0.2.1"],
+    }
+    (found,) = read(configuration={"listener": listener})["listener"]
+    assert found["tcp"]["proxy_protocol_behavior"] == newer
+    assert found["tcp"]["proxy_protocol_authorized_addrs"] == ["192.0.2.1", "::1"]
+
+
+@pytest.mark.parametrize(
+    ("older", "newer"),
+    [("standard", "fail"), ("direct", "continue"), ("fail", "fail"), ("continue", "continue")],
+)
+def test_an_older_spelling_of_the_download_behaviour_is_translated(older: str, newer: str) -> None:
+    plugin = {"downloadBehavior": older}
+    assert read(configuration={"plugin": plugin})["plugin_download_behavior"] == newer
+
+
+def test_locks_are_named_because_true_is_the_name_of_none() -> None:
+    found = read(configuration={"detectDeadlocks": True})
+    assert found["detect_deadlocks"] == "statelock,quotas,expiration"
+    assert "detect_deadlocks" not in read(configuration={"detectDeadlocks": False})
+
+
+@pytest.mark.parametrize(
+    ("settings", "plugins", "download", "register"),
+    [
+        ({}, [], None, None),
+        ({}, [PLUGIN], None, True),
+        ({}, [{**PLUGIN, "command": None, "image": "i", "binaryName": "b"}], True, True),
+        ({"autoDownload": False, "autoRegister": False}, [PLUGIN], False, False),
+    ],
+)
+def test_plugins_of_the_spec_are_used_unless_somebody_says_otherwise(
+    settings: dict[str, Any], plugins: list[Any], download: bool | None, register: bool | None
+) -> None:
+    found = read(configuration={"plugin": settings}, plugins=plugins)
+    assert found.get("plugin_auto_download") == download
+    assert found.get("plugin_auto_register") == register
+
+
+def test_metrics_for_prometheus_bring_their_telemetry() -> None:
+    on = {"metrics": {"enabled": True}}
+    assert "telemetry" not in read(observability={"metrics": {"enabled": False}})
+    assert read(observability=on)["telemetry"] == [
+        {"disable_hostname": True, "prometheus_retention_time": "30s"}
+    ]
+    mine = {"prometheusRetentionTime": "1h", "disableHostname": False}
+    assert read(observability=on, telemetry=mine)["telemetry"] == [
+        {"disable_hostname": True, "prometheus_retention_time": "1h"}
+    ]
+
+
+def test_typed_options_of_an_audit_device_win() -> None:
+    device = {
+        "type": "file",
+        "path": "f",
+        "fileOptions": {"filePath": "stdout"},
+        "options": {"file_path": "discard", "log_raw": True, "mode": "0600"},
+    }
+    (found,) = read(audit=[device])["audit"]
+    assert found["file"]["f"]["options"] == {
+        "file_path": "stdout",
+        "log_raw": "true",
+        "mode": "0600",
+    }
+
+
+def test_a_reordered_manifest_renders_the_same_bytes() -> None:
+    lists: dict[str, list[Any]] = {
+        "audit": [
+            {"type": "file", "path": name, "fileOptions": {"filePath": "stdout"}} for name in "ab"
+        ],
+        "plugins": [PLUGIN, {**PLUGIN, "name": "q"}, {**PLUGIN, "type": "auth"}],
+    }
+    turned = {name: items[::-1] for name, items in lists.items()}
+    assert render_config(config(**lists)) == render_config(config(**turned))
+
+
+def test_what_a_running_server_reads_again_needs_no_restart() -> None:
+    plain = config(configuration={"cacheSize": 1})
+    changed = config(
+        configuration={
+            "cacheSize": 1,
+            "logLevel": "debug",
+            "introspectionEndpoint": True,
+            "unsafeAllowAPIAuditCreation": True,
+        },
+        audit=[{"type": "file", "path": "f", "fileOptions": {"filePath": "stdout"}}],
+    )
+    assert render_config(plain) != render_config(changed)
+    assert restart_text(plain) == restart_text(changed)
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        {"configuration": {"ui": False}},
+        {"configuration": {"logging": {"format": "json"}}},
+        {"configuration": {"defaultLeaseTTL": "1h"}},
+        {"configuration": {"allowAuditLogPrefixing": True}},
+        {"configuration": {"raft": {"performanceMultiplier": 5}}},
+        {"configuration": {"listener": {"tlsMinVersion": "tls13"}}},
+        {"telemetry": {"metricsPrefix": "x"}},
+        {"plugins": [PLUGIN]},
+        {"plugins": [SEAL_PLUGIN]},
+        {"observability": {"metrics": {"enabled": True}}},
+    ],
+)
+def test_what_it_does_not_read_again_restarts_it(spec: dict[str, Any]) -> None:
+    assert restart_text(config(**spec)) != restart_text(config())
+
+
+def test_a_second_plugin_needs_no_restart_and_a_seal_does() -> None:
+    one = config(plugins=[PLUGIN])
+    two = config(plugins=[PLUGIN, {**PLUGIN, "name": "q"}])
+    assert restart_text(one) == restart_text(two)
+    seal = config(plugins=[PLUGIN, SEAL_PLUGIN])
+    assert restart_text(one) != restart_text(seal)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_text_for_restarts_is_part_of_the_whole(case: str) -> None:
+    found = read_case(case)
+    whole, part = parse(render_config(found)), parse(restart_text(found))
+    assert {key: whole[key] for key in part if key != "plugin"} == {
+        key: value for key, value in part.items() if key != "plugin"
+    }
+    assert set(whole) - set(part) <= {*RELOADED_SETTINGS, "audit", "plugin"}
+
+
+def test_a_new_revision_looks_for_the_old_one_by_label() -> None:
+    base = ConfigInput("c", "ns")
+    found = replace(base, join=Join(revision="abc", non_voter=True, election_timeout="30s"))
+    (storage,) = parse(render_config(found))["storage"]
+    (join,) = storage["raft"].pop("retry_join")
+    assert join.pop("auto_join") == (
+        "provider=k8s namespace=ns label_selector="
+        '"app.kubernetes.io/instance=c,app.kubernetes.io/managed-by=openbao-operator,'
+        "app.kubernetes.io/name=openbao,openbao.org/cluster=c,openbao.org/revision=abc,"
+        'openbao.org/workload-pool=voter"'
+    )
+    (plain,) = parse(render_config(base))["storage"]
+    # Pods are found by their addresses, so the name to check in certificates counts all the more.
+    assert join == {
+        key: value
+        for key, value in plain["raft"]["retry_join"][0].items()
+        if key != "leader_api_addr"
+    }
+    assert storage["raft"]["retry_join_as_non_voter"] is True
+    assert storage["raft"]["election_timeout"] == "30s"
+
+
+def test_a_user_cannot_choose_a_key_of_a_stanza() -> None:
+    """Only the server's own words stand left of an equals sign at the level of a stanza."""
+    device = Stanza("file", "f", {'x" = "y': "z"})
+    with pytest.raises(ValueError, match="not a key"):
+        render_config(ConfigInput("c", "ns", audits=(device,)))
+
+
+def test_nothing_that_is_left_out_leaves_a_trace() -> None:
+    template = environment().from_string("{{ values | attributes(2) }}\n")
+    found = template.render(values={"a": 1, "long_key": None, "bc": "x"})
+    assert found == '  a  = 1\n  bc = "x"\n'
+
+
+def test_the_golden_cases_are_of_every_stanza() -> None:
+    text = "".join((GOLDEN / case / "config.hcl").read_text(encoding="utf-8") for case in CASES)
+    for stanza in ("listener", "seal", "storage", "service_registration", "audit", "plugin"):
+        assert f'\n{stanza} "' in text
+    assert "\ntelemetry {" in text
+    assert len(CASES) >= 20

@@ -1,0 +1,56 @@
+ui           = true
+cluster_name = "audit-http"
+
+listener "tcp" {
+  address              = "[::]:8200"
+  cluster_address      = "[::]:8201"
+  max_request_duration = "90s"
+  tls_cert_file        = "/etc/bao/tls/tls.crt"
+  tls_key_file         = "/etc/bao/tls/tls.key"
+  tls_client_ca_file   = "/etc/bao/tls/ca.crt"
+}
+
+seal "static" {
+  current_key    = "file:///etc/bao/unseal/key"
+  current_key_id = "operator-generated-v1"
+}
+
+storage "raft" {
+  path                   = "/bao/data"
+  performance_multiplier = 1
+
+  retry_join {
+    leader_api_addr         = "https://audit-http-0.audit-http.demo.svc:8200"
+    leader_tls_servername   = "openbao-cluster-audit-http.local"
+    leader_ca_cert_file     = "/etc/bao/tls/ca.crt"
+    leader_client_cert_file = "/etc/bao/tls/tls.crt"
+    leader_client_key_file  = "/etc/bao/tls/tls.key"
+  }
+
+  retry_join {
+    leader_api_addr         = "https://audit-http-1.audit-http.demo.svc:8200"
+    leader_tls_servername   = "openbao-cluster-audit-http.local"
+    leader_ca_cert_file     = "/etc/bao/tls/ca.crt"
+    leader_client_cert_file = "/etc/bao/tls/tls.crt"
+    leader_client_key_file  = "/etc/bao/tls/tls.key"
+  }
+
+  retry_join {
+    leader_api_addr         = "https://audit-http-2.audit-http.demo.svc:8200"
+    leader_tls_servername   = "openbao-cluster-audit-http.local"
+    leader_ca_cert_file     = "/etc/bao/tls/ca.crt"
+    leader_client_cert_file = "/etc/bao/tls/tls.crt"
+    leader_client_key_file  = "/etc/bao/tls/tls.key"
+  }
+}
+
+service_registration "kubernetes" {}
+
+log_level = "info"
+
+audit "http" "collector" {
+  options = {
+    "headers" = "{\"Authorization\": [\"Bearer \u0024{TOKEN}\"], \"X-Team\": [\"a\", \"b\"]}"
+    "uri" = "https://audit.example.com/bao"
+  }
+}

@@ -1,0 +1,67 @@
+ui           = true
+cluster_name = "audit-volume"
+
+listener "tcp" {
+  address              = "[::]:8200"
+  cluster_address      = "[::]:8201"
+  max_request_duration = "90s"
+  tls_cert_file        = "/etc/bao/tls/tls.crt"
+  tls_key_file         = "/etc/bao/tls/tls.key"
+  tls_client_ca_file   = "/etc/bao/tls/ca.crt"
+}
+
+seal "static" {
+  current_key    = "file:///etc/bao/unseal/key"
+  current_key_id = "operator-generated-v1"
+}
+
+storage "raft" {
+  path                   = "/bao/data"
+  performance_multiplier = 1
+
+  retry_join {
+    leader_api_addr         = "https://audit-volume-0.audit-volume.demo.svc:8200"
+    leader_tls_servername   = "openbao-cluster-audit-volume.local"
+    leader_ca_cert_file     = "/etc/bao/tls/ca.crt"
+    leader_client_cert_file = "/etc/bao/tls/tls.crt"
+    leader_client_key_file  = "/etc/bao/tls/tls.key"
+  }
+
+  retry_join {
+    leader_api_addr         = "https://audit-volume-1.audit-volume.demo.svc:8200"
+    leader_tls_servername   = "openbao-cluster-audit-volume.local"
+    leader_ca_cert_file     = "/etc/bao/tls/ca.crt"
+    leader_client_cert_file = "/etc/bao/tls/tls.crt"
+    leader_client_key_file  = "/etc/bao/tls/tls.key"
+  }
+
+  retry_join {
+    leader_api_addr         = "https://audit-volume-2.audit-volume.demo.svc:8200"
+    leader_tls_servername   = "openbao-cluster-audit-volume.local"
+    leader_ca_cert_file     = "/etc/bao/tls/ca.crt"
+    leader_client_cert_file = "/etc/bao/tls/tls.crt"
+    leader_client_key_file  = "/etc/bao/tls/tls.key"
+  }
+}
+
+service_registration "kubernetes" {}
+
+log_level                 = "info"
+allow_audit_log_prefixing = true
+
+audit "file" "first" {
+  options = {
+    "file_path" = "/openbao/audit/first.log"
+    "mode" = "0600"
+  }
+}
+
+audit "file" "second" {
+  options = {
+    "elide_list_responses" = "true"
+    "file_path" = "/openbao/audit/second.log"
+    "log_raw" = "true"
+    "mode" = "0640"
+    "prefix" = "@cee: "
+  }
+}

@@ -1,0 +1,50 @@
+ui           = true
+cluster_name = "whole"
+
+listener "tcp" {
+  address              = "[::]:8200"
+  cluster_address      = "[::]:8201"
+  max_request_duration = "90s"
+  tls_cert_file        = "/etc/bao/tls/tls.crt"
+  tls_key_file         = "/etc/bao/tls/tls.key"
+  tls_client_ca_file   = "/etc/bao/tls/ca.crt"
+}
+
+seal "transit" {
+  address    = "https://kms.example.com"
+  key_name   = "unseal"
+  mount_path = "transit/"
+}
+
+storage "raft" {
+  path                   = "/bao/data"
+  performance_multiplier = 1
+
+  retry_join {
+    leader_api_addr         = "https://whole-0.whole.bank.svc:8200"
+    leader_tls_servername   = "openbao-cluster-whole.local"
+    leader_ca_cert_file     = "/etc/bao/tls/ca.crt"
+    leader_client_cert_file = "/etc/bao/tls/tls.crt"
+    leader_client_key_file  = "/etc/bao/tls/tls.key"
+  }
+
+  retry_join {
+    leader_api_addr         = "https://whole-1.whole.bank.svc:8200"
+    leader_tls_servername   = "openbao-cluster-whole.local"
+    leader_ca_cert_file     = "/etc/bao/tls/ca.crt"
+    leader_client_cert_file = "/etc/bao/tls/tls.crt"
+    leader_client_key_file  = "/etc/bao/tls/tls.key"
+  }
+
+  retry_join {
+    leader_api_addr         = "https://whole-2.whole.bank.svc:8200"
+    leader_tls_servername   = "openbao-cluster-whole.local"
+    leader_ca_cert_file     = "/etc/bao/tls/ca.crt"
+    leader_client_cert_file = "/etc/bao/tls/tls.crt"
+    leader_client_key_file  = "/etc/bao/tls/tls.key"
+  }
+}
+
+service_registration "kubernetes" {}
+
+log_level = "info"

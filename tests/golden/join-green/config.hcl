@@ -1,0 +1,35 @@
+ui           = true
+cluster_name = "join-green"
+
+listener "tcp" {
+  address              = "[::]:8200"
+  cluster_address      = "[::]:8201"
+  max_request_duration = "90s"
+  tls_cert_file        = "/etc/bao/tls/tls.crt"
+  tls_key_file         = "/etc/bao/tls/tls.key"
+  tls_client_ca_file   = "/etc/bao/tls/ca.crt"
+}
+
+seal "static" {
+  current_key    = "file:///etc/bao/unseal/key"
+  current_key_id = "operator-generated-v1"
+}
+
+storage "raft" {
+  path                    = "/bao/data"
+  performance_multiplier  = 1
+  retry_join_as_non_voter = true
+  election_timeout        = "30s"
+
+  retry_join {
+    auto_join               = "provider=k8s namespace=demo label_selector=\"app.kubernetes.io/instance=join-green,app.kubernetes.io/managed-by=openbao-operator,app.kubernetes.io/name=openbao,openbao.org/cluster=join-green,openbao.org/revision=0123456789abcdef,openbao.org/workload-pool=voter\""
+    leader_tls_servername   = "openbao-cluster-join-green.local"
+    leader_ca_cert_file     = "/etc/bao/tls/ca.crt"
+    leader_client_cert_file = "/etc/bao/tls/tls.crt"
+    leader_client_key_file  = "/etc/bao/tls/tls.key"
+  }
+}
+
+service_registration "kubernetes" {}
+
+log_level = "info"

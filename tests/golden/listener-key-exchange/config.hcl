@@ -1,0 +1,53 @@
+ui           = true
+cluster_name = "listener-key-exchange"
+
+listener "tcp" {
+  address                      = "[::]:8200"
+  cluster_address              = "[::]:8201"
+  max_request_duration         = "90s"
+  tls_key_exchange_preferences = [
+    "X25519MLKEM768",
+    "X25519",
+  ]
+  tls_cert_file                = "/etc/bao/tls/tls.crt"
+  tls_key_file                 = "/etc/bao/tls/tls.key"
+  tls_client_ca_file           = "/etc/bao/tls/ca.crt"
+}
+
+seal "static" {
+  current_key    = "file:///etc/bao/unseal/key"
+  current_key_id = "operator-generated-v1"
+}
+
+storage "raft" {
+  path                   = "/bao/data"
+  performance_multiplier = 1
+
+  retry_join {
+    leader_api_addr         = "https://listener-key-exchange-0.listener-key-exchange.demo.svc:8200"
+    leader_tls_servername   = "openbao-cluster-listener-key-exchange.local"
+    leader_ca_cert_file     = "/etc/bao/tls/ca.crt"
+    leader_client_cert_file = "/etc/bao/tls/tls.crt"
+    leader_client_key_file  = "/etc/bao/tls/tls.key"
+  }
+
+  retry_join {
+    leader_api_addr         = "https://listener-key-exchange-1.listener-key-exchange.demo.svc:8200"
+    leader_tls_servername   = "openbao-cluster-listener-key-exchange.local"
+    leader_ca_cert_file     = "/etc/bao/tls/ca.crt"
+    leader_client_cert_file = "/etc/bao/tls/tls.crt"
+    leader_client_key_file  = "/etc/bao/tls/tls.key"
+  }
+
+  retry_join {
+    leader_api_addr         = "https://listener-key-exchange-2.listener-key-exchange.demo.svc:8200"
+    leader_tls_servername   = "openbao-cluster-listener-key-exchange.local"
+    leader_ca_cert_file     = "/etc/bao/tls/ca.crt"
+    leader_client_cert_file = "/etc/bao/tls/tls.crt"
+    leader_client_key_file  = "/etc/bao/tls/tls.key"
+  }
+}
+
+service_registration "kubernetes" {}
+
+log_level = "info"

@@ -1,0 +1,56 @@
+ui           = true
+cluster_name = "sealed"
+
+listener "tcp" {
+  address              = "[::]:8200"
+  cluster_address      = "[::]:8201"
+  max_request_duration = "90s"
+  tls_cert_file        = "/etc/bao/tls/tls.crt"
+  tls_key_file         = "/etc/bao/tls/tls.key"
+  tls_client_ca_file   = "/etc/bao/tls/ca.crt"
+}
+
+seal "kmip" {
+  endpoint      = "e:1"
+  kms_key_id    = "k"
+  client_cert   = "/etc/bao/seal-creds/tls.crt"
+  client_key    = "/etc/bao/seal-creds/tls.key"
+  ca_cert       = "/etc/bao/seal-creds/ca.crt"
+  server_name   = "s"
+  timeout       = "3"
+  encrypt_alg   = "AES_GCM"
+  tls12_ciphers = "c"
+}
+
+storage "raft" {
+  path                   = "/bao/data"
+  performance_multiplier = 1
+
+  retry_join {
+    leader_api_addr         = "https://sealed-0.sealed.security.svc:8200"
+    leader_tls_servername   = "openbao-cluster-sealed.local"
+    leader_ca_cert_file     = "/etc/bao/tls/ca.crt"
+    leader_client_cert_file = "/etc/bao/tls/tls.crt"
+    leader_client_key_file  = "/etc/bao/tls/tls.key"
+  }
+
+  retry_join {
+    leader_api_addr         = "https://sealed-1.sealed.security.svc:8200"
+    leader_tls_servername   = "openbao-cluster-sealed.local"
+    leader_ca_cert_file     = "/etc/bao/tls/ca.crt"
+    leader_client_cert_file = "/etc/bao/tls/tls.crt"
+    leader_client_key_file  = "/etc/bao/tls/tls.key"
+  }
+
+  retry_join {
+    leader_api_addr         = "https://sealed-2.sealed.security.svc:8200"
+    leader_tls_servername   = "openbao-cluster-sealed.local"
+    leader_ca_cert_file     = "/etc/bao/tls/ca.crt"
+    leader_client_cert_file = "/etc/bao/tls/tls.crt"
+    leader_client_key_file  = "/etc/bao/tls/tls.key"
+  }
+}
+
+service_registration "kubernetes" {}
+
+log_level = "info"

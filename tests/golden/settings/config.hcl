@@ -1,0 +1,63 @@
+ui           = false
+cluster_name = "settings"
+
+listener "tcp" {
+  address              = "[::]:8200"
+  cluster_address      = "[::]:8201"
+  max_request_duration = "90s"
+  tls_cert_file        = "/etc/bao/tls/tls.crt"
+  tls_key_file         = "/etc/bao/tls/tls.key"
+  tls_client_ca_file   = "/etc/bao/tls/ca.crt"
+}
+
+seal "static" {
+  current_key    = "file:///etc/bao/unseal/key"
+  current_key_id = "operator-generated-v1"
+}
+
+storage "raft" {
+  path                   = "/bao/data"
+  performance_multiplier = 5
+
+  retry_join {
+    leader_api_addr         = "https://settings-0.settings.demo.svc:8200"
+    leader_tls_servername   = "openbao-cluster-settings.local"
+    leader_ca_cert_file     = "/etc/bao/tls/ca.crt"
+    leader_client_cert_file = "/etc/bao/tls/tls.crt"
+    leader_client_key_file  = "/etc/bao/tls/tls.key"
+  }
+
+  retry_join {
+    leader_api_addr         = "https://settings-1.settings.demo.svc:8200"
+    leader_tls_servername   = "openbao-cluster-settings.local"
+    leader_ca_cert_file     = "/etc/bao/tls/ca.crt"
+    leader_client_cert_file = "/etc/bao/tls/tls.crt"
+    leader_client_key_file  = "/etc/bao/tls/tls.key"
+  }
+
+  retry_join {
+    leader_api_addr         = "https://settings-2.settings.demo.svc:8200"
+    leader_tls_servername   = "openbao-cluster-settings.local"
+    leader_ca_cert_file     = "/etc/bao/tls/ca.crt"
+    leader_client_cert_file = "/etc/bao/tls/tls.crt"
+    leader_client_key_file  = "/etc/bao/tls/tls.key"
+  }
+}
+
+service_registration "kubernetes" {}
+
+log_level                           = "trace"
+plugin_file_uid                     = 100
+plugin_file_permissions             = "0755"
+default_lease_ttl                   = "24h"
+max_lease_ttl                       = "168h"
+cache_size                          = 65536
+disable_cache                       = true
+detect_deadlocks                    = "statelock,quotas,expiration"
+raw_storage_endpoint                = true
+introspection_endpoint              = true
+imprecise_lease_role_tracking       = true
+unsafe_allow_api_audit_creation     = true
+allow_audit_log_prefixing           = true
+enable_response_header_hostname     = true
+enable_response_header_raft_node_id = true

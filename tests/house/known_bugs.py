@@ -1,0 +1,45 @@
+"""Rules about docs/known-bugs-not-ours.md: each bug has one row, each row names a test that exists.
+
+Uses the standard library. Every function takes text and returns what is wrong with it.
+"""
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+COUNT = 47
+_ROW = re.compile(r"^\| B-(\d\d) \| (.+?) \| (.+?) \|$", re.MULTILINE)
+_TEST = re.compile(r"`([a-z0-9_/]+\.py)::([A-Za-z0-9_:]+)`")
+LATER = "not built yet"
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One bug of others: its number, what went wrong, and what holds it off here."""
+
+    number: int
+    bug: str
+    guard: str
+
+    def tests(self) -> tuple[tuple[str, str], ...]:
+        """The file and the name of each test."""
+        return tuple((path, name) for path, name in _TEST.findall(self.guard))
+
+
+def rows(document: str) -> list[Row]:
+    """The rows of the table."""
+    return [Row(int(number), bug, guard) for number, bug, guard in _ROW.findall(document)]
+
+
+def problems(document: str, has_test: Callable[[str, str], bool]) -> Iterator[str]:
+    """A bug without a row or with two, a row without a test, a test that is not there."""
+    found = rows(document)
+    numbers = [row.number for row in found]
+    if numbers != list(range(1, COUNT + 1)):
+        yield f"the rows are {numbers}, not 1 to {COUNT} in order"
+    for row in found:
+        if not row.tests() and not row.guard.startswith(LATER):
+            yield f"B-{row.number:02}: names no test and is not {LATER!r}"
+        for path, name in row.tests():
+            if not has_test(path, name):
+                yield f"B-{row.number:02}: there is no {path}::{name}"

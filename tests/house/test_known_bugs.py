@@ -1,0 +1,50 @@
+"""The bugs that others had are held off by tests that exist."""
+
+import ast
+
+import pytest
+
+from tests.house import known_bugs
+from tests.house.checkout import ROOT, sources
+from tests.house.rule import expect_none
+
+DOCUMENT = ROOT / "docs/known-bugs-not-ours.md"
+_FUNCTIONS = {
+    (source.path, node.name)
+    for source in sources()
+    if source.path.endswith(".py")
+    for node in source.nodes
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+}
+
+
+def has_test(path: str, name: str) -> bool:
+    """Tell whether a file of the checkout has a test of that name."""
+    return name.startswith("test_") and (path, name.rpartition("::")[2]) in _FUNCTIONS
+
+
+def test_each_bug_has_a_test_or_says_that_its_part_is_not_built() -> None:
+    expect_none(known_bugs.problems(DOCUMENT.read_text(encoding="utf-8"), has_test), "known bugs")
+
+
+def _whole(last: str) -> str:
+    rows = [f"| B-{n:02} | it broke | not built yet |" for n in range(1, known_bugs.COUNT)]
+    return "\n".join([*rows, last])
+
+
+@pytest.mark.parametrize(
+    "last",
+    [
+        "| B-46 | twice | not built yet |",
+        "| B-47 | it broke | we are careful |",
+        "| B-47 | it broke | `tests/house/test_known_bugs.py::test_nowhere` |",
+        "| B-47 | it broke | `tests/house/test_known_bugs.py::has_test` |",
+    ],
+)
+def test_a_bug_that_nothing_holds_off_is_reported(last: str) -> None:
+    assert list(known_bugs.problems(_whole(last), has_test))
+
+
+def test_a_whole_table_is_not_reported() -> None:
+    here = "tests/house/test_known_bugs.py::test_a_whole_table_is_not_reported"
+    assert not list(known_bugs.problems(_whole(f"| B-47 | it broke | `{here}` |"), has_test))

@@ -1,0 +1,168 @@
+"""Recovery keys on real servers: a first boot makes them, the operator hands them over."""
+
+import base64
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from contracts.api.job_roles import OPERATOR_ROLE
+from contracts.api.recovery import InitialRecoveryKeys
+from contracts.hcl.render import ConfigInput, OidcBootstrap, render_config, render_self_init
+from contracts.hcl.roles import operator_role
+from contracts.hcl.seals import SealStanza
+from managers.bao.client import Bao
+from managers.bao.login import StoredToken
+from managers.recovery.run import hand_over
+from runtime.resources import SECRET
+from tests import gen
+from tests.gen.api import FakeApi, Outside
+from tests.integration.account_tokens import AUDIENCE, ISSUER, OPERATOR, Signer
+from tests.integration.bao_server import ROOT_TOKEN, BaoServer, serve
+from tests.integration.people import Person
+
+THRESHOLD = 2
+ROTATION = "sys/rotate/recovery"
+
+
+@pytest.fixture
+def people(tmp_path: Path) -> tuple[Person, ...]:
+    """Three people with a key each."""
+    folder = tmp_path / "people"
+    folder.mkdir()
+    return tuple(Person.with_new_key(name, folder) for name in ("alice", "bob", "carol"))
+
+
+def _wish(people: tuple[Person, ...]) -> dict[str, Any]:
+    recipients = [
+        {"name": one.name, "fingerprint": one.fingerprint, "pgpPublicKey": one.public_key}
+        for one in people
+    ]
+    return {"shares": len(people), "threshold": THRESHOLD, "recipients": recipients}
+
+
+@contextmanager
+def _key_service(bao: Path, folder: Path) -> Iterator[BaoServer]:
+    """Another OpenBao, which keeps the key of the seal."""
+    folder.mkdir()
+    config = ConfigInput("kms", "ns", root_token_file="/etc/bao/root-token/token")
+    with serve(bao, folder, render_config(config), render_self_init(config)) as server:
+        yield server
+
+
+def _config(kms: BaoServer, signer: Signer, wish: dict[str, Any]) -> ConfigInput:
+    seal = SealStanza(
+        "transit",
+        {
+            "address": kms.url,
+            "token": ROOT_TOKEN,
+            "mount_path": "transit/",
+            "key_name": "unseal",
+            "tls_ca_cert": str(kms.log.parent / "tls" / "ca.crt"),
+        },
+    )
+    roles = (operator_role((OPERATOR,), hands_over=True),)
+    return ConfigInput(
+        "c",
+        "ns",
+        seal=seal,
+        oidc=OidcBootstrap(AUDIENCE, ISSUER, (signer.public,), roles),
+        recovery_keys=InitialRecoveryKeys.model_validate(wish),
+    )
+
+
+async def _operator(server: BaoServer, signer: Signer) -> str:
+    body = {"role": OPERATOR_ROLE, "jwt": signer.token()}
+    _, answer = await server.call("POST", "auth/jwt-operator/login", body)
+    token: str = answer["auth"]["client_token"]
+    return token
+
+
+async def _handed_over(server: BaoServer, token: str, wish: dict[str, Any]) -> dict[str, bytes]:
+    """What the operator's own code brings to the Secret, from this server."""
+    api = FakeApi()
+    cluster = gen.cluster("c", recoveryKeys={"initial": wish}).self_init(login=True)
+    authority = (server.log.parent / "tls" / "ca.crt").read_text()
+    port = int(server.url.rpartition(":")[2])
+    async with Bao(authority, "127.0.0.1", port) as bao:
+        status = await hand_over(
+            Outside(api).context,
+            bao,
+            "127.0.0.1",
+            StoredToken(token),
+            cluster.read().spec,
+            cluster.owner(),
+        )
+    assert status.stored, status
+    (secret,) = api.of(SECRET)
+    return {name: base64.b64decode(value) for name, value in secret["data"].items()}
+
+
+async def test_b45_shares_reach_their_recipients_and_open_what_they_should(
+    bao: Path, tmp_path: Path, people: tuple[Person, ...]
+) -> None:
+    signer, wish = Signer(), _wish(people)
+    with _key_service(bao, tmp_path / "kms") as kms:
+        await kms.active()
+        await kms.call("POST", "sys/mounts/transit", {"type": "transit"}, ROOT_TOKEN)
+        await kms.call("POST", "transit/keys/unseal", {}, ROOT_TOKEN)
+        config, folder = _config(kms, signer, wish), tmp_path / "bao"
+        folder.mkdir()
+        with serve(bao, folder, render_config(config), render_self_init(config)) as server:
+            await server.active()
+            token = await _operator(server, signer)
+            handed = await _handed_over(server, token, wish)
+            assert set(handed) == {"alice", "bob", "carol"}
+            shares = [person.open(handed[person.name]) for person in people]
+            assert len(set(shares)) == len(people)
+            for share in shares:
+                assert share not in server.log.read_text()
+            # The operator may read the encrypted copy and do nothing with the keys.
+            start = {"secret_shares": 1, "secret_threshold": 1}
+            assert (await server.call("POST", f"{ROTATION}/init", start, token))[0] == 403
+            await _make_root(server, shares[:THRESHOLD])
+
+
+async def _make_root(server: BaoServer, shares: list[str]) -> None:
+    """Prove that the shares are the recovery key: they alone make a root token.
+
+    There is no root token after a first boot, so the shares first make one.
+    """
+    status, attempt = await server.call("POST", "sys/generate-root/attempt", {})
+    assert status == 200, attempt
+    answer: Any = attempt
+    for share in shares:
+        assert not answer["complete"]
+        body = {"key": share, "nonce": attempt["nonce"]}
+        status, answer = await server.call("POST", "sys/generate-root/update", body)
+        assert status == 200, answer
+    assert answer["complete"]
+    root = _decoded(answer["encoded_token"], attempt["otp"])
+    _, me = await server.call("GET", "auth/token/lookup-self", token=root)
+    assert me["data"]["policies"] == ["root"]
+
+
+def _decoded(encoded: str, otp: str) -> str:
+    raw = base64.b64decode(encoded + "=" * (-len(encoded) % 4))
+    return bytes(a ^ b for a, b in zip(raw, otp.encode(), strict=True)).decode()
+
+
+async def test_one_share_is_not_enough(
+    bao: Path, tmp_path: Path, people: tuple[Person, ...]
+) -> None:
+    signer, wish = Signer(), _wish(people)
+    config = replace(ConfigInput("c", "ns"), recovery_keys=InitialRecoveryKeys.model_validate(wish))
+    roles = (operator_role((OPERATOR,), hands_over=True),)
+    config = replace(config, oidc=OidcBootstrap(AUDIENCE, ISSUER, (signer.public,), roles))
+    folder = tmp_path / "bao"
+    folder.mkdir()
+    with serve(bao, folder, render_config(config), render_self_init(config)) as server:
+        await server.active()
+        handed = await _handed_over(server, await _operator(server, signer), wish)
+        _, attempt = await server.call("POST", "sys/generate-root/attempt", {})
+        body = {"key": people[0].open(handed["alice"]), "nonce": attempt["nonce"]}
+        _, answer = await server.call("POST", "sys/generate-root/update", body)
+        assert (answer["complete"], answer["progress"], answer["required"]) == (False, 1, THRESHOLD)

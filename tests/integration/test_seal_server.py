@@ -1,0 +1,400 @@
+"""Every seal on a real server: our keys are its keys, and what it refuses is not our configuration.
+
+Key services of clouds are not to be had here. A stand-in on the loopback address refuses everything
+and notes what it was asked, so the end of each start is the server's own word about the far side.
+"""
+
+import asyncio
+import http.server
+import json
+import os
+import re
+import subprocess
+import threading
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import rsa
+
+from contracts import paths
+from contracts.api.seal import Unseal
+from contracts.hcl.render import ConfigInput, render_config
+from contracts.hcl.seals import seal_stanza
+from e2e.rig import builds, packages
+from e2e.rig.commands import run
+from e2e.rig.paths import TOOLS, Cache, cache_root
+from e2e.rig.progress import to_stderr
+from e2e.rig.versions import OPENBAO_HSM, OPENBAO_STAMP, openbao
+from runtime.clock import SystemClock
+from tests.contracts.hcl.server_seals import ACCEPTED
+from tests.integration.bao_server import NODE_ID, free_port, make_certificate
+
+WRAPPERS = "github.com/openbao/go-kms-wrapping/wrappers"
+LIBRARY = "/usr/lib/softhsm/libsofthsm2.so"
+PIN, TOKEN, LABEL = "1234", "openbao", "unseal"
+# Some of the clients try again for a while before they give up.
+GIVES_UP = 120.0
+
+
+@pytest.fixture(scope="session")
+def bao() -> Path:
+    """The server's binary."""
+    (binary,) = builds.build(Cache(cache_root()), [openbao(OPENBAO_STAMP)], to_stderr())
+    return binary
+
+
+# --- the keys that the server reads, out of its source ------------------------------------------
+
+
+def _source(seal: str) -> Path:
+    """The folder of a wrapper, of the version that the server is built from."""
+    tools = builds.toolchain(Cache(cache_root()), to_stderr())
+    module = f"{WRAPPERS}/{seal}/v2"
+    said = subprocess.run(
+        [tools.go, "mod", "download", "-json", module],
+        cwd=TOOLS / "bao",
+        env={**os.environ, "GOTOOLCHAIN": "local", "GOFLAGS": "-mod=mod", "GONOSUMDB": "*"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return Path(json.loads(said.stdout)["Dir"])
+
+
+@pytest.mark.parametrize("seal", ACCEPTED)
+def test_b31_the_pinned_keys_are_those_of_the_servers_source(seal: str) -> None:
+    folder = _source(seal)
+    text = (folder / "options.go").read_text()
+    found = re.findall(r'^\s+case ((?:"[a-z0-9_]+"(?:, )?)+):', text, re.MULTILINE)
+    keys = {key for line in found for key in re.findall(r'"([a-z0-9_]+)"', line)}
+    if not keys:
+        # Named constants instead of texts.
+        keys = set(re.findall(r'^\s+KmsConfig\w+\s+= "([a-z0-9_]+)"', text, re.MULTILINE))
+    assert keys == ACCEPTED[seal]
+
+
+# --- a start that ends at the far side ----------------------------------------------------------
+
+
+@dataclass
+class StandIn:
+    """Answers everything with a refusal, and remembers what was asked."""
+
+    url: str
+    asked: "list[str]" = field(default_factory=list)
+
+
+@pytest.fixture
+def stand_in() -> Iterator[StandIn]:
+    seen: StandIn
+
+    class Refuser(http.server.BaseHTTPRequestHandler):
+        def _refuse(self) -> None:
+            length = int(self.headers.get("Content-Length") or 0)
+            body = self.rfile.read(length).decode(errors="replace")
+            seen.asked.append(f"{self.command} {self.path} {body}")
+            answer = json.dumps(
+                {
+                    "__type": "AccessDeniedException",
+                    "message": "not you",
+                    "code": "NotAuthorized",
+                    "error": "invalid_grant",
+                }
+            ).encode()
+            self.send_response(400)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(answer)))
+            self.end_headers()
+            self.wfile.write(answer)
+
+        do_GET = do_POST = do_PUT = _refuse  # noqa: N815  the standard library calls them so
+
+        def log_message(self, *_: object) -> None: ...
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Refuser)
+    seen = StandIn(f"http://127.0.0.1:{server.server_port}")
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    yield seen
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+@dataclass(frozen=True)
+class Far:
+    """A seal whose far side is not there: what the spec and the pod give, and what shows for it."""
+
+    unseal: Mapping[str, Any]
+    environment: Mapping[str, str]
+    told: str
+    """A pattern in the server's last words."""
+    asked: str = ""
+    """A part of a request that reached the stand-in."""
+
+
+def _far(folder: Path, url: str) -> dict[str, Far]:
+    return {**_clouds(folder, url), **_others()}
+
+
+def _clouds(folder: Path, url: str) -> dict[str, Far]:
+    creds = paths.SEAL_CREDENTIALS
+    return {
+        "awskms": Far(
+            {"awskms": {"region": "eu-central-1", "kmsKeyID": "alias/mine", "endpoint": url}},
+            {"AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "b"},
+            "error fetching AWS KMS wrapping key information: AccessDeniedException: not you",
+            "alias/mine",
+        ),
+        "azurekeyvault": Far(
+            {"azureKeyVault": {"vaultName": "v", "keyName": "k", "resource": "vault.invalid"}},
+            {"AZURE_TENANT_ID": "t", "AZURE_CLIENT_ID": "c", "AZURE_CLIENT_SECRET": "s"},
+            r'Get "https://v\.vault\.invalid/keys/k/',
+        ),
+        "gcpckms": Far(
+            {
+                "gcpCloudKMS": {
+                    "project": "p",
+                    "region": "r",
+                    "keyRing": "g",
+                    "cryptoKey": "k",
+                    "credentials": f"{creds}/credentials.json",
+                }
+            },
+            {},
+            # Beyond this it would ask a name of Google's own for a minute.
+            "failed to create KMS client: credential",
+        ),
+        "ocikms": Far(
+            {
+                "ocikms": {
+                    "keyID": "ocid1.key.mine",
+                    "cryptoEndpoint": url,
+                    "managementEndpoint": url,
+                    "authTypeAPIKey": True,
+                }
+            },
+            {"OCI_CONFIG_FILE": f"{folder}/creds/config"},
+            "NotAuthorized",
+            "ocid1.key.mine",
+        ),
+    }
+
+
+def _others() -> dict[str, Far]:
+    creds = paths.SEAL_CREDENTIALS
+    return {
+        "kmip": Far(
+            {
+                "kmip": {
+                    "endpoint": f"127.0.0.1:{free_port()}",
+                    "kmsKeyID": "1",
+                    "clientCert": f"{creds}/tls.crt",
+                    "clientKey": f"{creds}/tls.key",
+                    "caCert": f"{creds}/ca.crt",
+                    "serverName": "kmip",
+                    "timeout": 2,
+                }
+            },
+            {},
+            "failed to dial kmip connection endpoint: .*connection refused",
+        ),
+        "transit": Far(
+            {
+                "transit": {
+                    "address": f"https://127.0.0.1:{free_port()}",
+                    "keyName": "mine",
+                    "mountPath": "transit/",
+                    "tlsCACert": f"{creds}/ca.crt",
+                }
+            },
+            {"VAULT_TRANSIT_SEAL_TOKEN": "s.x"},
+            "/v1/transit/encrypt/mine.*connection refused",
+        ),
+    }
+
+
+def _credentials(folder: Path) -> None:
+    """What a Secret would bring: files for Google, Oracle and KMIP."""
+    creds = folder / "creds"
+    creds.mkdir()
+    make_certificate(creds)
+    key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+    pem = key.private_bytes(
+        serialization.Encoding.PEM,
+        serialization.PrivateFormat.PKCS8,
+        serialization.NoEncryption(),
+    ).decode()
+    account = {
+        "type": "somebody_else",
+        "project_id": "p",
+    }
+    (creds / "credentials.json").write_text(json.dumps(account))
+    (creds / "api.pem").write_text(pem)
+    profile = "[DEFAULT]\nuser=ocid1.user.a\nfingerprint=aa:bb\ntenancy=ocid1.tenancy.a\n"
+    (creds / "config").write_text(f"{profile}region=eu-frankfurt-1\nkey_file={creds}/api.pem\n")
+
+
+def _configured(folder: Path, spec: Mapping[str, Any]) -> Path:
+    """config.hcl of that seal, with the folders of a pod in `folder`."""
+    seal = seal_stanza(Unseal.model_validate(spec))
+    text = render_config(replace(ConfigInput("c", "ns"), seal=seal))
+    for name in ("data", "tls"):
+        (folder / name).mkdir()
+    make_certificate(folder / "tls")
+    for old, new in {
+        paths.DATA: str(folder / "data"),
+        paths.TLS: str(folder / "tls"),
+        paths.SEAL_CREDENTIALS: str(folder / "creds"),
+        "[::]:8200": f"127.0.0.1:{free_port()}",
+        "[::]:8201": f"127.0.0.1:{free_port()}",
+        'service_registration "kubernetes" {}\n': "",
+    }.items():
+        text = text.replace(old, new)
+    config = folder / "config.hcl"
+    config.write_text(text)
+    return config
+
+
+def _environment(more: Mapping[str, str]) -> dict[str, str]:
+    return {
+        "PATH": os.environ["PATH"],
+        "HOME": "/nonexistent",
+        "BAO_RAFT_NODE_ID": NODE_ID,
+        "BAO_API_ADDR": "https://127.0.0.1:1",
+        "BAO_CLUSTER_ADDR": "https://127.0.0.1:2",
+        **more,
+    }
+
+
+@pytest.mark.parametrize("seal", sorted(_far(Path(), "")))
+def test_the_server_gets_as_far_as_the_key_service(
+    bao: Path, tmp_path: Path, stand_in: StandIn, seal: str
+) -> None:
+    _credentials(tmp_path)
+    far = _far(tmp_path, stand_in.url)[seal]
+    config = _configured(tmp_path, {"type": seal, **far.unseal})
+    assert "success" in run(str(bao), "operator", "validate-config", "-config", str(config))
+    ended = subprocess.run(
+        [bao, "server", "-config", config],
+        env=_environment(far.environment),
+        capture_output=True,
+        text=True,
+        timeout=GIVES_UP,
+        check=False,
+    )
+    said = ended.stdout + ended.stderr
+    assert ended.returncode == 1, said[-2000:]
+    assert "Error parsing Seal configuration" in said
+    assert re.search(far.told, said), said[-2000:]
+    if far.asked:
+        assert any(far.asked in request for request in stand_in.asked), stand_in.asked
+
+
+# --- PKCS#11, with a token in software ----------------------------------------------------------
+
+
+@pytest.fixture(scope="session")
+def bao_hsm() -> Path:
+    """The server as it is built for hardware modules."""
+    packages.ensure({"softhsm2-util": "softhsm2", "gcc": "gcc"}, to_stderr())
+    (binary,) = builds.build(Cache(cache_root()), [OPENBAO_HSM], to_stderr())
+    return binary
+
+
+def _token(folder: Path) -> dict[str, str]:
+    """A token with one RSA key; the variables by which the library finds it."""
+    (folder / "tokens").mkdir()
+    configuration = folder / "softhsm2.conf"
+    configuration.write_text(f"directories.tokendir = {folder}/tokens\n")
+    key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+    pem = folder / "key.pem"
+    pem.write_bytes(
+        key.private_bytes(
+            serialization.Encoding.PEM,
+            serialization.PrivateFormat.PKCS8,
+            serialization.NoEncryption(),
+        )
+    )
+    environment = {"SOFTHSM2_CONF": str(configuration)}
+    for arguments in (
+        ("--init-token", "--free", "--label", TOKEN, "--pin", PIN, "--so-pin", PIN * 2),
+        ("--import", str(pem), "--token", TOKEN, "--label", LABEL, "--id", "A1", "--pin", PIN),
+    ):
+        subprocess.run(
+            ["softhsm2-util", *arguments],
+            env={**os.environ, **environment},
+            check=True,
+            capture_output=True,
+        )
+    return environment
+
+
+HSM = {
+    "type": "pkcs11",
+    "pkcs11": {
+        "lib": LIBRARY,
+        "tokenLabel": TOKEN,
+        "keyLabel": LABEL,
+        "mechanism": "0x0009",
+        "rsaOAEPHash": "sha1",
+    },
+}
+FIRST_BOOT = """initialize "first" {
+  request "kv" {
+    operation = "update"
+    path = "sys/mounts/secret"
+    data = { type = "kv" }
+  }
+}
+"""
+
+
+async def test_a_hardware_module_opens_the_server_and_does_so_again(
+    bao_hsm: Path, tmp_path: Path
+) -> None:
+    variables = _environment({**_token(tmp_path), "BAO_HSM_PIN": PIN})
+    config = _configured(tmp_path, HSM)
+    first = tmp_path / "first.hcl"
+    first.write_text(FIRST_BOOT)
+    for more in (("-config", str(first)), ()):
+        log = tmp_path / f"server-{len(more)}.log"
+        with log.open("wb") as output:
+            process = await asyncio.create_subprocess_exec(
+                bao_hsm, "server", "-config", config, *more, env=variables,
+                stdout=output, stderr=asyncio.subprocess.STDOUT,
+            )  # fmt: skip
+            try:
+                await asyncio.wait_for(_said(log, "core: post-unseal setup complete", process), 60)
+            finally:
+                process.kill()
+                await process.wait()
+
+
+async def _said(log: Path, words: str, process: asyncio.subprocess.Process) -> None:
+    clock = SystemClock()
+    while words not in _text(log):
+        assert process.returncode is None, _text(log)[-2000:]
+        await clock.sleep(0.1)
+
+
+def _text(log: Path) -> str:
+    return log.read_text(errors="replace")
+
+
+def test_a_wrong_pin_is_the_modules_own_refusal(bao_hsm: Path, tmp_path: Path) -> None:
+    variables = _environment({**_token(tmp_path), "BAO_HSM_PIN": "0000"})
+    ended = subprocess.run(
+        [bao_hsm, "server", "-config", _configured(tmp_path, HSM)],
+        env=variables,
+        capture_output=True,
+        text=True,
+        timeout=GIVES_UP,
+        check=False,
+    )
+    assert ended.returncode == 1
+    assert "CKR_PIN_INCORRECT" in ended.stdout + ended.stderr

@@ -1,0 +1,68 @@
+"""managers.bao.client: the calls that look into and change raft, as they go over the wire."""
+
+from pathlib import Path
+
+import pytest
+
+from managers.bao.client import BaoError, Denied
+from managers.bao.models import AutopilotState, ServerState
+from tests.managers.bao.servers import ADDRESS, Asked, serving
+
+STATE = "sys/storage/raft/autopilot/state"
+SETTINGS = "sys/storage/raft/autopilot/configuration"
+
+
+async def test_a_leader_is_asked_to_step_down_and_answers_without_a_body(tmp_path: Path) -> None:
+    async with (
+        serving(tmp_path, {"sys/step-down": (204, None)}) as server,
+        server.client() as bao,
+    ):
+        await bao.step_down(ADDRESS, "token")
+    assert server.asked == [Asked("PUT", "/v1/sys/step-down", "token", None)]
+
+
+async def test_the_state_of_the_followers_is_read(tmp_path: Path) -> None:
+    body = {
+        "data": {
+            "healthy": True,
+            "failure_tolerance": 1,
+            "leader": "x-0",
+            "voters": ["x-0"],
+            "servers": {"x-0": {"healthy": True, "status": "leader", "meta": None}},
+        }
+    }
+    async with serving(tmp_path, {STATE: (200, body)}) as server, server.client() as bao:
+        found = await bao.autopilot_state(ADDRESS, "token")
+    assert found == AutopilotState(
+        healthy=True,
+        failure_tolerance=1,
+        leader="x-0",
+        voters=("x-0",),
+        servers={"x-0": ServerState(healthy=True, status="leader")},
+    )
+
+
+async def test_settings_are_read_and_written_at_one_place(tmp_path: Path) -> None:
+    answers = {SETTINGS: (200, {"data": {"min_quorum": 3}})}
+    async with serving(tmp_path, answers) as server, server.client() as bao:
+        assert await bao.autopilot_settings(ADDRESS, "token") == {"min_quorum": 3}
+        await bao.set_autopilot(ADDRESS, "token", {"min_quorum": 4})
+    assert [(asked.method, asked.body) for asked in server.asked] == [
+        ("GET", None),
+        ("POST", {"min_quorum": 4}),
+    ]
+
+
+@pytest.mark.parametrize("code", [400, 403, 404])
+async def test_a_refusal_carries_its_code(tmp_path: Path, code: int) -> None:
+    answers = {"sys/step-down": (code, {"errors": ["permission denied"]})}
+    async with serving(tmp_path, answers) as server, server.client() as bao:
+        with pytest.raises(Denied, match="permission denied") as caught:
+            await bao.step_down(ADDRESS, "token")
+    assert caught.value.code == code
+
+
+async def test_a_standby_that_cannot_forward_is_no_refusal(tmp_path: Path) -> None:
+    async with serving(tmp_path, {STATE: (503, {"errors": []})}) as server, server.client() as bao:
+        with pytest.raises(BaoError):
+            await bao.autopilot_state(ADDRESS, "token")

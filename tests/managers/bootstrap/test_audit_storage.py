@@ -1,0 +1,133 @@
+"""managers.bootstrap.audit_storage: no pod starts before its audit files have a place."""
+
+from dataclasses import replace
+
+import pytest
+
+from contracts import labels
+from contracts.desired import Effect, Plan
+from contracts.observed import NamedClaimFacts
+from managers.bootstrap.audit_storage import MAKE_AUDIT_CLAIM, audit_storage_ready, plan
+from managers.bootstrap.run import make_audit_claim
+from managers.bootstrap.server_volumes import audit_volume
+from runtime.outcome import Blocked, Done, Wait
+from runtime.resources import PVC
+from runtime.types import ObjectKey
+from tests import gen
+from tests.gen.api import Outside
+
+MANAGED = gen.cluster().wanting(
+    auditFileStorage={"mode": "ManagedPVC", "size": "2Gi", "storageClassName": "shared"}
+)
+EXISTING = gen.cluster().wanting(
+    auditFileStorage={"mode": "ExistingPVC", "existingClaimName": "mine"}
+)
+OURS = NamedClaimFacts("x-audit", "uid-x", terminating=False, access_modes=("ReadWriteMany",))
+USERS = replace(OURS, name="mine", owner_uid="")
+
+
+def planned(cluster: gen.Cluster, claim: NamedClaimFacts | None) -> Plan:
+    observed = replace(gen.world().facts(), audit_claim=claim)
+    return plan(gen.resolved(cluster), observed)
+
+
+def test_without_the_wish_nothing_is_wanted() -> None:
+    assert planned(gen.cluster(), None) == planned(gen.cluster(), OURS)
+    assert planned(gen.cluster(), None).outcome == Done()
+
+
+@pytest.mark.parametrize(("cluster", "claim"), [(MANAGED, OURS), (EXISTING, USERS)])
+def test_a_claim_that_can_be_used_holds_nothing_back(
+    cluster: gen.Cluster, claim: NamedClaimFacts
+) -> None:
+    found = planned(cluster, claim)
+    assert (found.outcome, found.gate, found.effects) == (Done(), False, ())
+
+
+def test_our_own_claim_is_made_before_any_pod() -> None:
+    found = planned(MANAGED, None)
+    assert found.effects == (Effect(MAKE_AUDIT_CLAIM, "x-audit"),)
+    assert found.gate
+    assert isinstance(found.outcome, Wait)
+    assert found.outcome.reason == "PrerequisitesMissing"
+
+
+def test_a_claim_of_the_user_is_waited_for_and_never_made() -> None:
+    found = planned(EXISTING, None)
+    assert found.effects == ()
+    assert found.gate
+    assert isinstance(found.outcome, Wait)
+    assert "spec.auditFileStorage.existingClaimName" in found.outcome.message
+    assert "mine" in found.outcome.message
+
+
+@pytest.mark.parametrize(
+    ("cluster", "claim", "words"),
+    [
+        (MANAGED, replace(OURS, owner_uid="another"), "not this cluster's"),
+        (MANAGED, replace(OURS, owner_uid=""), "not this cluster's"),
+        (MANAGED, replace(OURS, terminating=True), "being deleted"),
+        (EXISTING, replace(USERS, access_modes=("ReadWriteOnce",)), "ReadWriteOnce"),
+        (EXISTING, replace(USERS, access_modes=()), "none"),
+    ],
+)
+def test_a_claim_that_cannot_be_used_stops_the_pods_and_says_why(
+    cluster: gen.Cluster, claim: NamedClaimFacts, words: str
+) -> None:
+    found = planned(cluster, claim)
+    assert found.gate
+    assert found.effects == ()
+    assert isinstance(found.outcome, Blocked)
+    assert found.outcome.reason == "AuditFileStorageInvalid"
+    assert words in found.outcome.message
+
+
+def test_one_server_alone_may_use_a_volume_of_one_node() -> None:
+    alone = EXISTING.wanting(replicas=1)
+    assert planned(alone, replace(USERS, access_modes=("ReadWriteOnce",))).outcome == Done()
+
+
+@pytest.mark.parametrize(
+    ("cluster", "claim", "status", "reason"),
+    [
+        (gen.cluster(), None, "True", "Ready"),
+        (MANAGED, OURS, "True", "Ready"),
+        (MANAGED, None, "False", "PrerequisitesMissing"),
+        (EXISTING, None, "False", "PrerequisitesMissing"),
+        (MANAGED, replace(OURS, owner_uid="another"), "False", "AuditFileStorageInvalid"),
+    ],
+)
+def test_the_condition_says_the_same(
+    cluster: gen.Cluster, claim: NamedClaimFacts | None, status: str, reason: str
+) -> None:
+    volume = audit_volume("x", cluster.read().spec.audit_file_storage)
+    found = audit_storage_ready(volume, claim, "uid-x", 3)
+    assert (found.status, found.reason) == (status, reason)
+
+
+async def test_the_claim_outlives_the_cluster_and_says_whose_it_was() -> None:
+    outside = Outside()
+    await make_audit_claim(outside.context, gen.resolved(MANAGED), Effect("", "x-audit"))
+    live = outside.api.objects[(PVC, ObjectKey(gen.NAMESPACE, "x-audit"))]
+    assert "ownerReferences" not in live["metadata"]
+    assert live["metadata"]["annotations"] == {labels.OWNER_UID: "uid-x"}
+    assert live["spec"] == {
+        "accessModes": ["ReadWriteMany"],
+        "resources": {"requests": {"storage": "2Gi"}},
+        "storageClassName": "shared",
+    }
+
+
+async def test_a_claim_that_is_there_is_never_touched() -> None:
+    outside = Outside()
+    for _ in range(2):
+        await make_audit_claim(outside.context, gen.resolved(MANAGED), Effect("", "x-audit"))
+    assert outside.api.asked == ["create PersistentVolumeClaim x-audit"] * 2
+
+
+async def test_a_default_class_is_left_to_the_cluster() -> None:
+    outside = Outside()
+    plain = gen.cluster().wanting(auditFileStorage={"mode": "ManagedPVC", "size": "1Gi"})
+    await make_audit_claim(outside.context, gen.resolved(plain), Effect("", "x-audit"))
+    live = outside.api.objects[(PVC, ObjectKey(gen.NAMESPACE, "x-audit"))]
+    assert "storageClassName" not in live["spec"]

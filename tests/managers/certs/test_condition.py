@@ -1,0 +1,79 @@
+"""managers.certs.condition: what TLSReady says."""
+
+from dataclasses import replace
+
+from contracts.conditions import Finding
+from contracts.observed import Observed
+from managers.certs.condition import tls_ready
+from runtime.outcome import Blocked, Done, Outcome, Wait
+from tests import gen
+from tests.gen.worlds import SERVER_FINGERPRINT, authority_certificate
+
+LEAF = replace(gen.certificate(fingerprint=SERVER_FINGERPRINT), serial="2a")
+WORLD = gen.world().with_secrets(gen.secret("s", certificate=LEAF))
+
+
+def judged(facts: Observed, outcome: Outcome | None = None) -> Finding:
+    return tls_ready("OperatorManaged", "s", facts, outcome or Done())
+
+
+def test_all_is_well() -> None:
+    found = judged(WORLD.with_pods(gen.pod().ready()).facts())
+    assert (found.status, found.reason) == ("True", "Ready")
+    assert "2030-10-28" in found.message
+
+
+def test_servers_that_lag_behind_are_counted_and_named() -> None:
+    pods = (gen.pod(0).ready(), gen.pod(1).ready(), gen.pod(2).ready().serving("older"))
+    found = judged(WORLD.with_pods(*pods).facts())
+    assert (found.status, found.reason) == ("False", "CertificateNotServed")
+    assert "2 of 3 pods serve the new certificate (serial 2a)" in found.message
+    assert "x-2" in found.message
+
+
+def test_a_pod_that_is_not_ready_is_not_counted() -> None:
+    pods = (gen.pod(0).ready(), gen.pod(1).unready())
+    assert judged(WORLD.with_pods(*pods).facts()).status == "True"
+
+
+def test_an_operator_that_does_not_look_says_nothing_of_it() -> None:
+    facts = WORLD.with_pods(gen.pod().ready()).facts()
+    unseen = replace(facts, pods=tuple(replace(pod, serves=None) for pod in facts.pods))
+    assert judged(unseen).status == "True"
+
+
+def test_a_server_that_does_not_answer_lags_behind() -> None:
+    found = judged(WORLD.with_pods(gen.pod().ready().serving("")).facts())
+    assert found.reason == "CertificateNotServed"
+
+
+def test_what_stops_the_pass_is_told() -> None:
+    for outcome in (Blocked("TLSSecretInvalid", "why"), Wait("TLSSecretMissing", "why")):
+        found = judged(WORLD.facts(), outcome)
+        assert (found.status, found.reason, found.message) == ("False", outcome.reason, "why")
+    other = judged(WORLD.facts(), Blocked("InvalidSpec", "why"))
+    assert other.status == "True"
+
+
+def test_a_second_authority_is_told() -> None:
+    ca = gen.secret("ca", certificate=authority_certificate())
+    second = replace(LEAF, serial="7b")
+    for more, word in (({"upcoming": second}, "signs later"), ({"former": second}, "former")):
+        facts = WORLD.with_secrets(replace(ca, **more)).facts()  # type: ignore[arg-type]
+        assert word in judged(facts).message
+        assert "7b" in judged(facts).message
+
+
+def test_absent_foreign_and_unreadable() -> None:
+    assert judged(gen.world().facts()).reason == "TLSSecretMissing"
+    foreign = gen.world().with_secrets(gen.secret("s", of="Shop", certificate=LEAF)).facts()
+    assert judged(foreign).reason == "ForeignObject"
+    assert tls_ready("External", "s", foreign, Done()).status == "True"
+    broken = gen.world().with_secrets(gen.secret("s", problem="soup")).facts()
+    assert judged(broken).reason == "TLSSecretInvalid"
+
+
+def test_in_mode_acme_a_ready_server_has_a_certificate() -> None:
+    assert tls_ready("ACME", None, gen.world().facts(), Done()).status == "Unknown"
+    facts = gen.world().with_pods(gen.pod().ready()).facts()
+    assert tls_ready("ACME", None, facts, Done()).status == "True"

@@ -1,0 +1,115 @@
+"""managers.certs.external: what is wrong with certificates of the user, and in which words."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from contracts.desired import Plan
+from contracts.observed import SecretFacts
+from managers.certs.external import CHAIN
+from managers.certs.plan import plan
+from runtime.outcome import Blocked, Done, Wait
+from tests import gen
+
+CLUSTER = gen.cluster().wanting(tls={"mode": "External"})
+NAMED = gen.cluster().wanting(
+    tls={
+        "mode": "External",
+        "external": {"serverSecretRef": {"name": "mine"}, "caSecretRef": {"name": "roots"}},
+    }
+)
+LEAF = gen.certificate(dns_names=["openbao-cluster-x.local"])
+SERVER = replace(
+    gen.secret("x-tls-server", of="nobody", certificate=LEAF),
+    trusted=("root",),
+    chain_root="root",
+    chain_until=gen.NOW + timedelta(days=200),
+)
+AUTHORITY = replace(
+    gen.secret("x-tls-ca", of="nobody", problem="ca.key missing"), trusted=("root", "more")
+)
+
+
+def planned(*secrets: SecretFacts, cluster: gen.Cluster = CLUSTER) -> Plan:
+    world = gen.world().with_secrets(*secrets)
+    return plan(gen.resolved(cluster, world), world.facts())
+
+
+def leaf(**fields: object) -> SecretFacts:
+    return replace(SERVER, certificate=replace(LEAF, **fields))  # type: ignore[arg-type]
+
+
+# check: (Secrets, words of the message)
+WRONG: dict[str, tuple[SecretFacts, SecretFacts, tuple[str, ...]]] = {
+    "other-key": (leaf(key_matches=False), AUTHORITY, ("tls.key",)),
+    "no-chain": (replace(SERVER, chain_problem="nobody signed it"), AUTHORITY, ("nobody signed",)),
+    "no-authority": (SERVER, replace(AUTHORITY, trusted=()), ("x-tls-ca", "ca.crt")),
+    "other-authority": (SERVER, replace(AUTHORITY, trusted=("more",)), ("x-tls-ca", "ca.crt")),
+    "not-yet": (leaf(not_before=gen.LATER), AUTHORITY, ("2030-01-01T01:00",)),
+    "ended": (leaf(not_after=gen.NOW), AUTHORITY, ("2030-01-01T00:00",)),
+    "missing-name": (leaf(dns_names=frozenset({"a"})), AUTHORITY, ("openbao-cluster-x.local",)),
+}
+
+
+@pytest.mark.parametrize(("server", "authority", "words"), WRONG.values(), ids=WRONG.keys())
+def test_b27_what_is_wrong_is_named_and_the_pods_are_left_alone(
+    server: SecretFacts, authority: SecretFacts, words: tuple[str, ...]
+) -> None:
+    made = planned(server, authority)
+    assert isinstance(made.outcome, Blocked)
+    assert made.outcome.reason == "TLSSecretInvalid"
+    assert made.gate
+    assert made.effects == ()
+    assert "Secret x-tls-" in made.outcome.message
+    for word in words:
+        assert word in made.outcome.message
+
+
+def test_every_check_has_a_case() -> None:
+    assert set(WRONG) == {name for name, _ in CHAIN}
+
+
+def test_content_that_cannot_be_read() -> None:
+    made = planned(gen.secret("x-tls-server", of="nobody", problem="it is soup"), AUTHORITY)
+    assert isinstance(made.outcome, Blocked)
+    assert "soup" in made.outcome.message
+
+
+def test_a_link_that_ended_counts_as_its_end() -> None:
+    made = planned(replace(SERVER, chain_until=gen.NOW), AUTHORITY)
+    assert isinstance(made.outcome, Blocked)
+
+
+def test_b27_good_ones_are_used_whoever_owns_them_and_nothing_is_written() -> None:
+    made = planned(SERVER, AUTHORITY)
+    assert isinstance(made.outcome, Done)
+    assert (made.intents, made.effects, made.gate) == ((), (), False)
+
+
+def test_a_star_stands_for_the_first_label() -> None:
+    assert isinstance(planned(leaf(dns_names=frozenset({"*.local"})), AUTHORITY).outcome, Done)
+    wrong = planned(leaf(dns_names=frozenset({"*"})), AUTHORITY)
+    assert isinstance(wrong.outcome, Blocked)
+
+
+@pytest.mark.parametrize(
+    ("there", "absent"), [((), ("x-tls-server", "x-tls-ca")), ((SERVER,), ("x-tls-ca",))]
+)
+def test_what_is_absent_is_waited_for(
+    there: tuple[SecretFacts, ...], absent: tuple[str, ...]
+) -> None:
+    made = planned(*there)
+    assert isinstance(made.outcome, Wait)
+    assert made.outcome.reason == "TLSSecretMissing"
+    assert made.gate
+    for name in absent:
+        assert name in made.outcome.message
+
+
+def test_references_are_followed() -> None:
+    made = planned(SERVER, AUTHORITY, cluster=NAMED)
+    assert isinstance(made.outcome, Wait)
+    assert "mine and roots" in made.outcome.message
+    there = planned(replace(SERVER, name="mine"), replace(AUTHORITY, name="roots"), cluster=NAMED)
+    assert isinstance(there.outcome, Done)

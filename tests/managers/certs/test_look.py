@@ -1,0 +1,104 @@
+"""managers.certs.look: real handshakes, and that nobody is asked twice for nothing."""
+
+import asyncio
+import ssl
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from contracts.observed import PodFacts
+from contracts.ports import Port
+from e2e.harness import certificates
+from managers.certs import look
+from managers.certs.chain import fingerprints
+from managers.certs.look import KEPT, ServedCertificates, handshake
+from managers.certs.served import all_serve, behind
+from tests import gen
+
+ROOT = certificates.authority("Root")
+LEAF = certificates.leaf(ROOT, ("openbao-cluster-x.local",), days=-1)
+POD = gen.pod().ready().facts()
+
+
+async def test_the_certificate_is_seen_even_if_nobody_would_accept_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, content in (("c", LEAF.pem), ("k", LEAF.key_pem)):
+        (tmp_path / name).write_bytes(content)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(tmp_path / "c", tmp_path / "k")
+    server = await asyncio.start_server(lambda r, w: w.close(), "127.0.0.1", 0, ssl=context)
+    async with server:
+        monkeypatch.setattr(look, "API", Port("api", server.sockets[0].getsockname()[1]))
+        seen = await handshake("127.0.0.1", "openbao-cluster-x.local")
+    assert seen == fingerprints(LEAF.pem)[0]
+    assert await handshake("127.0.0.1", "openbao-cluster-x.local") == ""
+
+
+class Servers:
+    """Answers by address, and who was asked."""
+
+    def __init__(self, **serving: str) -> None:
+        self.serving = serving
+        self.asked: list[str] = []
+
+    async def shake(self, address: str, server_name: str) -> str:
+        assert server_name == "name"
+        self.asked.append(address)
+        return self.serving.get(f"ip{address.rpartition('.')[2]}", "")
+
+
+async def seen_by(served: ServedCertificates, *pods: PodFacts, expected: str = "new") -> list[str]:
+    found = await served.of(pods, expected, "name")
+    return [found.get(pod.uid, "-") for pod in pods]
+
+
+async def test_a_server_is_asked_until_it_serves_what_it_should() -> None:
+    servers = Servers(ip1="old")
+    served = ServedCertificates(servers.shake)
+    assert await seen_by(served, POD) == ["old"]
+    servers.serving["ip1"] = "new"
+    assert await seen_by(served, POD) == ["new"]
+    assert await seen_by(served, POD) == ["new"]
+    assert len(servers.asked) == 2
+    # Another certificate is expected: it is asked again.
+    assert await seen_by(served, POD, expected="newer") == ["new"]
+    assert len(servers.asked) == 3
+
+
+async def test_a_container_that_was_started_again_is_asked_again() -> None:
+    servers = Servers(ip1="new")
+    served = ServedCertificates(servers.shake)
+    await seen_by(served, POD)
+    await seen_by(served, replace(POD, restarts=1))
+    await seen_by(served, replace(POD, uid="another"))
+    assert len(servers.asked) == 3
+
+
+async def test_who_is_not_ready_is_left_alone() -> None:
+    servers = Servers(ip1="new")
+    served = ServedCertificates(servers.shake)
+    assert await seen_by(served, replace(POD, ready=False), replace(POD, ip="")) == ["-", "-"]
+    assert servers.asked == []
+
+
+async def test_memory_is_bounded() -> None:
+    servers = Servers()
+    served = ServedCertificates(servers.shake)
+    pods = [replace(POD, uid=str(n)) for n in range(KEPT + 10)]
+    assert set(await seen_by(served, *pods)) == {""}
+    assert len(served) == KEPT
+
+
+def test_judgement() -> None:
+    new, old = replace(POD, serves="new"), replace(POD, serves="old")
+    waiting = replace(POD, ready=False)
+    assert all_serve((new,), "new")
+    assert not all_serve((new, old), "new")
+    # What it serves once it is up nobody can tell.
+    assert not all_serve((new, waiting), "new")
+    assert behind((new, old, waiting), "new") == (old,)
+    assert behind((replace(old, ready=False),), "new") == (), "it may serve anything once it is up"
+    assert behind((POD,), "new") == (), "nobody looked"
+    assert behind((replace(POD, serves=""),), "new") != ()

@@ -1,0 +1,244 @@
+"""A new authority takes over: step by step, whatever stands still or dies on the way.
+
+The Secrets are in a fake API server; pods read them when they are told to, clients when they like.
+"""
+
+import base64
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+
+import pytest
+
+from contracts.desired import Effect
+from contracts.observed import Observed, SecretFacts
+from contracts.resolved import Resolved
+from managers.access.context import Context
+from managers.certs import chain, files
+from managers.certs.authority import next_turn
+from managers.certs.plan import ISSUE_SERVER_CERTIFICATE, plan
+from managers.cluster.effects import EFFECTS
+from managers.cluster.facts import secret_facts, secret_reading
+from runtime.errors import Transient
+from runtime.outcome import Done, timer_of
+from runtime.resources import SECRET
+from runtime.types import ObjectKey
+from tests import gen
+from tests.gen.api import Outside
+
+OVERLAP = timedelta(hours=1)
+CA, SERVER = (ObjectKey(gen.NAMESPACE, f"x-tls-{part}") for part in ("ca", "server"))
+CLUSTER = gen.cluster().wanting(tls={"caOverlap": "1h"})
+ASKED = gen.cluster().wanting(tls={"caOverlap": "1h", "rotateCAAt": "now"})
+
+
+@dataclass
+class Farm:
+    """One cluster with three pods; `served` and `bundles` are what each pod has read."""
+
+    meant: Resolved = field(default_factory=lambda: gen.resolved(CLUSTER))
+    outside: Outside = field(default_factory=Outside)
+    served: list[bytes] = field(default_factory=lambda: [b""] * 3)
+    bundles: list[bytes] = field(default_factory=lambda: [b""] * 3)
+
+    def files_of(self, key: ObjectKey) -> dict[str, bytes]:
+        live = self.outside.api.objects[(SECRET, key)]
+        return {name: base64.b64decode(text) for name, text in live["data"].items()}
+
+    def secrets(self) -> dict[str, SecretFacts]:
+        api = self.outside.api.objects
+        return {
+            key.name: secret_facts(secret_reading(api[(SECRET, key)]), self.meant.owner)
+            for key in (CA, SERVER)
+            if (SECRET, key) in api
+        }
+
+    def facts(self) -> Observed:
+        pods = tuple(
+            replace(gen.pod(n).ready().facts(), serves=chain.fingerprints(pem)[0] if pem else None)
+            for n, pem in enumerate(self.served)
+        )
+        world = gen.world().at(self.outside.clock.now()).facts()
+        return replace(world, secrets=self.secrets(), pods=pods)
+
+    def reload(self, *ordinals: int) -> None:
+        """Let these pods read the Secret."""
+        data = self.files_of(SERVER)
+        for ordinal in ordinals:
+            self.served[ordinal] = data[files.CERTIFICATE]
+            self.bundles[ordinal] = data[files.CA_CERTIFICATE]
+
+    async def one_pass(self) -> tuple[str, ...]:
+        """Plan and act once; return the names of the effects."""
+        made = plan(self.meant, self.facts())
+        for effect in made.effects:
+            await EFFECTS[effect.name](self.outside.context, self.meant, effect)
+        return tuple(effect.name for effect in made.effects)
+
+    async def settle(self) -> list[str]:
+        """Pass after pass until nothing is wanted."""
+        done: list[str] = []
+        for _ in range(10):
+            effects = await self.one_pass()
+            if not effects:
+                return done
+            done += effects
+        raise AssertionError(done)
+
+    def all_accept(self, *bundles: bytes) -> bool:
+        """Whether who trusts one of these takes every pod."""
+        return all(not chain.build(one, b).problem for one in self.served for b in bundles)
+
+
+async def farm() -> Farm:
+    made = Farm()
+    await made.settle()
+    made.reload(0, 1, 2)
+    return made
+
+
+async def test_b28_an_authority_is_replaced_with_an_overlap() -> None:
+    made = await farm()
+    old = made.files_of(CA)
+    made.meant = gen.resolved(ASKED)
+
+    # Made and trusted; signs nothing yet.
+    assert await made.settle() == ["prepare-authority", ISSUE_SERVER_CERTIFICATE]
+    prepared = made.files_of(CA)
+    assert prepared[files.CA_KEY] == old[files.CA_KEY]
+    assert len(chain.fingerprints(prepared[files.CA_CERTIFICATE])) == 2
+    made.reload(0, 1, 2)
+    assert made.all_accept(old[files.CA_CERTIFICATE], prepared[files.CA_CERTIFICATE])
+    assert await made.settle() == []
+
+    # The overlap over, it signs; the former key is kept.
+    await made.outside.clock.advance(OVERLAP.total_seconds())
+    assert await made.settle() == ["promote-authority", ISSUE_SERVER_CERTIFICATE]
+    promoted = made.files_of(CA)
+    assert promoted[files.CA_KEY] == prepared[files.NEXT_KEY]
+    assert promoted[files.FORMER_KEY] == old[files.CA_KEY]
+    made.reload(0)
+    # Half way: who read the bundle in the overlap takes the old and the new certificate.
+    assert made.all_accept(prepared[files.CA_CERTIFICATE], promoted[files.CA_CERTIFICATE])
+    assert all(len(chain.fingerprints(bundle)) == 2 for bundle in made.bundles)
+
+    # Not dropped while a pod serves the old one, however long that lasts.
+    await made.outside.clock.advance(10 * OVERLAP.total_seconds())
+    assert await made.settle() == []
+    made.reload(1, 2)
+    assert await made.settle() == ["drop-authority", ISSUE_SERVER_CERTIFICATE]
+    last = made.files_of(CA)
+    assert set(last) == {files.CA_CERTIFICATE, files.CA_KEY}
+    assert last[files.CA_KEY] == prepared[files.NEXT_KEY]
+    made.reload(0, 1, 2)
+    assert made.all_accept(last[files.CA_CERTIFICATE])
+    assert not made.all_accept(old[files.CA_CERTIFICATE])
+    # The request is answered: nothing more happens.
+    await made.outside.clock.advance(10 * OVERLAP.total_seconds())
+    assert await made.settle() == []
+
+
+async def test_an_authority_near_its_end_is_replaced_without_being_asked() -> None:
+    made = await farm()
+    await made.outside.clock.advance(timedelta(days=9 * 365).total_seconds())
+    assert "prepare-authority" in await made.settle()
+
+
+async def test_b28_an_authority_that_has_ended_is_replaced_at_once() -> None:
+    made = await farm()
+    await made.outside.clock.advance(timedelta(days=3651).total_seconds())
+    done = await made.settle()
+    assert done[:3] == ["prepare-authority", "promote-authority", ISSUE_SERVER_CERTIFICATE]
+
+
+async def test_nothing_is_promoted_before_every_pod_was_seen_to_have_the_bundle() -> None:
+    made = await farm()
+    made.meant = gen.resolved(ASKED)
+    await made.settle()
+    made.reload(0, 1)
+    await made.outside.clock.advance(100 * OVERLAP.total_seconds())
+    assert await made.settle() == []
+    outcome = plan(made.meant, made.facts()).outcome
+    assert isinstance(outcome, Done)
+    assert (timer_of(outcome) or 0.0) <= 2.0
+
+
+async def test_the_end_of_the_overlap_is_met_by_a_timer() -> None:
+    made = await farm()
+    made.meant = gen.resolved(ASKED)
+    await made.settle()
+    made.reload(0, 1, 2)
+    outcome = plan(made.meant, made.facts()).outcome
+    assert outcome == Done(OVERLAP.total_seconds())
+
+
+async def test_a_first_authority_answers_the_request_that_was_there_before_it() -> None:
+    made = Farm(meant=gen.resolved(ASKED))
+    assert await made.settle() == ["issue-authority", ISSUE_SERVER_CERTIFICATE]
+
+
+@pytest.mark.parametrize("dies_after", range(6))
+async def test_a_process_that_dies_between_two_writes_is_followed_by_one_that_goes_on(
+    dies_after: int,
+) -> None:
+    """Each effect is one write, and the next one is derived from what is there."""
+    made = await farm()
+    made.meant = gen.resolved(ASKED)
+    for step in range(6):
+        if step == dies_after:
+            made.outside = _new_process(made.outside)
+        for _ in range(3):
+            await made.one_pass()
+        made.reload(0, 1, 2)
+        await made.outside.clock.advance(2 * OVERLAP.total_seconds())
+    made.reload(0, 1, 2)
+    assert set(made.files_of(CA)) == {files.CA_CERTIFICATE, files.CA_KEY}
+    assert made.all_accept(made.files_of(CA)[files.CA_CERTIFICATE])
+
+
+def _new_process(old: Outside) -> Outside:
+    fresh = Outside(old.api)
+    fresh.clock = old.clock
+    fresh.context = replace(old.context, secrets=fresh.secrets)
+    return fresh
+
+
+EFFECT = Effect("prepare-authority", CA.name)
+
+
+@pytest.mark.parametrize("name", ["prepare-authority", "promote-authority", "drop-authority"])
+async def test_an_authority_that_is_another_than_was_looked_at_is_left_alone(name: str) -> None:
+    made = await farm()
+    before = made.files_of(CA)
+    with pytest.raises(Transient, match="another one"):
+        await run(made.outside.context, made.meant, Effect(name, CA.name, "uid-of-a-former-one"))
+    assert made.files_of(CA) == before
+
+
+@pytest.mark.parametrize("name", ["promote-authority", "drop-authority"])
+async def test_a_turn_whose_files_are_not_there_changes_nothing(name: str) -> None:
+    made = await farm()
+    before = made.files_of(CA)
+    uid = made.secrets()[CA.name].uid
+    with pytest.raises(Transient):
+        await run(made.outside.context, made.meant, Effect(name, CA.name, uid))
+    assert made.files_of(CA) == before
+
+
+async def test_a_second_authority_is_never_overwritten_by_a_third() -> None:
+    made = await farm()
+    uid = made.secrets()[CA.name].uid
+    await run(made.outside.context, made.meant, Effect("prepare-authority", CA.name, uid))
+    before = made.files_of(CA)
+    with pytest.raises(Transient, match="second authority"):
+        await run(made.outside.context, made.meant, Effect("prepare-authority", CA.name, uid))
+    assert made.files_of(CA) == before
+
+
+async def run(context: Context, meant: Resolved, effect: Effect) -> None:
+    await EFFECTS[effect.name](context, meant, effect)
+
+
+async def test_no_turn_without_certificates() -> None:
+    made = await farm()
+    nothing = gen.secret("x-tls-ca")
+    assert next_turn(made.meant, made.facts(), nothing, nothing).action is None

@@ -1,0 +1,188 @@
+"""How verified images go through a pass: observed, resolved, planned, remembered, told."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from contracts import labels
+from contracts.observed import ImageVerdict, Observed
+from contracts.resolved import Resolved
+from managers.access.token_issuer import ApiServer
+from managers.cluster.facts import stateful_set_facts
+from managers.cluster.observe import Observer, Witnesses
+from managers.cluster.resolve import resolve
+from managers.cluster.status import Pass, compute
+from managers.cluster.steps import fold
+from managers.images.policy import Question
+from managers.images.verifier import ImageVerifier
+from runtime.outcome import Blocked, Done, combine
+from runtime.resources import POD, PVC, STATEFUL_SET
+from tests import gen
+from tests.contracts.api.cases_images import IDENTITY, KEY
+from tests.gen.api import FakeApi, Outside, StillInformer
+from tests.gen.worlds import INSTALLATION
+
+POLICY = {"enabled": True, "publicKey": KEY, "ignoreTlog": True}
+ASKING = gen.cluster().initialized().wanting(imageVerification=POLICY)
+SPEC = ASKING.read().spec
+IMAGE = f"{INSTALLATION.image_repository}:{SPEC.version}"
+PINNED = f"{INSTALLATION.image_repository}@sha256:{'d' * 64}"
+PROVEN = ImageVerdict(IMAGE, pinned=PINNED, record=f"{'k' * 64} {PINNED}")
+UNPROVEN = ImageVerdict(IMAGE, problem="unproven", message="it is not signed", retry_after=60.0)
+DOWN = ImageVerdict(IMAGE, problem="unreachable", message="it is down", retry_after=15.0)
+
+
+def facts(*verdicts: ImageVerdict) -> Observed:
+    seen = gen.running(gen.cluster().initialized()).facts()
+    return replace(seen, images={verdict.reference: verdict for verdict in verdicts})
+
+
+def meant(observed: Observed, cluster: gen.Cluster = ASKING) -> Resolved:
+    found = resolve(cluster.read(), cluster.owner(), observed, INSTALLATION)
+    assert isinstance(found, Resolved), found
+    return found
+
+
+def test_b34_the_pods_get_the_reference_that_was_proven() -> None:
+    observed = facts(PROVEN)
+    wanted = fold(meant(observed), observed)
+    (made,) = [one for one in wanted.workload if one.resource == STATEFUL_SET]
+    (container,) = made.body["spec"]["template"]["spec"]["containers"]
+    assert container["image"] == PINNED
+    assert made.body["metadata"]["annotations"] == {labels.IMAGE_VERIFICATION: PROVEN.record}
+
+
+def test_what_was_proven_is_no_part_of_the_template_beyond_its_image() -> None:
+    """Another question with the same answer must not replace a single pod."""
+    other = replace(PROVEN, record=f"{'x' * 64} {PINNED}")
+    first, second = (fold(meant(facts(one)), facts(one)) for one in (PROVEN, other))
+    templates = [
+        one.body["spec"]["template"]
+        for wanted in (first, second)
+        for one in wanted.workload
+        if one.resource == STATEFUL_SET
+    ]
+    assert templates[0] == templates[1]
+
+
+@pytest.mark.parametrize("verdict", [UNPROVEN, DOWN])
+def test_without_a_proof_no_pod_is_touched_and_all_else_goes_on(verdict: ImageVerdict) -> None:
+    observed = facts(verdict)
+    wanted = fold(meant(observed), observed)
+    assert wanted.workload == ()
+    assert not wanted.complete
+    plain = fold(meant(facts(), gen.cluster().initialized()), facts())
+    assert {one.key for one in wanted.foundation} == {one.key for one in plain.foundation}
+    outcome = combine(*wanted.outcomes)
+    assert not isinstance(outcome, Done)
+    assert outcome.message == verdict.message
+
+
+def test_an_identity_is_refused_by_name_before_anything_is_done() -> None:
+    keyless = gen.cluster().wanting(imageVerification={"enabled": True, **IDENTITY})
+    found = resolve(keyless.read(), keyless.owner(), facts(), INSTALLATION)
+    assert isinstance(found, Blocked)
+    assert found.reason == "FieldsNotServed"
+    assert "spec.imageVerification" in found.message
+    assert "publicKey" in found.message
+
+
+def test_an_image_of_another_version_is_refused_before_anything_is_done() -> None:
+    other = gen.cluster().wanting(image="registry.example.com/openbao:2.4.1")
+    found = resolve(other.read(), other.owner(), facts(), INSTALLATION)
+    assert isinstance(found, Blocked)
+    assert found.reason == "ImageVersionMismatch"
+
+
+def test_the_annotations_of_the_stateful_set_are_facts() -> None:
+    live: dict[str, Any] = {
+        "metadata": {
+            "name": "x",
+            "namespace": "n",
+            "uid": "u",
+            "annotations": {labels.IMAGE_VERIFICATION: "a b", "other": "c"},
+        },
+        "spec": {"template": {"metadata": {}, "spec": {}}},
+    }
+    found = stateful_set_facts(live)
+    assert found is not None
+    assert found.image_records == ("a b",)
+
+
+class Asked(ImageVerifier):
+    """Answers nothing, and remembers what it was asked."""
+
+    def __init__(self) -> None:
+        self.questions: list[Question] = []
+        self.records: list[str] = []
+
+    async def verdicts(
+        self, questions: Iterable[Question | None], records: Iterable[str]
+    ) -> Mapping[str, ImageVerdict]:
+        self.questions += [question for question in questions if question is not None]
+        self.records += records
+        return {IMAGE: PROVEN}
+
+
+async def look(cluster: gen.Cluster, asked: Asked) -> Observed:
+    outside = Outside(FakeApi())
+    installation = replace(gen.INSTALLATION, operator_image="registry.example.com/operator:1")
+    observer = Observer(
+        {kind: StillInformer(kind) for kind in (POD, PVC, STATEFUL_SET)},
+        outside.secrets,
+        ApiServer(outside.context.client, outside.clock, "10.96.0.1"),
+        outside.clock,
+        installation,
+        Witnesses(
+            outside.logins,
+            outside.context.attempts,
+            images=asked,
+        ),
+    )
+    return await observer.observe(cluster.read(), cluster.owner())
+
+
+async def test_only_images_that_a_policy_is_about_are_asked_for() -> None:
+    asked = Asked()
+    new = gen.cluster()
+    assert (await look(new.wanting(imageVerification=POLICY), asked)).images == {IMAGE: PROVEN}
+    assert [question.reference for question in asked.questions] == [IMAGE]
+    both = {"imageVerification": POLICY, "operatorImageVerification": POLICY}
+    await look(new.wanting(**both), asked)
+    assert [question.reference for question in asked.questions[1:]] == [
+        "registry.example.com/operator:1",
+        IMAGE,
+    ]
+    asked.questions.clear()
+    await look(new, asked)
+    await look(new.wanting(paused=True, **both), asked)
+    assert asked.questions == []
+
+
+def told(cluster: gen.Cluster, *verdicts: ImageVerdict) -> str:
+    status = compute(Pass(cluster.read(), facts(*verdicts), Done()))
+    (found,) = [one for one in status.conditions if one.type == "ImageVerified"]
+    return f"{found.status} {found.reason}: {found.message}"
+
+
+WARNED = ASKING.wanting(imageVerification={**POLICY, "failurePolicy": "Warn"})
+TOLD: dict[str, tuple[gen.Cluster, tuple[ImageVerdict, ...], str]] = {
+    "no policy": (gen.cluster(), (), "Unknown ImageNotVerified: "),
+    "proven": (ASKING, (PROVEN,), f"True ImageVerified: Proven by a signature: {PINNED}"),
+    "not proven": (ASKING, (UNPROVEN,), "False ImageVerificationFailed: it is not signed"),
+    "nobody to ask": (ASKING, (DOWN,), "Unknown ImageRegistryUnavailable: it is down"),
+    "used all the same": (WARNED, (UNPROVEN,), "False ImageVerificationFailed: it is not signed"),
+    "used without asking": (WARNED, (DOWN,), "False ImageRegistryUnavailable: it is down"),
+    "not looked at": (ASKING, (), "Unknown Unknown: "),
+}
+
+
+@pytest.mark.parametrize(("cluster", "verdicts", "said"), TOLD.values(), ids=TOLD.keys())
+def test_the_condition_says_what_is_proven(
+    cluster: gen.Cluster, verdicts: tuple[ImageVerdict, ...], said: str
+) -> None:
+    assert told(cluster, *verdicts).startswith(said)

@@ -1,0 +1,42 @@
+"""Mistakes of others about passes, not made here (docs/known-bugs-not-ours.md)."""
+
+import pytest
+
+from managers.cluster.reconcile import TOLD_AFTER
+from managers.cluster.status_writer import DETAIL_INTERVAL
+from runtime.errors import Forbidden
+from runtime.outcome import timer_of
+from tests import gen
+from tests.gen.api import api_error
+from tests.managers.cluster.test_reconcile import CONFIG, KEY, booted
+
+
+async def test_b01_a_quiet_cluster_is_looked_at_again() -> None:
+    bench = await booted(gen.cluster())
+    await bench.until_quiet()
+    timer = timer_of(await bench.reconcile(KEY))
+    assert timer is not None
+    assert 0 < timer <= gen.INSTALLATION.secret_recheck
+
+
+async def test_b01_a_pass_that_waits_for_a_roll_is_looked_at_again() -> None:
+    bench = await booted(gen.cluster())
+    await bench.until_quiet()
+    bench.ask_for(runtime={"restartAt": "now"})
+    timer = timer_of(await bench.reconcile(KEY))
+    assert timer is not None
+    assert 0 < timer <= gen.INSTALLATION.secret_recheck
+
+
+async def test_b46_rights_that_are_still_on_their_way_are_no_hard_error() -> None:
+    bench = await booted(gen.cluster())
+    for _ in range(TOLD_AFTER):
+        await bench.outside.clock.advance(DETAIL_INTERVAL)
+        bench.api.objects.pop(CONFIG, None)
+        bench.api.refuse("apply ConfigMap x-config", api_error(403))
+        with pytest.raises(Forbidden):
+            await bench.turn()
+    assert bench.condition("Reconciling") == ("True", "TransientError")
+    assert bench.condition("Degraded") == ("False", "Ready")
+    await bench.until_quiet()
+    assert bench.condition("Reconciling") == ("False", "Ready")

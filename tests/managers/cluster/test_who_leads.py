@@ -1,0 +1,47 @@
+"""managers.cluster.reconcile: labels say who leads, and the servers when labels disagree."""
+
+import pytest
+
+from managers.cluster import observe
+from managers.cluster.reconcile import LEADER_RECHECK
+from runtime.outcome import Wait
+from tests import gen
+from tests.managers.cluster.test_reconcile import booted
+from tests.managers.membership.servers import Servers
+
+
+class TestWhoLeads:
+    """Two pods carry the label of the leader: a label that stayed behind, or worse."""
+
+    @pytest.fixture
+    def servers(self, monkeypatch: pytest.MonkeyPatch) -> Servers:
+        servers = Servers()
+        monkeypatch.setattr(observe, "Bao", lambda authority, server_name: servers)
+        return servers
+
+    async def test_nobody_is_asked_while_the_labels_agree(self, servers: Servers) -> None:
+        await booted(gen.cluster())
+        assert servers.asked == []
+
+    async def test_a_label_that_stayed_behind_does_not_stop_a_roll(self, servers: Servers) -> None:
+        bench = await booted(gen.cluster())
+        servers.standby = {"10.0.0.1", "10.0.0.2"}
+        bench.label_as_leader(2)
+        bench.ask_for(runtime={"restartAt": "now"})
+        await bench.turn()
+        await bench.turn()
+        assert "delete Pod x-1" in bench.writes
+        assert bench.condition("OpenBaoLeader") == ("True", "LeaderFound")
+
+    async def test_two_that_really_lead_are_told_and_asked_again_soon(
+        self, servers: Servers
+    ) -> None:
+        bench = await booted(gen.cluster())
+        bench.label_as_leader(2)
+        bench.ask_for(runtime={"restartAt": "now"})
+        await bench.turn()
+        outcome = await bench.turn()
+        assert not [call for call in bench.writes if call.startswith("delete Pod")]
+        assert isinstance(outcome, Wait)
+        assert outcome.after == LEADER_RECHECK
+        assert bench.condition("Degraded") == ("True", "MultipleLeaders")

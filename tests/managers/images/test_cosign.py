@@ -1,0 +1,182 @@
+"""managers.images.cosign: what real cosign signed is believed, and nothing that differs from it."""
+
+import re
+
+import orjson
+import pytest
+
+from contracts.api.public_key import read_public_key
+from managers.images.cosign import (
+    SIGNATURE,
+    NotProvenError,
+    check_bundle,
+    check_simple_signing,
+    simple_signing_layers,
+)
+from tests.managers.images.recorded import KINDS, base64_of, recording
+from tests.managers.images.signing import Signer
+
+DIGEST = "sha256:" + "a" * 64
+OTHER = "sha256:" + "b" * 64
+IMAGE = "registry.example.com/openbao:2.4.0"
+REPOSITORY = "registry.example.com/openbao"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_bundle_of_real_cosign_is_believed(kind: str) -> None:
+    made = recording(kind)
+    signed = check_bundle(made.bundle, read_public_key(made.public_key), made.digest)
+    assert made.digest.removeprefix("sha256:").encode() in signed.content
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_older_signature_of_real_cosign_is_believed(kind: str) -> None:
+    made = recording(kind)
+    key = read_public_key(made.public_key)
+    signed = check_simple_signing(
+        made.older_layer, made.older_payload, key, made.reference, made.digest
+    )
+    assert signed.content == made.older_payload
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("other", KINDS)
+def test_each_key_proves_only_what_it_signed(kind: str, other: str) -> None:
+    if kind == other:
+        return
+    made, key = recording(kind), read_public_key(recording(other).public_key)
+    with pytest.raises(NotProvenError, match="not made with the key"):
+        check_bundle(made.bundle, key, made.digest)
+    with pytest.raises(NotProvenError, match="not made with the key"):
+        check_simple_signing(made.older_layer, made.older_payload, key, made.reference, made.digest)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_signature_is_not_moved_to_another_image(kind: str) -> None:
+    made = recording(kind)
+    key = read_public_key(made.public_key)
+    with pytest.raises(NotProvenError, match="another image"):
+        check_bundle(made.bundle, key, OTHER)
+    with pytest.raises(NotProvenError, match="another image"):
+        check_simple_signing(made.older_layer, made.older_payload, key, made.reference, OTHER)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_byte_that_differs_proves_nothing(kind: str) -> None:
+    made = recording(kind)
+    key = read_public_key(made.public_key)
+    payload = made.older_payload.replace(b'"optional":null', b'"optional":true')
+    with pytest.raises(NotProvenError):
+        check_simple_signing(made.older_layer, payload, key, made.reference, made.digest)
+    whole = orjson.loads(made.bundle)
+    statement = whole["dsseEnvelope"]["payload"]
+    whole["dsseEnvelope"]["payload"] = statement[:-4] + "IH19"
+    with pytest.raises(NotProvenError):
+        check_bundle(orjson.dumps(whole), key, made.digest)
+
+
+def test_an_older_signature_is_for_its_repository_alone() -> None:
+    signer = Signer()
+    key = read_public_key(signer.public_key)
+    layer, payload = signer.older("registry.example.com/test", DIGEST)
+    with pytest.raises(NotProvenError, match="another repository"):
+        check_simple_signing(layer, payload, key, IMAGE, DIGEST)
+
+
+@pytest.mark.parametrize(
+    ("signed", "used"),
+    [
+        ("index.docker.io/openbao/openbao", "openbao/openbao:2.4.0"),
+        ("index.docker.io/library/openbao", "openbao"),
+        ("registry.example.com/openbao:2.4.0", IMAGE),
+        (f"registry.example.com/openbao@{DIGEST}", IMAGE),
+    ],
+)
+def test_the_ways_to_write_one_repository_are_one(signed: str, used: str) -> None:
+    signer = Signer()
+    layer, payload = signer.older(signed, DIGEST)
+    check_simple_signing(layer, payload, read_public_key(signer.public_key), used, DIGEST)
+
+
+OLDER_LIES: dict[str, tuple[dict[str, object], str]] = {
+    "it is no claim about an image": ({"type": "atomic container signature"}, "no claim"),
+    "no digest": ({"image": {}}, "digests differ"),
+    "a digest that is none": ({"image": {"docker-manifest-digest": 7}}, "digests differ"),
+    "no repository": ({"identity": {}}, "does not name the repository"),
+    "a repository that is none": ({"identity": {"docker-reference": "///"}}, "does not name"),
+}
+
+
+@pytest.mark.parametrize(("changes", "reason"), OLDER_LIES.values(), ids=OLDER_LIES.keys())
+def test_a_signed_document_that_says_less_proves_nothing(
+    changes: dict[str, object], reason: str
+) -> None:
+    signer = Signer()
+    layer, payload = signer.older(REPOSITORY, DIGEST, **changes)
+    with pytest.raises(NotProvenError, match=reason):
+        check_simple_signing(layer, payload, read_public_key(signer.public_key), IMAGE, DIGEST)
+
+
+SUBJECT = {"digest": {"sha256": "a" * 64}}
+STATEMENT_LIES: dict[str, tuple[dict[str, object], str]] = {
+    "an attestation": ({"predicateType": "https://spdx.dev/Document"}, "says something else"),
+    "another type": ({"_type": "https://example.com"}, "no in-toto statement"),
+    "two images": ({"subject": [SUBJECT, SUBJECT]}, "exactly one image"),
+    "no image": ({"subject": []}, "exactly one image"),
+    "an image without digest": ({"subject": [{"name": "x"}]}, "digests differ"),
+    "a digest of another kind": ({"subject": [{"digest": {"sha512": "a"}}]}, "digests differ"),
+}
+
+
+@pytest.mark.parametrize(("changes", "reason"), STATEMENT_LIES.values(), ids=STATEMENT_LIES.keys())
+def test_a_signed_statement_that_says_less_proves_nothing(
+    changes: dict[str, object], reason: str
+) -> None:
+    signer = Signer()
+    bundle = signer.bundle(DIGEST, **changes)
+    with pytest.raises(NotProvenError, match=reason):
+        check_bundle(bundle, read_public_key(signer.public_key), DIGEST)
+
+
+def test_a_bundle_of_another_payload_type_proves_nothing() -> None:
+    signer = Signer()
+    bundle = signer.bundle_over(b"{}", kind="text/plain")
+    with pytest.raises(NotProvenError, match="no in-toto statement"):
+        check_bundle(bundle, read_public_key(signer.public_key), DIGEST)
+
+
+def test_of_two_signatures_in_an_envelope_none_counts() -> None:
+    signer = Signer()
+    whole = orjson.loads(signer.bundle(DIGEST))
+    whole["dsseEnvelope"]["signatures"] *= 2
+    with pytest.raises(NotProvenError, match="exactly one signature"):
+        check_bundle(orjson.dumps(whole), read_public_key(signer.public_key), DIGEST)
+
+
+@pytest.mark.parametrize("junk", [b"", b"[]", b"null", b"{}", b'{"dsseEnvelope":7}', b"\xff"])
+def test_junk_proves_nothing_and_breaks_nothing(junk: bytes) -> None:
+    signer = Signer()
+    key = read_public_key(signer.public_key)
+    with pytest.raises(NotProvenError):
+        check_bundle(junk, key, DIGEST)
+    with pytest.raises(NotProvenError):
+        check_simple_signing({"annotations": {SIGNATURE: "??"}}, junk, key, IMAGE, DIGEST)
+    with pytest.raises(NotProvenError):
+        check_simple_signing(signer.older_over(junk), junk, key, IMAGE, DIGEST)
+
+
+def test_only_layers_of_signatures_are_taken_and_not_without_end() -> None:
+    layer, _ = Signer().older(REPOSITORY, DIGEST)
+    many = {"layers": [{"mediaType": "text/plain"}, "x", *([layer] * 100)]}
+    assert 0 < len(list(simple_signing_layers(many))) < 40
+    assert list(simple_signing_layers({"layers": 7})) == []
+
+
+def test_what_is_told_holds_nothing_of_what_was_sent() -> None:
+    signer = Signer()
+    secret = "hunter2"
+    layer, payload = signer.older(f"registry.example.com/{secret}", DIGEST)
+    with pytest.raises(NotProvenError) as caught:
+        check_simple_signing(layer, payload, read_public_key(signer.public_key), IMAGE, DIGEST)
+    assert not re.search(secret, str(caught.value))
+    assert base64_of(payload) not in str(caught.value)

@@ -1,0 +1,96 @@
+"""managers.images.credentials: which login of which Secret, and for which registry."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+import pytest
+
+from contracts.image_reference import parse
+from managers.images.credentials import login_for
+from tests.managers.images.recorded import base64_of
+
+
+def secret(auths: Any, *, older: bool = False) -> dict[str, Any]:
+    if older:
+        return {"data": {".dockercfg": base64_of(orjson.dumps(auths))}}
+    return {"data": {".dockerconfigjson": base64_of(orjson.dumps({"auths": auths}))}}
+
+
+def entry(user: str = "u", word: str = "p") -> dict[str, str]:
+    return {"auth": base64_of(f"{user}:{word}".encode())}
+
+
+COVERED: dict[str, tuple[str, str, bool]] = {
+    "a host": ("r.example.com", "r.example.com/a/b:1", True),
+    "a host with a scheme": ("https://r.example.com", "r.example.com/a/b:1", True),
+    "a host with the path of the protocol": ("https://r.example.com/v2/", "r.example.com/a", True),
+    "a host and port": ("r.example.com:5000", "r.example.com:5000/a", True),
+    "another port": ("r.example.com:5000", "r.example.com/a", False),
+    "another host": ("r.example.org", "r.example.com/a", False),
+    "a host that only ends like it": ("example.com", "r.example.com/a", False),
+    "Docker Hub by its oldest name": ("https://index.docker.io/v1/", "openbao/openbao", True),
+    "Docker Hub by its newest name": ("docker.io", "openbao/openbao", True),
+    "Docker Hub for somebody else": ("docker.io", "r.example.com/a", False),
+    "any host of a domain": ("*.example.com", "r.example.com/a", True),
+    "any host, not deeper": ("*.example.com", "a.r.example.com/a", False),
+    "a repository": ("r.example.com/a", "r.example.com/a/b", True),
+    "the repository itself": ("r.example.com/a", "r.example.com/a:1", True),
+    "a repository that begins alike": ("r.example.com/a", "r.example.com/ab", False),
+}
+
+
+@pytest.mark.parametrize(("place", "image", "fine"), COVERED.values(), ids=COVERED.keys())
+def test_a_login_is_for_its_place(place: str, image: str, fine: bool) -> None:
+    for older in (False, True):
+        found = login_for(parse(image), [secret({place: entry()}, older=older)])
+        assert (found is not None) is fine
+
+
+def test_the_longest_place_wins_and_the_first_secret() -> None:
+    one = secret({"r.example.com": entry("wide"), "r.example.com/a": entry("narrow")})
+    two = secret({"r.example.com/a/b": entry("later")})
+    image = parse("r.example.com/a/b:1")
+    found = login_for(image, [secret({}), one, two])
+    assert found is not None
+    assert found.user == "narrow"
+
+
+def test_user_and_password_may_stand_alone() -> None:
+    named = {"username": "u", "password": "p:q"}
+    found = login_for(parse("r.example.com/a"), [secret({"r.example.com": named})])
+    assert found is not None
+    assert found.basic() == f"Basic {base64_of(b'u:p:q')}"
+    split = login_for(parse("r.example.com/a"), [secret({"r.example.com": entry("u", "p:q")})])
+    assert split == found
+
+
+JUNK: dict[str, dict[str, Any]] = {
+    "nothing": {},
+    "no data": {"data": None},
+    "another kind of Secret": {"data": {"token": "eA=="}},
+    "no base64": {"data": {".dockerconfigjson": "?"}},
+    "no JSON": {"data": {".dockerconfigjson": "eA=="}},
+    "a list": secret([]),
+    "no auths": {"data": {".dockerconfigjson": base64_of(b"[]")}},
+    "an entry that is none": secret({"r.example.com": 7}),
+    "an entry without login": secret({"r.example.com": {}}),
+    "a login without colon": secret({"r.example.com": {"auth": base64_of(b"u")}}),
+    "a login that is no text": secret({"r.example.com": {"auth": base64_of(b"\xff:x")}}),
+    "a login that is a number": secret({"r.example.com": {"auth": 7}}),
+}
+
+
+@pytest.mark.parametrize("junk", JUNK.values(), ids=JUNK.keys())
+def test_junk_is_no_login_and_no_error(junk: dict[str, Any]) -> None:
+    good = secret({"r.example.com": entry("good")})
+    assert login_for(parse("r.example.com/a"), [junk]) is None
+    found = login_for(parse("r.example.com/a"), [junk, good])
+    assert found is not None
+    assert found.user == "good"
+
+
+def test_a_login_is_not_printed() -> None:
+    found = login_for(parse("r.example.com/a"), [secret({"r.example.com": entry("u", "hush")})])
+    assert "hush" not in f"{found!r} {found}"

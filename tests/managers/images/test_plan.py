@@ -1,0 +1,219 @@
+"""managers.images.plan and policy: which reference is written, and what holds back the pods."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from contracts import labels
+from contracts.api.cluster import ClusterSpec
+from contracts.observed import ImageVerdict, Observed
+from contracts.resolved import ImageChoice
+from managers.images.plan import images_of, version_mismatch
+from managers.images.policy import (
+    answer_key,
+    helper_question,
+    record,
+    recorded,
+    server_image,
+    server_question,
+)
+from runtime.outcome import Blocked, Done, Wait
+from runtime.testing.clock import EPOCH
+from tests import gen
+from tests.contracts.api.cases_images import IDENTITY, KEY
+
+HERE = replace(gen.INSTALLATION, image_repository="r.example.com/bao", operator_image="r/op:1")
+IMAGE = "r.example.com/bao:2.4.0"
+DIGEST = "sha256:" + "d" * 64
+PINNED = f"r.example.com/bao@{DIGEST}"
+HELPER_PINNED = f"r/op@{DIGEST}"
+POLICY = {"enabled": True, "publicKey": KEY}
+
+
+def spec(**fields: Any) -> ClusterSpec:
+    return ClusterSpec.model_validate({"version": "2.4.0", "storage": {"size": "1Gi"}, **fields})
+
+
+def choose(verdict: ImageVerdict | None, **fields: Any) -> ImageChoice:
+    images = {} if verdict is None else {verdict.reference: verdict}
+    wanted = {"imageVerification": POLICY, **fields}
+    return images_of(spec(**wanted), HERE, Observed(now=EPOCH, images=images))
+
+
+PROVEN = ImageVerdict(IMAGE, pinned=PINNED, record=f"key {PINNED}")
+UNPROVEN = ImageVerdict(IMAGE, problem="unproven", message="no signature", retry_after=60.0)
+DOWN = ImageVerdict(IMAGE, problem="unreachable", message="down", retry_after=15.0)
+WARN = {"imageVerification": {**POLICY, "failurePolicy": "Warn"}}
+
+
+def test_b34_exactly_what_was_proven_is_written() -> None:
+    found = choose(PROVEN)
+    assert found.server == PINNED
+    assert found.outcome == Done()
+    assert dict(found.records) == {labels.IMAGE_VERIFICATION: f"key {PINNED}"}
+
+
+DEFAULTS: dict[str, tuple[dict[str, Any], str]] = {
+    "the installation's choice": ({}, "r.example.com/bao:2.4.0"),
+    "without the v of the version": ({"version": "v2.4.0"}, "r.example.com/bao:2.4.0"),
+    "build metadata as a tag can hold it": (
+        {"version": "2.4.0+one"},
+        "r.example.com/bao:2.4.0_one",
+    ),
+    "the user's own": ({"image": "x/y:2.4.0"}, "x/y:2.4.0"),
+    "the user's own without tag gets the version": ({"image": "x/y"}, "x/y:2.4.0"),
+    "a registry's port is no tag": ({"image": "r:5000/y"}, "r:5000/y:2.4.0"),
+    "a digest needs no tag": ({"image": f"x/y@{DIGEST}"}, f"x/y@{DIGEST}"),
+}
+
+
+@pytest.mark.parametrize(("fields", "image"), DEFAULTS.values(), ids=DEFAULTS.keys())
+def test_b34_the_default_image_is_asked_about_as_it_is_written(
+    fields: dict[str, Any], image: str
+) -> None:
+    wanted = spec(imageVerification=POLICY, **fields)
+    assert server_image(wanted, HERE.image_repository) == image
+    question = server_question(wanted, "shop", HERE.image_repository)
+    assert question is not None
+    assert question.reference == image
+    without = images_of(spec(**fields), HERE, Observed(now=EPOCH))
+    assert without.server == image
+
+
+@pytest.mark.parametrize("fields", [fields for fields, _ in DEFAULTS.values()])
+def test_b44_no_reference_moves_by_itself(fields: dict[str, Any]) -> None:
+    reference = server_image(spec(**fields), HERE.image_repository)
+    assert not reference.endswith("latest")
+    assert "2.4.0" in reference or "@sha256:" in reference
+
+
+HELD: dict[str, tuple[ImageVerdict | None, type, str]] = {
+    "nothing proven": (UNPROVEN, Blocked, "ImageVerificationFailed"),
+    "nobody to ask": (DOWN, Wait, "ImageRegistryUnavailable"),
+    "nobody asked": (None, Wait, "ImageRegistryUnavailable"),
+}
+
+
+@pytest.mark.parametrize(("verdict", "kind", "reason"), HELD.values(), ids=HELD.keys())
+def test_block_holds_back_the_pods(verdict: ImageVerdict | None, kind: type, reason: str) -> None:
+    found = choose(verdict)
+    assert isinstance(found.outcome, kind)
+    assert isinstance(found.outcome, Blocked | Wait)
+    assert found.outcome.reason == reason
+    assert found.records == ()
+
+
+@pytest.mark.parametrize("verdict", [UNPROVEN, DOWN, None])
+def test_warn_uses_the_tag_and_records_nothing(verdict: ImageVerdict | None) -> None:
+    found = choose(verdict, **WARN)
+    assert (found.server, found.records) == (IMAGE, ())
+    assert isinstance(found.outcome, Done)
+
+
+def test_warn_pins_what_is_proven_all_the_same() -> None:
+    assert choose(PROVEN, **WARN).server == PINNED
+
+
+@pytest.mark.parametrize("policy", [None, {**POLICY, "enabled": False}])
+def test_without_a_policy_nothing_is_asked_and_the_tag_is_used(policy: Any) -> None:
+    wanted = spec(imageVerification=policy)
+    assert server_question(wanted, "shop", HERE.image_repository) is None
+    found = choose(PROVEN, imageVerification=policy)
+    assert (found.server, found.outcome, found.records) == (IMAGE, Done(), ())
+
+
+def test_an_identity_is_never_passed_by_asking_nobody() -> None:
+    keyless = {"enabled": True, **IDENTITY}
+    wanted = spec(imageVerification=keyless, operatorImageVerification=keyless)
+    assert server_question(wanted, "shop", HERE.image_repository) is None
+    found = images_of(wanted, HERE, Observed(now=EPOCH))
+    assert not isinstance(found.outcome, Done)
+    assert found.helper == ""
+    warned = spec(operatorImageVerification={**keyless, "failurePolicy": "Warn"})
+    assert images_of(warned, HERE, Observed(now=EPOCH)).helper == ""
+
+
+def helper(verdict: ImageVerdict | None, **policy: Any) -> ImageChoice:
+    images = {} if verdict is None else {verdict.reference: verdict}
+    wanted = spec(operatorImageVerification={**POLICY, **policy})
+    return images_of(wanted, HERE, Observed(now=EPOCH, images=images))
+
+
+def test_the_helper_has_a_policy_of_its_own() -> None:
+    proven = ImageVerdict("r/op:1", pinned=HELPER_PINNED, record=f"key {HELPER_PINNED}")
+    found = helper(proven)
+    assert found.helper == HELPER_PINNED
+    assert dict(found.records) == {labels.OPERATOR_IMAGE_VERIFICATION: f"key {HELPER_PINNED}"}
+    assert found.server == IMAGE
+    # Nothing falls through from the server's policy to the helper's, nor back.
+    assert choose(PROVEN).helper == "r/op:1"
+    assert helper(None).outcome == Done()
+
+
+def test_a_helper_that_is_not_proven_is_not_used_and_stops_no_pod() -> None:
+    refused = ImageVerdict("r/op:1", problem="unproven", message="x", retry_after=60.0)
+    assert (helper(refused).helper, helper(refused).outcome) == ("", Done())
+    assert helper(None).helper == ""
+    assert helper(refused, failurePolicy="Warn").helper == "r/op:1"
+
+
+def test_without_an_operator_image_there_is_nothing_to_ask() -> None:
+    wanted = spec(operatorImageVerification=POLICY)
+    assert helper_question(wanted, "shop", "") is None
+    bare = replace(HERE, operator_image="")
+    assert images_of(wanted, bare, Observed(now=EPOCH)).helper == ""
+
+
+def test_pull_secrets_of_the_policy_come_first_and_once() -> None:
+    wanted = spec(
+        imagePullSecrets=[{"name": "b"}, {"name": "c"}],
+        imageVerification={**POLICY, "imagePullSecrets": [{"name": "a"}, {"name": "b"}]},
+    )
+    question = server_question(wanted, "shop", HERE.image_repository)
+    assert question is not None
+    assert question.pull_secrets == ("a", "b", "c")
+
+
+def test_a_record_is_read_back_and_nothing_else_is() -> None:
+    question = server_question(spec(imageVerification=POLICY), "shop", HERE.image_repository)
+    assert question is not None
+    key = answer_key(question, "")
+    text = record(key, PINNED)
+    assert recorded(question, key, text) == ImageVerdict(IMAGE, pinned=PINNED, record=text)
+    for junk in (
+        "",
+        key,
+        f"{key} ",
+        f"{key} {IMAGE}",
+        f"{key} r.example.com/other@{DIGEST}",
+        f"{'0' * 64} {PINNED}",
+        f"{key} {PINNED} x",
+        f"{key}  {PINNED}",
+    ):
+        assert recorded(question, key, junk) is None
+    exact = replace(question, reference=f"r.example.com/bao@sha256:{'e' * 64}")
+    assert recorded(exact, key, text) is None
+
+
+@pytest.mark.parametrize(
+    ("image", "blocked"),
+    [
+        (None, False),
+        ("x/y:2.4.0", False),
+        ("x/y", False),
+        (f"x/y@{DIGEST}", False),
+        ("x/y:2.4.1", True),
+        ("x/y:latest", True),
+        ("NOT AN IMAGE", False),
+    ],
+)
+def test_a_tag_of_another_version_is_refused(image: str | None, blocked: bool) -> None:
+    found = version_mismatch(spec().model_copy(update={"image": image}))
+    assert (found is not None) is blocked
+    if found is not None:
+        assert found.reason == "ImageVersionMismatch"
+        assert "spec.image" in found.message
+        assert "2.4.0" in found.message

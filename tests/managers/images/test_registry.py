@@ -1,0 +1,208 @@
+"""managers.images.registry: what is asked, with which login, and what is never done."""
+
+import pytest
+from aiohttp import web
+
+from managers.images.credentials import Login
+from managers.images.registry import BLOB_MAX, Registry, RegistryError, may_be_asked
+from tests.managers.images.registry_server import (
+    BASIC,
+    TOKEN,
+    RegistryServer,
+    digest_of,
+    registry_server,
+)
+
+READER = Login("reader", "open sesame")
+REPOSITORY = "team/openbao"
+
+
+def asking(server: RegistryServer, login: Login | None = None) -> Registry:
+    return Registry(server.address, REPOSITORY, login, insecure=True)
+
+
+async def test_a_manifest_comes_with_the_digest_that_it_has() -> None:
+    async with registry_server() as server, asking(server) as registry:
+        digest = server.image("2.4.0")
+        found = await registry.manifest("2.4.0")
+        assert found is not None
+        assert found.digest == digest == digest_of(found.body)
+        assert server.asked == [f"/v2/{REPOSITORY}/manifests/2.4.0"]
+
+
+async def test_what_is_not_there_is_none() -> None:
+    async with registry_server(lists_referrers=False) as server, asking(server) as registry:
+        assert await registry.manifest("x") is None
+        assert await registry.blob("sha256:" + "a" * 64) is None
+        assert await registry.referrers("sha256:" + "a" * 64, "x") is None
+
+
+@pytest.mark.parametrize("wants", ["basic", "bearer"])
+async def test_a_login_is_shown_only_when_it_is_asked_for(wants: str) -> None:
+    async with registry_server(wants=wants) as server, asking(server, READER) as registry:
+        server.image("2.4.0")
+        assert await registry.manifest("2.4.0") is not None
+        assert server.authorized[0] == ""
+        assert await registry.manifest("2.4.0") is not None
+        expected = BASIC if wants == "basic" else f"Bearer {TOKEN}"
+        assert server.authorized[-2:] == [expected, expected]
+
+
+async def test_a_token_is_asked_for_this_repository_and_to_read() -> None:
+    scopes = []
+
+    def note(request: web.Request) -> None:
+        if request.path == "/token":
+            scopes.append((request.query["scope"], request.query["service"]))
+
+    async with (
+        registry_server(wants="bearer", fault=note) as server,
+        asking(server, READER) as registry,
+    ):
+        server.image("2.4.0")
+        await registry.manifest("2.4.0")
+    assert scopes == [(f"repository:{REPOSITORY}:pull", "here")]
+
+
+@pytest.mark.parametrize("wants", ["basic", "bearer"])
+@pytest.mark.parametrize("login", [None, Login("reader", "wrong")])
+async def test_without_the_right_login_a_person_is_needed(wants: str, login: Login | None) -> None:
+    async with registry_server(wants=wants) as server, asking(server, login) as registry:
+        with pytest.raises(RegistryError) as caught:
+            await registry.manifest("2.4.0")
+    assert caught.value.lasting
+    assert "wrong" not in str(caught.value)
+    assert "wrong" not in repr(login)
+
+
+async def test_what_does_not_have_its_digest_is_an_error() -> None:
+    async with registry_server() as server, asking(server) as registry:
+        wrong = "sha256:" + "a" * 64
+        server.manifests[wrong] = server.blobs[wrong] = b"{}"
+        with pytest.raises(RegistryError, match="digest"):
+            await registry.manifest(wrong)
+        with pytest.raises(RegistryError, match="digest"):
+            await registry.blob(wrong)
+
+
+async def test_a_long_answer_is_cut_off() -> None:
+    async with registry_server() as server, asking(server) as registry:
+        digest = digest_of(b"x" * (BLOB_MAX + 1))
+        server.blobs[digest] = b"x" * (BLOB_MAX + 1)
+        with pytest.raises(RegistryError, match="longer"):
+            await registry.blob(digest)
+
+
+@pytest.mark.parametrize("status", [500, 503, 429, 400])
+async def test_a_registry_in_trouble_is_asked_again_later(status: int) -> None:
+    def broken(request: web.Request) -> web.Response:
+        return web.Response(status=status, text="secret words of the server")
+
+    async with registry_server(fault=broken) as server, asking(server) as registry:
+        with pytest.raises(RegistryError, match=f"HTTP {status}") as caught:
+            await registry.manifest("x")
+    assert not caught.value.lasting
+    assert "secret words" not in str(caught.value)
+
+
+async def test_no_server_is_no_answer() -> None:
+    async with registry_server() as server:
+        address = server.address
+    async with Registry(address, REPOSITORY, None, insecure=True) as registry:
+        with pytest.raises(RegistryError, match="ClientConnectorError") as caught:
+            await registry.manifest("x")
+    assert not caught.value.lasting
+
+
+async def test_a_blob_may_be_elsewhere_and_the_login_does_not_go_there() -> None:
+    async with registry_server() as store, registry_server(wants="basic") as server:
+        digest = digest_of(b"content")
+        store.blobs[digest] = b"content"
+
+        def moved(request: web.Request) -> web.Response | None:
+            if "blobs" not in request.path or not request.headers.get("Authorization"):
+                return None
+            return web.Response(
+                status=307, headers={"Location": f"http://{store.address}{request.path}"}
+            )
+
+        server.fault = moved
+        async with asking(server, READER) as registry:
+            found = await registry.blob(digest)
+        assert found is not None
+        assert found.body == b"content"
+        assert store.authorized == [""]
+
+
+async def test_a_manifest_is_never_elsewhere() -> None:
+    def moved(request: web.Request) -> web.Response:
+        return web.Response(status=302, headers={"Location": "http://127.0.0.1:1/"})
+
+    async with registry_server(fault=moved) as server, asking(server, READER) as registry:
+        with pytest.raises(RegistryError, match="HTTP 302"):
+            await registry.manifest("x")
+
+
+async def test_redirects_end() -> None:
+    def moved(request: web.Request) -> web.Response:
+        return web.Response(status=302, headers={"Location": request.path})
+
+    async with registry_server(fault=moved) as server, asking(server) as registry:
+        with pytest.raises(RegistryError, match="HTTP 302"):
+            await registry.blob("sha256:" + "a" * 64)
+        assert server.requests < 6
+
+
+ADDRESSES = {
+    "10.0.0.1": True,
+    "192.168.1.1": True,
+    "93.184.216.34": True,
+    "fd00::1": True,
+    "127.0.0.1": False,
+    "::1": False,
+    "::ffff:127.0.0.1": False,
+    "169.254.169.254": False,
+    "::ffff:169.254.169.254": False,
+    "fe80::1": False,
+    "fe80::1%eth0": False,
+    "0.0.0.0": False,  # noqa: S104  not bound, but refused
+    "224.0.0.1": False,
+    "255.255.255.255": False,
+}
+
+
+@pytest.mark.parametrize(("address", "fine"), ADDRESSES.items())
+def test_which_addresses_may_be_a_registry(address: str, fine: bool) -> None:
+    assert may_be_asked(address, loopback=False) is fine
+
+
+@pytest.mark.parametrize("host", ["169.254.169.254", "127.0.0.1:1", "localhost:1", "[::1]:1"])
+async def test_addresses_of_the_node_are_never_asked(host: str) -> None:
+    async with Registry(host, REPOSITORY, READER, insecure=False) as registry:
+        with pytest.raises(RegistryError):
+            await registry.manifest("x")
+
+
+@pytest.mark.parametrize("place", ["http://registry.example.com", "ftp://x", "https://u:p@x"])
+async def test_an_address_without_tls_gets_no_login_and_no_request(place: str) -> None:
+    async with Registry("registry.example.com", REPOSITORY, READER, insecure=False) as registry:
+        with pytest.raises(RegistryError, match="without https") as caught:
+            await registry._authorize(f'Bearer realm="{place}/token"')
+    assert caught.value.lasting
+
+
+@pytest.mark.parametrize("realm", ["", "file:///etc/passwd", "http://[", "https://", "x"])
+async def test_a_realm_that_is_no_address_is_an_error(realm: str) -> None:
+    def challenge(request: web.Request) -> web.Response:
+        return web.Response(status=401, headers={"WWW-Authenticate": f'Bearer realm="{realm}"'})
+
+    async with registry_server(fault=challenge) as server, asking(server, READER) as registry:
+        with pytest.raises(RegistryError):
+            await registry.manifest("x")
+
+
+async def test_no_proxy_of_the_environment_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:1")
+    async with registry_server() as server, asking(server) as registry:
+        server.image("x")
+        assert await registry.manifest("x") is not None

@@ -1,0 +1,199 @@
+"""managers.images.tlog: a promise is believed only from its log, and for its signature."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+import orjson
+import pytest
+from cryptography.hazmat.primitives import serialization
+
+from contracts.api.public_key import read_public_key
+from managers.images.cosign import NotProvenError, Signed, check_bundle, check_simple_signing
+from managers.images.tlog import NOTHING, TrustRoot, check_logged, read_trust_root
+from tests.managers.images.recorded import base64_of
+from tests.managers.images.signing import Signer
+
+TIME = 1_800_000_000
+DIGEST = "sha256:" + "a" * 64
+
+
+class Log(Signer):
+    """A transparency log of the kind Rekor v1."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.der = self.key.public_key().public_bytes(
+            serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo
+        )
+        self.id = hashlib.sha256(self.der).digest()
+
+    def root(self, **valid: str) -> bytes:
+        """A trusted_root.json with this log in it."""
+        log = {
+            "baseUrl": "https://log.example.com",
+            "publicKey": {"rawBytes": base64_of(self.der), "validFor": valid},
+            "logId": {"keyId": base64_of(self.id)},
+        }
+        return orjson.dumps({"tlogs": [log], "certificateAuthorities": []})
+
+    def promise(self, body: dict[str, Any]) -> dict[str, Any]:
+        """A signed entry in the form of the older scheme."""
+        entry = {
+            "body": base64_of(orjson.dumps(body)),
+            "integratedTime": TIME,
+            "logID": self.id.hex(),
+            "logIndex": 7,
+        }
+        signature = self.sign(orjson.dumps(entry, option=orjson.OPT_SORT_KEYS))
+        return {"SignedEntryTimestamp": base64_of(signature), "Payload": entry}
+
+    def tlog_entry(self, body: dict[str, Any]) -> dict[str, Any]:
+        """The same in the form of a bundle."""
+        made = self.promise(body)
+        return {
+            "logIndex": "7",
+            "logId": {"keyId": base64_of(self.id)},
+            "integratedTime": str(TIME),
+            "inclusionPromise": {"signedEntryTimestamp": made["SignedEntryTimestamp"]},
+            "canonicalizedBody": made["Payload"]["body"],
+        }
+
+
+def hashed(signed: Signed) -> dict[str, Any]:
+    """The entry that cosign makes in the older scheme."""
+    digest = {"algorithm": "sha256", "value": hashlib.sha256(signed.content).hexdigest()}
+    signature = {"content": base64_of(signed.signature), "publicKey": {"content": "x"}}
+    return {
+        "apiVersion": "0.0.1",
+        "kind": "hashedrekord",
+        "spec": {"data": {"hash": digest}, "signature": signature},
+    }
+
+
+def dsse(signed: Signed) -> dict[str, Any]:
+    """The entry that cosign makes for a bundle."""
+    digest = {"algorithm": "sha256", "value": hashlib.sha256(signed.content).hexdigest()}
+    signatures = [{"signature": base64_of(signed.signature), "verifier": "x"}]
+    return {
+        "apiVersion": "0.0.1",
+        "kind": "dsse",
+        "spec": {"payloadHash": digest, "signatures": signatures},
+    }
+
+
+LOG = Log()
+ROOT = read_trust_root(LOG.root())
+SIGNED = Signed(b"a document", b"a signature")
+
+
+def with_entry(*entries: dict[str, Any]) -> Signed:
+    return Signed(SIGNED.content, SIGNED.signature, entries)
+
+
+def test_an_entry_of_either_form_is_believed() -> None:
+    check_logged(with_entry(LOG.promise(hashed(SIGNED))), ROOT)
+    check_logged(with_entry(LOG.tlog_entry(dsse(SIGNED))), ROOT)
+
+
+def test_it_comes_through_both_schemes_of_cosign() -> None:
+    signer = Signer()
+    key = read_public_key(signer.public_key)
+    _, payload = signer.older("registry.example.com/x", DIGEST)
+    layer = signer.older_over(payload)
+    bare = check_simple_signing(layer, payload, key, "registry.example.com/x:1", DIGEST)
+    layer["annotations"]["dev.sigstore.cosign/bundle"] = orjson.dumps(
+        LOG.promise(hashed(bare))
+    ).decode()
+    check_logged(
+        check_simple_signing(layer, payload, key, "registry.example.com/x:1", DIGEST), ROOT
+    )
+
+    whole = orjson.loads(signer.bundle(DIGEST))
+    unlogged = check_bundle(orjson.dumps(whole), key, DIGEST)
+    whole["verificationMaterial"]["tlogEntries"] = [LOG.tlog_entry(dsse(unlogged))]
+    check_logged(check_bundle(orjson.dumps(whole), key, DIGEST), ROOT)
+
+
+def test_one_good_entry_among_others_is_enough() -> None:
+    strange = Log().promise(hashed(SIGNED))
+    check_logged(with_entry(strange, LOG.promise(hashed(SIGNED))), ROOT)
+
+
+def changed(**payload: Any) -> dict[str, Any]:
+    promise = LOG.promise(hashed(SIGNED))
+    return {**promise, "Payload": {**promise["Payload"], **payload}}
+
+
+OTHER = Signed(b"another document", b"a signature")
+RESIGNED = Signed(b"a document", b"another signature")
+LIES: dict[str, tuple[dict[str, Any], str]] = {
+    "another log": (Log().promise(hashed(SIGNED)), "does not trust"),
+    "another time": (changed(integratedTime=TIME + 1), "not signed by the log"),
+    "another place": (changed(logIndex=8), "not signed by the log"),
+    "another body": (
+        changed(body=base64_of(orjson.dumps(hashed(OTHER)))),
+        "not signed by the log",
+    ),
+    "another document": (LOG.promise(hashed(OTHER)), "another signature"),
+    "another document in an envelope": (LOG.promise(dsse(OTHER)), "another signature"),
+    "another signature of it": (LOG.promise(hashed(RESIGNED)), "another signature"),
+    "a kind that nobody knows": (LOG.promise({"kind": "rpm", "spec": {}}), "not understood"),
+    "no kind": (LOG.promise({}), "not understood"),
+    "no promise": ({"canonicalizedBody": "x", "inclusionProof": {}}, "no signed timestamp"),
+    "nothing": ({}, "no signed timestamp"),
+    "no numbers": (changed(integratedTime="soon"), "cannot be read"),
+    "a time that is none": (changed(integratedTime=10**30), "no time"),
+    "a log without name": (changed(logID=None), "does not trust"),
+}
+
+
+@pytest.mark.parametrize(("entry", "reason"), LIES.values(), ids=LIES.keys())
+def test_what_the_log_did_not_say_proves_nothing(entry: dict[str, Any], reason: str) -> None:
+    with pytest.raises(NotProvenError, match=reason):
+        check_logged(with_entry(entry), ROOT)
+
+
+def test_without_an_entry_the_way_out_is_named() -> None:
+    with pytest.raises(NotProvenError, match="ignoreTlog"):
+        check_logged(SIGNED, ROOT)
+
+
+def test_without_a_trust_root_no_entry_counts() -> None:
+    with pytest.raises(NotProvenError, match=r"trusted_root\.json"):
+        check_logged(with_entry(LOG.promise(hashed(SIGNED))), NOTHING)
+
+
+@pytest.mark.parametrize(
+    ("valid", "fine"),
+    [
+        ({"start": "2020-01-01T00:00:00Z"}, True),
+        ({"start": "2020-01-01T00:00:00Z", "end": "2100-01-01T00:00:00Z"}, True),
+        ({"start": "2020-01-01T00:00:00Z", "end": "2021-01-01T00:00:00Z"}, False),
+        ({"start": "2100-01-01T00:00:00Z"}, False),
+    ],
+)
+def test_a_key_of_a_log_counts_in_its_time(valid: dict[str, str], fine: bool) -> None:
+    root = read_trust_root(LOG.root(**valid))
+    signed = with_entry(LOG.promise(hashed(SIGNED)))
+    if fine:
+        check_logged(signed, root)
+    else:
+        with pytest.raises(NotProvenError, match="outside of the time"):
+            check_logged(signed, root)
+
+
+@pytest.mark.parametrize(
+    "junk",
+    [b"", b"[]", b"{}", b'{"tlogs":[{}]}', b'{"tlogs":[{"logId":{"keyId":"!"}}]}'],
+)
+def test_a_trust_root_that_cannot_be_used_is_no_trust_root(junk: bytes) -> None:
+    with pytest.raises(ValueError, match=r"."):
+        read_trust_root(junk)
+
+
+def test_two_trust_roots_have_two_names() -> None:
+    assert isinstance(ROOT, TrustRoot)
+    assert read_trust_root(LOG.root()).digest == ROOT.digest
+    assert read_trust_root(Log().root()).digest != ROOT.digest

@@ -1,0 +1,346 @@
+"""managers.images.verifier: when a registry is asked, what is remembered, and for whom."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+
+import orjson
+import pytest
+from aiohttp import web
+
+from contracts import image_reference
+from contracts.api.image_verification import ImageVerification
+from contracts.observed import ImageVerdict
+from managers.images.evidence import prove
+from managers.images.policy import Question, answer_key
+from managers.images.registry import Registry
+from managers.images.tlog import NOTHING
+from managers.images.verifier import (
+    BUDGET,
+    PROVEN_FOR,
+    REFUSED_FOR,
+    UNREACHABLE_FOR,
+    ImageVerifier,
+    Trust,
+)
+from runtime.resources import SECRET
+from runtime.testing.clock import ManualClock
+from tests.gen.api import FakeApi
+from tests.managers.images.recorded import KINDS, base64_of, recording
+from tests.managers.images.registry_server import RegistryServer, registry_server
+from tests.managers.images.signing import Signer
+
+
+@dataclass
+class Bench:
+    """A registry, a verifier, and somebody who signs."""
+
+    server: RegistryServer
+    signer: Signer
+    clock: ManualClock
+    api: FakeApi
+    verifier: ImageVerifier
+
+    def question(self, tag: str = "2.4.0", **policy: object) -> Question:
+        wanted = {"enabled": True, "publicKey": self.signer.public_key, "ignoreTlog": True}
+        return Question(
+            "shop",
+            f"{self.server.address}/team/openbao:{tag}",
+            ImageVerification.model_validate({**wanted, **policy}),
+            (),
+        )
+
+    def signed_image(self, tag: str = "2.4.0", content: str = "one") -> str:
+        digest = self.server.image(tag, content)
+        self.server.signed(self.signer, digest)
+        return digest
+
+    async def ask(self, tag: str = "2.4.0") -> ImageVerdict:
+        return await self.verifier.verdict(self.question(tag))
+
+
+@asynccontextmanager
+async def bench(**settings: object) -> AsyncIterator[Bench]:
+    async with registry_server(**settings) as server:
+        clock, api = ManualClock(), FakeApi()
+        trust = Trust(insecure_registries=frozenset({server.address}))
+        yield Bench(server, Signer(), clock, api, ImageVerifier(api, clock, trust))
+
+
+@pytest.mark.parametrize("lists", [True, False])
+async def test_a_signed_image_is_pinned_to_its_content(lists: bool) -> None:
+    async with bench(lists_referrers=lists) as here:
+        digest = here.signed_image()
+        verdict = await here.ask()
+        assert verdict.pinned == f"{here.server.address}/team/openbao@{digest}"
+        assert verdict.problem == ""
+
+
+async def test_the_older_scheme_proves_as_well() -> None:
+    async with bench(lists_referrers=False) as here:
+        digest = here.server.image("2.4.0")
+        repository = f"{here.server.address}/team/openbao"
+        strangers = [Signer().older(repository, digest) for _ in range(3)]
+        layers = [*strangers, here.signer.older(repository, digest)]
+        here.server.signed_older(layers, digest)
+        assert (await here.ask()).pinned.endswith(digest)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("scheme", ["bundle", "older"])
+async def test_what_real_cosign_left_in_a_registry_is_found(kind: str, scheme: str) -> None:
+    made = recording(kind)
+    hidden = "" if scheme == "older" else ".sig"
+    kept = {
+        name: text.encode()
+        for name, text in made.manifests.items()
+        if not (name.endswith(".sig") if hidden else name == made.digest.replace(":", "-"))
+    }
+    blobs = {name: text.encode() for name, text in made.blobs.items()}
+    policy = ImageVerification(enabled=True, public_key=made.public_key, ignore_tlog=True)
+    question = Question("shop", made.reference, policy, ())
+    async with (
+        registry_server(manifests=kept, blobs=blobs, lists_referrers=False) as server,
+        Registry(server.address, made.repository, None, insecure=True) as registry,
+    ):
+        found = await prove(registry, image_reference.parse(made.reference), question, NOTHING)
+    assert found == made.digest
+
+
+async def test_b41_a_running_cluster_costs_the_registry_nothing() -> None:
+    async with bench() as here:
+        here.signed_image()
+        first = await here.ask()
+        assert 0 < here.server.requests < 8
+        for _ in range(50):
+            assert await here.verifier.verdict(here.question(), [first.record]) == first
+            await here.clock.advance(PROVEN_FOR)
+        restarted = ImageVerifier(here.api, here.clock)
+        assert (await restarted.verdict(here.question(), [first.record])).pinned == first.pinned
+        assert here.server.requests == 0
+        assert here.api.asked == []
+
+
+async def test_b41_an_answer_that_nobody_wrote_down_is_kept_for_a_while() -> None:
+    async with bench() as here:
+        here.signed_image()
+        await here.ask()
+        assert here.server.requests
+        await here.clock.advance(PROVEN_FOR - 1)
+        await here.ask()
+        assert here.server.requests == 0
+        await here.clock.advance(1)
+        await here.ask()
+        assert here.server.requests
+
+
+async def test_b41_a_registry_that_does_not_answer_costs_five_seconds() -> None:
+    async with bench() as here:
+        here.signed_image()
+        here.server.gate = asyncio.Event()
+        asking = asyncio.create_task(here.ask())
+        await here.server.arrived.acquire()
+        await here.clock.advance(BUDGET)
+        verdict = await asking
+        here.server.gate.set()
+        assert verdict.problem == "unreachable"
+        assert "5 seconds" in verdict.message
+        assert verdict.retry_after == UNREACHABLE_FOR
+
+
+async def test_a_tag_that_moved_does_not_reach_what_was_proven() -> None:
+    async with bench() as here:
+        here.signed_image(content="one")
+        first = await here.ask()
+        here.signed_image(content="two")
+        await here.clock.advance(PROVEN_FOR * 10)
+        assert await here.verifier.verdict(here.question(), [first.record]) == first
+        assert (await here.ask()).pinned != first.pinned
+
+
+async def test_a_registry_that_is_down_does_not_reach_what_was_proven() -> None:
+    async with bench() as here:
+        here.signed_image()
+        first = await here.ask()
+        here.server.fault = lambda request: web.Response(status=503)
+        assert await here.verifier.verdict(here.question(), [first.record]) == first
+        other = await here.verifier.verdict(here.question("2.5.0"), [first.record])
+        assert other.problem == "unreachable"
+        assert "HTTP 503" in other.message
+
+
+PROBLEMS = {
+    "unsigned": "carries no signature",
+    "signed with another key": "not made with the key",
+    "absent": "no image of this name and tag",
+    "signed for another image": "about another image",
+}
+
+
+@pytest.mark.parametrize(("what", "reason"), PROBLEMS.items())
+async def test_what_is_not_proven_is_not_pinned(what: str, reason: str) -> None:
+    async with bench() as here:
+        digest = here.server.image("another tag" if what == "absent" else "2.4.0")
+        if what == "signed with another key":
+            here.server.signed(Signer(), digest)
+        if what == "signed for another image":
+            here.server.attach(digest, here.signer.bundle("sha256:" + "e" * 64))
+        verdict = await here.ask()
+        assert (verdict.pinned, verdict.record, verdict.problem) == ("", "", "unproven")
+        assert reason in verdict.message
+        assert verdict.retry_after == REFUSED_FOR
+
+
+async def test_a_signature_that_comes_later_is_noticed() -> None:
+    async with bench() as here:
+        digest = here.server.image("2.4.0")
+        assert (await here.ask()).problem == "unproven"
+        here.server.signed(here.signer, digest)
+        assert (await here.ask()).problem == "unproven"
+        await here.clock.advance(REFUSED_FOR)
+        assert (await here.ask()).pinned
+
+
+async def test_b14_one_key_does_not_vouch_for_another() -> None:
+    """Every key in PEM begins with the same bytes, and these two differ only behind them."""
+    async with bench() as here:
+        here.signed_image()
+        assert (await here.ask()).pinned
+        first = await here.ask()
+        mine, other = here.question(), Signer().public_key
+        shared = 40
+        assert mine.policy.public_key is not None
+        assert mine.policy.public_key[:shared] == other[:shared]
+        asked = replace(mine, policy=mine.policy.model_copy(update={"public_key": other}))
+        assert (await here.verifier.verdict(asked, [first.record])).problem == "unproven"
+
+
+CHANGES: dict[str, dict[str, object]] = {
+    "the key": {"public_key": "x"},
+    "the issuer": {"issuer": "x"},
+    "the subject": {"subject": "x"},
+    "the issuer's pattern": {"issuer_reg_exp": "x"},
+    "the subject's pattern": {"subject_reg_exp": "x"},
+    "whether a log is asked for": {"ignore_tlog": False},
+}
+
+
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES.keys())
+async def test_b14_the_name_of_an_answer_covers(change: dict[str, object]) -> None:
+    async with bench() as here:
+        asked = here.question()
+        other = replace(asked, policy=asked.policy.model_copy(update=change))
+        assert answer_key(asked, "") != answer_key(other, "")
+
+
+async def test_b14_the_name_of_an_answer_covers_reference_and_trust_root() -> None:
+    async with bench() as here:
+        asked = here.question()
+        assert answer_key(asked, "") != answer_key(asked, "root")
+        assert answer_key(asked, "") != answer_key(here.question("2.5.0"), "")
+        warned = replace(asked, policy=asked.policy.model_copy(update={"failure_policy": "Warn"}))
+        assert answer_key(asked, "") == answer_key(warned, "")
+
+
+async def test_what_one_namespace_may_read_is_not_told_to_another() -> None:
+    async with bench(wants="basic") as here:
+        here.signed_image()
+        here.api.holding((SECRET, pull_secret(here.server.address)))
+        asked = replace(here.question(), pull_secrets=("login",))
+        assert (await here.verifier.verdict(asked)).pinned
+        elsewhere = replace(asked, namespace="elsewhere")
+        refused = await here.verifier.verdict(elsewhere)
+        assert refused.problem == "unproven"
+        assert "pull secret" in refused.message
+
+
+def pull_secret(registry: str) -> dict[str, object]:
+    entry = {"auth": base64_of(b"reader:open sesame")}
+    config = orjson.dumps({"auths": {registry: entry}})
+    return {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": {"name": "login", "namespace": "shop"},
+        "type": "kubernetes.io/dockerconfigjson",
+        "data": {".dockerconfigjson": base64_of(config)},
+    }
+
+
+@pytest.mark.parametrize("wants", ["basic", "bearer"])
+async def test_pull_secrets_are_read_by_name_once_and_not_kept(wants: str) -> None:
+    async with bench(wants=wants) as here:
+        here.signed_image()
+        here.api.holding((SECRET, pull_secret(here.server.address)))
+        asked = replace(here.question(), pull_secrets=("absent", "login"))
+        assert (await here.verifier.verdict(asked)).pinned
+        assert here.api.asked == ["get Secret absent", "get Secret login"]
+        await here.verifier.verdict(asked)
+        assert here.api.asked == []
+        assert "sesame" not in repr(vars(here.verifier))
+
+
+async def test_a_slow_registry_holds_one_worker_per_namespace_and_never_all() -> None:
+    async with bench() as here:
+        here.signed_image()
+        here.server.gate = asyncio.Event()
+        mine = here.question()
+        first = asyncio.create_task(here.verifier.verdict(mine))
+        await here.server.arrived.acquire()
+        same = await here.verifier.verdict(here.question("2.5.0"))
+        second = asyncio.create_task(here.verifier.verdict(replace(mine, namespace="b")))
+        await here.server.arrived.acquire()
+        third = await here.verifier.verdict(replace(mine, namespace="c"))
+        assert [same.problem, third.problem] == ["unreachable", "unreachable"]
+        assert same.retry_after < UNREACHABLE_FOR
+        assert len(here.server.asked) == 2
+        here.server.gate.set()
+        assert (await first).pinned
+        assert (await second).pinned
+        assert (await here.verifier.verdict(replace(mine, namespace="c"))).pinned
+
+
+async def test_answers_are_not_remembered_without_end() -> None:
+    async with bench() as here:
+        for number in range(300):
+            junk = here.question(publicKey=f"junk {number}")
+            await here.verifier.verdict(junk)
+        assert len(here.verifier._answers) <= 256
+
+
+async def test_a_policy_that_cannot_be_used_asks_nobody() -> None:
+    async with bench() as here:
+        here.signed_image()
+        verdict = await here.verifier.verdict(here.question(publicKey="junk"))
+        assert verdict.problem == "unproven"
+        assert here.server.requests == 0
+
+
+async def test_questions_are_answered_together() -> None:
+    async with bench() as here:
+        digest = here.signed_image()
+        here.server.image("tools", "unsigned")
+        named = (here.question(), None, here.question("tools"))
+        verdicts = await here.verifier.verdicts(named, ["", "junk", "a b c"])
+        assert [bool(verdict.pinned) for verdict in verdicts.values()] == [True, False]
+        assert verdicts[here.question().reference].pinned.endswith(digest)
+
+
+async def test_an_image_named_by_digest_needs_no_tag() -> None:
+    async with bench() as here:
+        digest = here.signed_image()
+        asked = here.question()
+        by_digest = replace(asked, reference=f"{here.server.address}/team/openbao@{digest}")
+        assert (await here.verifier.verdict(by_digest)).pinned == by_digest.reference
+        both = replace(asked, reference=f"{asked.reference}@{digest}")
+        assert (await here.verifier.verdict(both)).pinned == by_digest.reference
+
+
+async def test_a_signature_without_a_log_needs_leave() -> None:
+    async with bench() as here:
+        here.signed_image()
+        verdict = await here.verifier.verdict(here.question(ignoreTlog=False))
+        assert verdict.problem == "unproven"
+        assert "no transparency log" in verdict.message

@@ -1,0 +1,75 @@
+"""managers.membership.quorum: what the leader says of its followers, and what silence means."""
+
+import pytest
+
+from contracts.observed import Quorum, RaftServer
+from managers.bao.client import BaoError, Denied
+from managers.bao.login import StoredToken
+from managers.bao.models import AutopilotState
+from managers.membership.quorum import ask_quorum
+from tests import gen
+from tests.managers.membership.servers import Servers
+
+PODS = tuple(gen.pod(n).ready(leading=n == 1).facts() for n in range(3))
+ROOT = StoredToken("root-token")
+# As OpenBao 2.4.0 answers, with what is not read left out.
+STATE = {
+    "healthy": False,
+    "failure_tolerance": 1,
+    "leader": "x-1",
+    "voters": ["x-1", "x-0"],
+    "servers": {
+        "x-1": {"healthy": True, "status": "leader", "node_status": "alive"},
+        "x-0": {"healthy": False, "status": "voter", "node_status": "alive"},
+        "x-2": {"healthy": True, "status": "non-voter", "node_status": "alive"},
+    },
+}
+
+
+async def test_the_leader_alone_is_asked() -> None:
+    servers = Servers()
+    servers.state = AutopilotState.model_validate(STATE)
+    assert await ask_quorum(servers, PODS, ROOT) == Quorum(
+        (
+            RaftServer("x-0", voter=True, healthy=False),
+            RaftServer("x-1", voter=True, healthy=True),
+            RaftServer("x-2", voter=False, healthy=True),
+        ),
+        failure_tolerance=1,
+    )
+    assert servers.asked == ["state 10.0.0.2 root-token"]
+
+
+async def test_an_empty_answer_is_no_quorum_at_all() -> None:
+    servers = Servers()
+    servers.state = AutopilotState()
+    found = await ask_quorum(servers, PODS, ROOT)
+    assert found == Quorum((), 0)
+
+
+async def test_nobody_is_asked_while_it_is_unclear_who_leads() -> None:
+    servers = Servers()
+    found = await ask_quorum(servers, PODS[:1], ROOT)
+    assert found is not None
+    assert found.trouble
+    assert servers.asked == []
+
+
+async def test_an_operator_that_may_not_ask_goes_by_the_pods() -> None:
+    servers = Servers()
+    servers.trouble = Denied("permission denied", 403)
+    assert await ask_quorum(servers, PODS, ROOT) is None
+
+
+async def test_a_leader_that_does_not_answer_holds_the_roll() -> None:
+    servers = Servers()
+    servers.trouble = BaoError("no answer")
+    found = await ask_quorum(servers, PODS, ROOT)
+    assert found is not None
+    assert found.trouble == "no answer"
+
+
+@pytest.mark.parametrize("broken", [{"servers": {"x-0": {}}}, {"voters": None}, {}])
+def test_what_is_left_out_counts_as_unwell(broken: dict[str, object]) -> None:
+    state = AutopilotState.model_validate(broken)
+    assert not any(server.healthy for server in (state.servers or {}).values())

@@ -1,0 +1,95 @@
+"""managers.trust: OpenBao is told of new keys of the API server, and of nothing else."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from contracts.observed import TokenIssuer
+from managers.bao.client import BaoError, Denied
+from managers.bao.login import StoredToken
+from managers.trust.plan import due, known
+from managers.trust.run import renew
+from tests.managers.membership.servers import Servers
+
+OLD = "-----BEGIN PUBLIC KEY-----\nb2xk\n-----END PUBLIC KEY-----\n"
+NEW = "-----BEGIN PUBLIC KEY-----\nbmV3\n-----END PUBLIC KEY-----\n"
+HERE = "https://issuer.example.com"
+BOTH = TokenIssuer(HERE, (NEW, OLD))
+ONE = TokenIssuer(HERE, (OLD,))
+
+
+class Trusting(Servers):
+    """A server with the settings of its login."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__()
+        self.settings = {"bound_issuer": HERE, "jwt_validation_pubkeys": [OLD], **settings}
+        self.written: list[Mapping[str, Any]] = []
+
+    async def login_settings(self, address: str, token: str) -> Mapping[str, Any]:
+        if self.trouble is not None:
+            raise self.trouble
+        return self.settings
+
+    async def set_login_settings(
+        self, address: str, token: str, settings: Mapping[str, Any]
+    ) -> None:
+        self.written.append(settings)
+        self.settings = dict(settings)
+
+
+async def test_new_keys_are_told_and_the_digest_is_remembered() -> None:
+    server = Trusting(default_role="r", jwt_supported_algs=["RS256"])
+    status = await renew(server, "10.0.0.1", StoredToken("t"), BOTH, None)
+    assert server.written == [
+        {
+            "bound_issuer": HERE,
+            "default_role": "r",
+            "jwt_supported_algs": ["RS256"],
+            "jwt_validation_pubkeys": sorted((OLD, NEW)),
+        }
+    ]
+    assert status == known(BOTH)
+    assert not due(BOTH, status)
+    assert due(ONE, status), "a key that the API server gave up is given up here, too"
+
+
+async def test_right_keys_are_left_alone() -> None:
+    server = Trusting(jwt_validation_pubkeys=[OLD.strip(), NEW.strip()])
+    assert await renew(server, "10.0.0.1", StoredToken("t"), BOTH, None) == known(BOTH)
+    assert server.written == []
+
+
+@pytest.mark.parametrize("source", ["jwks_url", "oidc_discovery_url"])
+async def test_a_source_that_an_administrator_chose_is_left_alone(source: str) -> None:
+    server = Trusting(**{source: "https://keys.example.com"})
+    await renew(server, "10.0.0.1", StoredToken("t"), BOTH, None)
+    assert server.written == []
+
+
+async def test_the_issuer_of_the_spec_stays() -> None:
+    server = Trusting(bound_issuer="https://mine.example.com")
+    await renew(server, "10.0.0.1", StoredToken("t"), BOTH, "https://mine.example.com")
+    assert server.written[0]["bound_issuer"] == "https://mine.example.com"
+
+
+async def test_a_refusal_is_said_and_not_repeated_until_the_keys_change() -> None:
+    server = Trusting()
+    server.trouble = Denied("auth/jwt-operator/config answered 403: permission denied", 403)
+    status = await renew(server, "10.0.0.1", StoredToken("t"), BOTH, None)
+    assert "docs/first-boot.md" in status.problem
+    assert not due(BOTH, status)
+    assert due(ONE, status)
+
+
+async def test_silence_is_no_refusal() -> None:
+    server = Trusting()
+    server.trouble = BaoError("no answer")
+    with pytest.raises(BaoError):
+        await renew(server, "10.0.0.1", StoredToken("t"), BOTH, None)
+
+
+def test_nothing_is_done_while_the_api_server_says_nothing() -> None:
+    assert not due(None, None)
+    assert not due(TokenIssuer(HERE, ()), None), "a login that trusts no key lets nobody in"

@@ -1,0 +1,175 @@
+"""managers.workload.replace: a leader hands over before its pod goes (rules I06, I07)."""
+
+from datetime import timedelta
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from contracts.observed import Quorum, RaftServer
+from managers.workload.replace import STEP_DOWN, STEP_DOWN_AGAIN, Move, next_move
+from tests import gen
+
+LEAD = gen.pod(0).made_from("old").ready(leading=True)
+NEW_ONE = gen.pod(1).made_from("new").ready()
+NEW_TWO = gen.pod(2).made_from("new").ready()
+LAST_IS_OLD = (LEAD, NEW_ONE, NEW_TWO)
+WELL = Quorum(tuple(RaftServer(f"x-{n}", True, True) for n in range(3)), failure_tolerance=1)
+
+
+def move(world: gen.World, size: int = 3) -> Move:
+    observed = world.facts()
+    outdated = [pod for pod in observed.pods if pod.template != "new"]
+    return next_move(observed, outdated, size)
+
+
+def world(*pods: gen.Pod, quorum: Quorum | None = WELL) -> gen.World:
+    live = gen.stateful_set().made_from("new")
+    return gen.world().with_set(live).with_pods(*pods).with_quorum(quorum)
+
+
+def test_the_last_one_is_asked_to_step_down_first() -> None:
+    made = move(world(*LAST_IS_OLD))
+    assert made.kind == "step-down"
+    assert made.pod is not None
+    assert made.pod.name == "x-0"
+
+
+def test_it_goes_once_another_one_leads() -> None:
+    followed = LEAD.saying(active="false")
+    made = move(world(followed, NEW_ONE.saying(active="true"), NEW_TWO))
+    assert (made.kind, made.pod and made.pod.name) == ("replace", "x-0")
+
+
+def test_it_stays_while_nobody_leads() -> None:
+    made = move(world(LEAD.saying(active="false"), NEW_ONE, NEW_TWO))
+    assert made.kind == "rest"
+
+
+def test_it_is_not_asked_again_at_once() -> None:
+    made = move(world(*LAST_IS_OLD).tried(STEP_DOWN, "uid-x-0", timedelta(seconds=5)))
+    assert made.kind == "hold"
+    assert "step down" in made.why
+
+
+def test_it_is_asked_again_after_a_while() -> None:
+    made = move(world(*LAST_IS_OLD).tried(STEP_DOWN, "uid-x-0", STEP_DOWN_AGAIN))
+    assert made.kind == "step-down"
+
+
+def test_one_that_may_not_be_asked_hands_over_when_it_ends() -> None:
+    made = move(world(*LAST_IS_OLD).tried(STEP_DOWN, "uid-x-0", refused="403"))
+    assert (made.kind, made.pod and made.pod.name) == ("replace", "x-0")
+
+
+def test_without_a_login_the_leader_hands_over_when_it_ends() -> None:
+    made = move(world(*LAST_IS_OLD, quorum=None))
+    assert (made.kind, made.pod and made.pod.name) == ("replace", "x-0")
+
+
+def test_a_single_server_is_not_asked() -> None:
+    alone = world(LEAD, quorum=Quorum((RaftServer("x-0", True, True),), 0))
+    made = move(alone.with_set(gen.stateful_set().sized(1).made_from("new")), 1)
+    assert made.kind == "replace"
+
+
+def test_it_leads_on_while_a_follower_is_ill() -> None:
+    ill = Quorum((*WELL.servers[:2], RaftServer("x-2", True, False)), failure_tolerance=0)
+    made = move(world(*LAST_IS_OLD, quorum=ill))
+    assert made.kind == "hold"
+    assert "x-2" in made.why
+
+
+class TestBrokenPods:
+    """A change that broke a pod must not keep the change that repairs it from it."""
+
+    def test_one_that_does_not_run_goes_even_beside_another(self) -> None:
+        down = gen.pod(2).made_from("old").waiting("ImagePullBackOff")
+        made = move(world(LEAD, NEW_ONE.unready(), down))
+        assert (made.kind, made.pod and made.pod.name) == ("replace", "x-2")
+
+    def test_one_that_may_still_vote_stays_beside_another(self) -> None:
+        unready = gen.pod(2).made_from("old").ready().unready()
+        assert move(world(LEAD, NEW_ONE.unready(), unready)).kind == "rest"
+
+    def test_a_new_one_that_does_not_run_stops_the_roll(self) -> None:
+        down = NEW_TWO.unready().waiting("CrashLoopBackOff")
+        assert move(world(LEAD, gen.pod(1).made_from("old").ready(), down)).kind == "rest"
+
+
+@st.composite
+def any_quorum(draw: st.DrawFn) -> Quorum | None:
+    if draw(st.integers(0, 4)) == 0:
+        return None
+    if draw(st.integers(0, 4)) == 0:
+        return Quorum(trouble="no answer")
+    servers = tuple(
+        RaftServer(f"x-{n}", draw(st.integers(0, 5)) > 0, draw(st.integers(0, 5)) > 0)
+        for n in range(draw(st.integers(1, 5)))
+    )
+    healthy = sum(server.voter and server.healthy for server in servers)
+    voters = sum(server.voter for server in servers)
+    return Quorum(servers, max(0, healthy - (voters // 2 + 1)))
+
+
+@settings(deadline=None, max_examples=300)
+@given(
+    any_quorum(),
+    st.lists(st.sampled_from(["ready", "unready", "down", "going"]), min_size=1, max_size=5),
+    st.integers(0, 4),
+    st.data(),
+)
+def test_never_below_the_majority(
+    quorum: Quorum | None, states: list[str], leader: int, data: st.DataObject
+) -> None:
+    """Rule I06: a server whose vote counts goes only when the others are a majority without it."""
+    pods = []
+    for ordinal, state in enumerate(states):
+        pod = gen.pod(ordinal).made_from(data.draw(st.sampled_from(["old", "new"])))
+        pod = pod.ready(leading=ordinal == leader)
+        pods.append(
+            {
+                "ready": pod,
+                "unready": pod.unready(),
+                "down": pod.unready().waiting("CrashLoopBackOff"),
+                "going": pod.terminating(),
+            }[state]
+        )
+    size = len(pods)
+    made = move(world(*pods, quorum=quorum), size)
+    if made.kind not in ("replace", "step-down") or made.pod is None or quorum is None or size < 3:
+        return
+    assert "going" not in states
+    if not made.pod.ready and made.pod.waiting:
+        return
+    assert not quorum.trouble
+    voters = [server for server in quorum.servers if server.voter]
+    others = sum(server.healthy for server in voters if server.node_id != made.pod.name)
+    counts = any(server.healthy for server in voters if server.node_id == made.pod.name)
+    assert others >= len(voters) // 2 + 1 or not counts
+    if made.pod.ready:
+        assert all(pod.is_ready for pod in pods)
+        assert len(voters) == size
+
+
+@pytest.mark.parametrize("ordinal", [0, 1, 2])
+def test_a_whole_roll_ends_with_the_former_leader(ordinal: int) -> None:
+    """Whoever leads goes last, after another one leads, and everybody goes once."""
+    leader, old, gone = ordinal, {0, 1, 2}, []
+    for _ in range(20):
+        pods = [
+            gen.pod(n).made_from("old" if n in old else "new").ready(leading=n == leader)
+            for n in range(3)
+        ]
+        made = move(world(*pods))
+        if made.pod is None:
+            break
+        if made.kind == "step-down":
+            leader = (leader + 1) % 3
+            assert leader not in old, "the lead went to a server that is still to go"
+            continue
+        assert made.pod.ordinal != leader
+        old.discard(made.pod.ordinal)
+        gone.append(made.pod.ordinal)
+    assert gone[-1] == ordinal
+    assert sorted(gone) == [0, 1, 2]
