@@ -118,14 +118,11 @@ def test_the_log_level_is_reloaded_and_nothing_replaced(cluster: Cluster, writer
     pods = cluster.pods()
     assert {uid_of(pod) for pod in pods} == before
     for pod in pods:
-        log = cluster.api.rig.kubectl(
-            "-n", cluster.namespace, "logs", name_of(pod), "-c", "openbao"
-        )
-        after = log.partition(RELOADED)[2]
-        assert after, f"{name_of(pod)} was not told"
+        assert RELOADED in log_of(cluster, pod), f"{name_of(pod)} was not told"
         until_debug(cluster, pod)
     assert [pod["status"]["containerStatuses"][0]["restartCount"] for pod in pods] == [0, 0, 0]
-    assert told(cluster, "PodReloaded") == 3
+    # Events are written behind the work that they tell of.
+    until("three reloads are told", lambda: told(cluster, "PodReloaded") == 3, 30.0)
     assert told(cluster, "PodReplaced") == 0
 
 
@@ -133,10 +130,7 @@ def until_debug(cluster: Cluster, pod: Object) -> None:
     """Wait for a line of the new level; a quiet server may take some seconds to write one."""
 
     def logs_debug() -> bool:
-        log = cluster.api.rig.kubectl(
-            "-n", cluster.namespace, "logs", name_of(pod), "-c", "openbao"
-        )
-        return "[DEBUG]" in log.partition(RELOADED)[2]
+        return "[DEBUG]" in log_of(cluster, pod).partition(RELOADED)[2]
 
     until(f"{name_of(pod)} logs at the new level", logs_debug, 60.0)
 
@@ -146,7 +140,7 @@ def test_what_needs_a_restart_rolls_one_at_a_time_the_leader_last(
     cluster: Cluster, writer: Writer
 ) -> None:
     order = roll(cluster, {"configuration": {"defaultLeaseTTL": "12h"}})
-    assert told(cluster, "LeaderSteppedDown") >= 1
+    until("the step-down is told", lambda: told(cluster, "LeaderSteppedDown") >= 1, 30.0)
     print(f"  replaced in this order: {', '.join(order)}")
 
 

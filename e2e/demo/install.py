@@ -19,6 +19,7 @@ from e2e.demo.manifests import (
 from e2e.demo.objects import Object, is_ready, is_terminating, labels_of, name_of, status_of
 from e2e.demo.screen import Screen
 from e2e.demo.words import pod_words
+from e2e.rig.kube import ESTABLISHED
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 CRD = "openbaoclusters.openbao.org"
@@ -37,7 +38,7 @@ def install(kubectl: Kubectl, api: Api, wishes: Installation, screen: Screen) ->
     objects = operator_objects(rendered, wishes)
     apply(kubectl, objects)
     screen.say(f"applied {len(objects)} objects; operator image {wishes.image}")
-    kubectl("wait", "--for=condition=Established", f"crd/{CRD}", "--timeout=30s")
+    kubectl("wait", ESTABLISHED, f"crd/{CRD}", "--timeout=60s")
     until = time.monotonic() + READY_SECONDS
     while (missing := _missing(api)) is not None:
         if time.monotonic() > until:

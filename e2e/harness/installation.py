@@ -12,7 +12,7 @@ import orjson
 from e2e.harness.bao import AUDIENCE
 from e2e.harness.kubernetes import Api
 from e2e.rig import Rig
-from e2e.rig.kube import ApiError
+from e2e.rig.kube import ESTABLISHED, ApiError
 from e2e.rig.paths import REPOSITORY
 from runtime.resources import ROLE_BINDING, SERVICE_ACCOUNT
 from runtime.types import Resource
@@ -38,7 +38,7 @@ def user_name(account: str = ACCOUNT) -> str:
 def install(rig: Rig) -> None:
     """Apply CRD, namespace, ServiceAccount and rights; everything but the Deployment."""
     rig.kubectl("apply", "--server-side", "-f", str(CRD))
-    rig.kubectl("wait", "--for=condition=Established", "--timeout=30s", "-f", str(CRD))
+    rig.kubectl("wait", ESTABLISHED, "--timeout=60s", "-f", str(CRD))
     rig.kubectl("apply", "-f", str(BASE / "namespace.yaml"))
     files = [str(BASE / name) for name in ("service_account.yaml", "rbac.yaml")]
     rig.kubectl("-n", NAMESPACE, "apply", "-f", files[0], "-f", files[1])

@@ -17,6 +17,8 @@ import orjson
 
 Object = dict[str, Any]
 MERGE_PATCH = "application/merge-patch+json"
+# For `kubectl wait` on a definition. As --for=condition it is an error while there is no status.
+ESTABLISHED = '--for=jsonpath={.status.conditions[?(@.type=="Established")].status}=True'
 
 
 class ApiError(Exception):

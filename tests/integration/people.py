@@ -46,6 +46,14 @@ class Person:
         """Decrypt a message to this person."""
         return self._gpg("--decrypt", given=message).decode()
 
+    def leave(self) -> None:
+        """End the agent that gpg started for this person."""
+        subprocess.run(
+            ["gpgconf", "--homedir", str(self.home), "--kill", "all"],
+            env={"PATH": os.environ["PATH"]},
+            check=True,
+        )
+
     def _gpg(self, *arguments: str, given: bytes = b"") -> bytes:
         done = subprocess.run(
             ["gpg", "--homedir", str(self.home), *_BATCH, *arguments],

@@ -128,12 +128,13 @@ USER = (
         "path": "auth/userpass/users/u",
         "data": {"password": "p", "token_policies": ["all"]},
     },
+    # Version 1: a mount of version 2 is not ready for a write in the very next moment.
     {
         "name": "kv",
         "path": "sys/mounts/secret",
-        "secretEngine": {"type": "kv", "options": {"version": "2"}},
+        "secretEngine": {"type": "kv", "options": {"version": "1"}},
     },
-    {"name": "write", "path": "secret/data/nasty", "data": {"data": DATA}},
+    {"name": "write", "path": "secret/nasty", "data": DATA},
 )
 
 
@@ -144,8 +145,8 @@ async def test_the_server_stores_exactly_what_the_user_wrote(bao: Path, tmp_path
         await server.active()
         _, login = await server.call("POST", "auth/userpass/login/u", {"password": "p"})
         token = login["auth"]["client_token"]
-        _, stored = await server.call("GET", "secret/data/nasty", token=token)
-        assert stored["data"]["data"] == DATA
+        _, stored = await server.call("GET", "secret/nasty", token=token)
+        assert stored["data"] == DATA
 
 
 async def test_a_signal_takes_up_what_needs_no_restart(bao: Path, tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from contracts.api.schema import open_api_schema, walk
 from contracts.conditions import condition, merge
 from contracts.names import stateful_set
 from e2e.rig import Rig, RigError
+from e2e.rig.kube import ESTABLISHED
 from runtime.client import Client
 from runtime.clock import SystemClock
 from runtime.errors import Invalid
@@ -35,11 +36,7 @@ def installed(control_plane: Rig) -> Iterator[Rig]:
     """The control plane with the CRD; --warnings-as-errors is the point of the fixture."""
     file = str(ROOT / CRD_FILE)
     control_plane.kubectl("apply", "--server-side", "--warnings-as-errors", "-f", file)
-    # A status of any kind first: without one, waiting for a condition of it is an error.
-    control_plane.kubectl(
-        "wait", "--for=jsonpath={.status.conditions}", f"crd/{CLUSTERS}", "--timeout=60s"
-    )
-    control_plane.kubectl("wait", "--for=condition=Established", f"crd/{CLUSTERS}", "--timeout=60s")
+    control_plane.kubectl("wait", ESTABLISHED, f"crd/{CLUSTERS}", "--timeout=60s")
     yield control_plane
     control_plane.kubectl("delete", "-f", file, "--wait=true")
 

@@ -19,6 +19,7 @@ import pytest_asyncio
 import yaml
 
 from e2e.rig import Rig
+from e2e.rig.kube import ESTABLISHED
 from examples.website.reconcile import DEPLOYMENT, DIRECTORY, WEBSITE
 from runtime.client import Client
 from runtime.clock import SystemClock
@@ -55,7 +56,7 @@ def website_api(control_plane: Rig) -> None:
     """The CRD and the rights of the operator."""
     for name in ("crd.yaml", "rbac.yaml"):
         control_plane.kubectl("apply", "--server-side", "-f", str(FOLDER / name))
-    control_plane.kubectl("wait", "--for=condition=Established", "crd/websites.sites.example.com")
+    control_plane.kubectl("wait", ESTABLISHED, "crd/websites.sites.example.com")
 
 
 @pytest.fixture

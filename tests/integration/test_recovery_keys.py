@@ -29,11 +29,14 @@ ROTATION = "sys/rotate/recovery"
 
 
 @pytest.fixture
-def people(tmp_path: Path) -> tuple[Person, ...]:
+def people(tmp_path: Path) -> Iterator[tuple[Person, ...]]:
     """Three people with a key each."""
     folder = tmp_path / "people"
     folder.mkdir()
-    return tuple(Person.with_new_key(name, folder) for name in ("alice", "bob", "carol"))
+    made = tuple(Person.with_new_key(name, folder) for name in ("alice", "bob", "carol"))
+    yield made
+    for person in made:
+        person.leave()
 
 
 def _wish(people: tuple[Person, ...]) -> dict[str, Any]:
