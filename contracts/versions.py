@@ -30,6 +30,10 @@ FEATURES: Mapping[str, Feature] = MappingProxyType(
         "metrics-only-listener": Feature(
             "2.5.0", "release notes 2.5.0; internalshared/configutil/listener.go of 2.4.0 lacks it"
         ),
+        # Such a server is replaced where another one would reload.
+        "crash-on-reload": Feature(
+            "2.5.0", "release notes 2.5.5: SIGHUP ended standbys that had led before", "2.5.5"
+        ),
         "plugin-stanza": Feature("2.5.0", "release notes 2.5.0"),
         "plugin-download": Feature("2.5.0", "release notes 2.5.0"),
         "kms-plugin": Feature("2.6.0", "release notes 2.6.0"),

@@ -12,6 +12,7 @@ from contracts.api.image_verification import ImageVerification
 from contracts.desired import Plan
 from contracts.observed import ImageVerdict, Observed
 from contracts.resolved import ImageChoice, Resolved
+from contracts.versions import offers
 from managers.access.installation import Installation
 from managers.images.policy import server_image
 from runtime.outcome import Blocked, Done, Outcome, Wait
@@ -30,7 +31,8 @@ def images_of(spec: ClusterSpec, installation: Installation, observed: Observed)
     records = {}
     if asked and verdict is not None and verdict.record:
         records[labels.IMAGE_VERIFICATION] = verdict.record
-    helper = _helper(spec.operator_image_verification, installation.operator_image, observed)
+    own = "" if offers(spec.version, "crash-on-reload") else installation.operator_image
+    helper = _helper(spec.operator_image_verification, own, observed)
     if helper != installation.operator_image and helper:
         text = observed.images[installation.operator_image].record
         records[labels.OPERATOR_IMAGE_VERIFICATION] = text

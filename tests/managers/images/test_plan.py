@@ -56,6 +56,13 @@ def test_b34_exactly_what_was_proven_is_written() -> None:
     assert dict(found.records) == {labels.IMAGE_VERIFICATION: f"key {PINNED}"}
 
 
+@pytest.mark.parametrize(
+    ("version", "helper"), [("2.4.0", "r/op:1"), ("2.5.0", ""), ("2.5.4", ""), ("2.5.5", "r/op:1")]
+)
+def test_servers_that_a_signal_may_end_get_none(version: str, helper: str) -> None:
+    assert choose(None, version=version).helper == helper
+
+
 DEFAULTS: dict[str, tuple[dict[str, Any], str]] = {
     "the installation's choice": ({}, "r.example.com/bao:2.4.0"),
     "without the v of the version": ({"version": "v2.4.0"}, "r.example.com/bao:2.4.0"),
