@@ -8,6 +8,7 @@ CLUSTER_NAME: a name that got past admission must not turn into half a set of ob
 """
 
 import re
+from functools import lru_cache
 from typing import Literal
 
 FINALIZER = "openbao.org/openbaocluster-finalizer"
@@ -40,6 +41,8 @@ _CLUSTER_NAME = re.compile(CLUSTER_NAME_PATTERN)
 _OBJECT_NAME_MAX = 253
 
 
+# Every name of an object asks, many times in a pass.
+@lru_cache(maxsize=4096)
 def is_cluster_name(name: str) -> bool:
     """Whether an OpenBaoCluster may carry this name."""
     return (

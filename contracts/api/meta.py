@@ -8,6 +8,7 @@ to them by contracts.api.schema.
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Annotated, Any, Literal
 
@@ -101,6 +102,8 @@ def counted_duration(text: str) -> timedelta | None:
         return None
 
 
+# The moments of a quiet cluster's conditions are written in every pass.
+@lru_cache(maxsize=4096)
 def rfc3339(moment: datetime) -> str:
     """The time as metav1.Time writes it: UTC, whole seconds, Z."""
     return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

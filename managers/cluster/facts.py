@@ -22,6 +22,7 @@ from managers.certs.reading import Content, content_of
 from managers.certs.wiring import TLS_VOLUME
 from managers.workload.pod import CONTAINER, INIT_VOLUME
 from managers.workload.reload import reloads
+from runtime.memo import remembered
 from runtime.ownership import Claim, Owner, claim_of, describe_owner
 from runtime.types import Object, annotations_of, is_terminating, key_of, labels_of, uid_of
 
@@ -86,6 +87,7 @@ def pod_facts(cluster: str, pods: Iterable[Object]) -> tuple[PodFacts, ...]:
     return tuple(sorted(facts, key=lambda fact: fact.ordinal))
 
 
+@remembered
 def _pod(pod: Object, ordinal: int) -> PodFacts:
     status: Mapping[str, Any] = pod.get("status") or {}
     # The list is empty right after creation: not started.
