@@ -112,8 +112,8 @@ def plan(resolved: Resolved, observed: Observed) -> Plan:
     if server is None or authority is None:
         absent = [name for name in wanted if name not in observed.secrets]
         message = (
-            f"Secret {' and '.join(absent)} is not there: with tls.mode External it is yours to "
-            "make (tls.crt, tls.key and ca.crt for the servers, ca.crt for clients)"
+            f"Missing Secrets: {' and '.join(absent)}. With tls.mode External you make them: "
+            "tls.crt, tls.key and ca.crt for the servers, ca.crt for clients"
         )
         return Plan(outcome=Wait("TLSSecretMissing", message), gate=True)
     if server.certificate is None:
