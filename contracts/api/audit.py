@@ -11,13 +11,7 @@ from typing import Literal
 from pydantic import Field
 
 from contracts.api.meta import ApiModel, FreeObject, StorageSize, SubdomainName
-from contracts.api.selfinit import (
-    AuditDeviceType,
-    FileOptions,
-    HttpOptions,
-    SocketOptions,
-    SyslogOptions,
-)
+from contracts.api.selfinit import AuditDeviceType, TypedOptions
 from contracts.paths import AUDIT
 
 _COMMON = ("elide_list_responses", "format", "hmac_accessor", "log_raw", "prefix")
@@ -34,7 +28,7 @@ server passes over every other key in silence. `path` is another spelling of `fi
 left out, so that a file has one place where it is named."""
 
 
-class Audit(ApiModel):
+class Audit(TypedOptions):
     """An audit device: every request and every answer is written to it before it counts."""
 
     type: AuditDeviceType = Field(
@@ -49,14 +43,6 @@ class Audit(ApiModel):
     )
     description: str | None = Field(
         default=None, description="Text for people.", examples=["all requests"], max_length=1024
-    )
-    file_options: FileOptions | None = Field(default=None, description="Options of type file.")
-    http_options: HttpOptions | None = Field(default=None, description="Options of type http.")
-    syslog_options: SyslogOptions | None = Field(
-        default=None, description="Options of type syslog."
-    )
-    socket_options: SocketOptions | None = Field(
-        default=None, description="Options of type socket."
     )
     options: FreeObject | None = Field(
         default=None,

@@ -4,9 +4,9 @@ Uses the API models, contracts.api.file_places and contracts.versions. Collected
 contracts.api.rules.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
-from contracts.api.audit import ACCEPTED_OPTIONS, Audit, AuditFileStorage
+from contracts.api.audit import ACCEPTED_OPTIONS, AuditFileStorage
 from contracts.api.cluster import ClusterSpec, OpenBaoCluster
 from contracts.api.file_places import is_below, is_free_folder
 from contracts.api.rule import Broken, Offence, Rule
@@ -21,18 +21,9 @@ _KINDS = ("file", "http", "syslog", "socket")
 NO_FILE = ("stdout", "discard")
 
 
-def _options_of_type(device: Audit) -> Mapping[str, object | None]:
-    return {
-        "file": device.file_options,
-        "http": device.http_options,
-        "syslog": device.syslog_options,
-        "socket": device.socket_options,
-    }
-
-
 def _foreign_options(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
     for position, device in enumerate(new.spec.audit):
-        given = [kind for kind, block in _options_of_type(device).items() if block is not None]
+        given = [kind for kind, block in device.blocks().items() if block is not None]
         if given not in ([], [device.type]):
             yield f"spec.audit[{position}]", device.type
 

@@ -80,13 +80,7 @@ def _audit_options(request: Request) -> str | None:
     device = request.audit_device
     if device is None:
         return None
-    options = {
-        "file": device.file_options,
-        "http": device.http_options,
-        "syslog": device.syslog_options,
-        "socket": device.socket_options,
-    }
-    given = [kind for kind, value in options.items() if value is not None]
+    given = [kind for kind, value in device.blocks().items() if value is not None]
     if given not in ([], [device.type]) or (device.type in ("file", "http") and not given):
         return device.type
     return None

@@ -3,6 +3,7 @@
 Uses contracts.api.meta. Part of ClusterSpec; rendered by contracts.hcl.render.
 """
 
+import json
 from collections.abc import Mapping
 from typing import Annotated, Literal
 
@@ -106,11 +107,9 @@ class SocketOptions(ApiModel):
     )
 
 
-class AuditDevice(ApiModel):
-    """Payload of a request at sys/audit/*."""
+class TypedOptions(ApiModel):
+    """The options of an audit device, one block per type of device; it has that of its own."""
 
-    type: AuditDeviceType = Field(description="Kind of device.")
-    description: _Text | None = Field(default=None, description="Text for people.")
     file_options: FileOptions | None = Field(default=None, description="Options of type file.")
     http_options: HttpOptions | None = Field(default=None, description="Options of type http.")
     syslog_options: SyslogOptions | None = Field(
@@ -119,6 +118,31 @@ class AuditDevice(ApiModel):
     socket_options: SocketOptions | None = Field(
         default=None, description="Options of type socket."
     )
+
+    def blocks(self) -> Mapping[str, ApiModel | None]:
+        """The blocks by the type that they belong to."""
+        return {
+            "file": self.file_options,
+            "http": self.http_options,
+            "syslog": self.syslog_options,
+            "socket": self.socket_options,
+        }
+
+    def as_text(self) -> dict[str, str]:
+        """The options as the server takes them: names of its own, all of it text."""
+        if self.http_options is not None:
+            headers = thaw(self.http_options.headers)
+            posted = {"uri": self.http_options.uri}
+            return posted | ({"headers": json.dumps(headers, sort_keys=True)} if headers else {})
+        block = next(filter(None, self.blocks().values()), None)
+        return {name: value for name, value in block or () if value is not None}
+
+
+class AuditDevice(TypedOptions):
+    """Payload of a request at sys/audit/*."""
+
+    type: AuditDeviceType = Field(description="Kind of device.")
+    description: _Text | None = Field(default=None, description="Text for people.")
 
 
 class AuthMethod(ApiModel):

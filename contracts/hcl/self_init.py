@@ -3,7 +3,6 @@
 Uses the API model of a request. Called by contracts.hcl.render.
 """
 
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -188,28 +187,5 @@ def payload(request: Request) -> Mapping[str, Any] | None:
 
 
 def _audit(device: AuditDevice) -> Mapping[str, Any]:
-    options: dict[str, str] = {}
-    if device.file_options:
-        options = {
-            "file_path": device.file_options.file_path,
-            "mode": device.file_options.mode or "",
-        }
-    elif device.http_options:
-        headers = thaw(device.http_options.headers)
-        options = {
-            "uri": device.http_options.uri,
-            "headers": json.dumps(headers, sort_keys=True) if headers else "",
-        }
-    elif device.syslog_options:
-        options = {
-            "facility": device.syslog_options.facility or "",
-            "tag": device.syslog_options.tag or "",
-        }
-    elif device.socket_options:
-        options = {
-            "address": device.socket_options.address or "",
-            "socket_type": device.socket_options.socket_type or "",
-            "write_timeout": device.socket_options.write_timeout or "",
-        }
-    given = {key: value for key, value in options.items() if value}
+    given = {key: value for key, value in device.as_text().items() if value}
     return {"type": device.type, "description": device.description, "options": given}

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from contracts.api.audit import Audit
 from contracts.api.cluster import ClusterSpec
 from contracts.api.configuration import Configuration, Listener, Logging, PluginSettings
-from contracts.api.meta import thaw
 from contracts.api.observability import MetricsListener, Observability
 from contracts.api.plugins import Plugin
 from contracts.api.telemetry import Telemetry
@@ -151,16 +150,8 @@ def audit_stanzas(devices: tuple[Audit, ...]) -> tuple[Stanza, ...]:
 
 def audit_options(device: Audit) -> Mapping[str, str]:
     """What a device is told, all of it text; its typed options win over the free ones."""
-    typed = device.file_options or device.syslog_options or device.socket_options
-    options = {key: _text(value) for key, value in (device.options or {}).items()}
-    if device.http_options is not None:
-        headers = thaw(device.http_options.headers)
-        options["uri"] = device.http_options.uri
-        if headers:
-            options["headers"] = json.dumps(headers, sort_keys=True)
-    elif typed is not None:
-        options |= {name: value for name, value in typed if value is not None}
-    return {key: value for key, value in options.items() if value}
+    free = {key: _text(value) for key, value in (device.options or {}).items()}
+    return {key: value for key, value in (free | device.as_text()).items() if value}
 
 
 def _text(value: object) -> str:

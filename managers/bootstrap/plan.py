@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from contracts import names
 from contracts.desired import Effect, Plan
+from contracts.foreign import foreign_secret
 from contracts.hcl.render import render_self_init
 from contracts.observed import Observed
 from contracts.resolved import Resolved
 from contracts.shapes.metadata import cluster_object
 from managers.bootstrap.seal_gate import DRAW_UNSEAL_KEY, seal_step
-from managers.bootstrap.seal_rotation import foreign
 from runtime.intent import Intent
 from runtime.memo import remembered
 from runtime.outcome import Blocked, Outcome, Wait, combine
@@ -118,7 +118,7 @@ def _root_token(resolved: Resolved, observed: Observed) -> Effect | Blocked | No
     name = names.root_token_secret(resolved.name)
     secret = observed.secrets.get(name)
     if secret is not None:
-        return foreign(name, secret.owner) if not secret.mine else None
+        return foreign_secret(name, secret.owner) if not secret.mine else None
     if observed.holds_data:
         return Blocked(
             "RootTokenMissing",

@@ -7,17 +7,16 @@ one that was killed and came back, can never end up with two keys.
 from __future__ import annotations
 
 import base64
-import contextlib
 from collections.abc import Mapping
 
 from contracts import labels
 from contracts.desired import Effect
 from contracts.resolved import Resolved
-from contracts.shapes.claim_of_all import claim_of_all
+from managers.access.claim_of_all import make_claim_of_all
 from managers.access.context import FIELD_MANAGER, Context
 from managers.access.secret_object import secret_object
 from runtime.errors import AlreadyExists
-from runtime.resources import PVC, SECRET
+from runtime.resources import SECRET
 from runtime.types import ObjectKey
 
 UNSEAL_KEY_BYTES = 32
@@ -63,14 +62,9 @@ async def _create(
 
 
 async def make_audit_claim(context: Context, resolved: Resolved, effect: Effect) -> None:
-    """Create the claim; one that exists is never touched.
-
-    It has no owner reference: audit files outlive a cluster that is deleted by mistake. Its
-    annotation proves whose it was, for deletionPolicy DeletePVCs.
-    """
+    """Create the claim for the files of audit devices."""
     wanted = resolved.audit_volume
-    if wanted is None:
-        return
-    body = claim_of_all(resolved.owner, effect.target, wanted.size, wanted.storage_class)
-    with contextlib.suppress(AlreadyExists):
-        await context.client.create(PVC, body, field_manager=FIELD_MANAGER)
+    if wanted is not None:
+        await make_claim_of_all(
+            context, resolved.owner, effect.target, wanted.size, wanted.storage_class
+        )

@@ -10,11 +10,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from contracts.desired import Effect
+from contracts.foreign import foreign_secret
 from contracts.observed import Observed, SecretFacts
 from contracts.resolved import Resolved
 from contracts.unseal_keys import Rotation, UnsealKey
 from managers.bootstrap.seal_prerequisites import problems
-from managers.bootstrap.seal_rotation import REFUSED, foreign, secret_of
+from managers.bootstrap.seal_rotation import REFUSED, secret_of
 from runtime.outcome import Blocked, Wait
 
 DRAW_UNSEAL_KEY = "draw-unseal-key"
@@ -83,7 +84,7 @@ def _stop(blocked: Blocked) -> SealStep:
 
 def _own(secret: SecretFacts, key: UnsealKey) -> Iterator[Blocked]:
     if not secret.mine:
-        yield foreign(secret.name, secret.owner)
+        yield foreign_secret(secret.name, secret.owner)
     elif secret.key_id and secret.key_id != key.id:
         yield Blocked(
             REFUSED,

@@ -23,6 +23,7 @@ from dataclasses import dataclass
 from contracts import labels, names
 from contracts.api.seal import Unseal
 from contracts.api.status_unseal import Step
+from contracts.foreign import foreign_secret
 from contracts.observed import Observed
 from contracts.unseal_keys import KeyRing, Rotation, UnsealKey, generated_file
 from runtime.outcome import Blocked
@@ -130,16 +131,6 @@ def _everywhere(observed: Observed, live: KeyRing) -> bool:
     )
 
 
-def foreign(name: str, owner: str) -> Blocked:
-    """Say that a Secret of one of our names belongs to somebody else."""
-    return Blocked(
-        "ForeignObject",
-        f"Secret {name} exists and belongs to {owner}: it is neither used nor changed. Rename or "
-        "delete it, or hand it over with the annotation openbao.org/adopt set to the name of "
-        "the cluster",
-    )
-
-
 # --- refusals -----------------------------------------------------------------------------------
 
 
@@ -168,7 +159,7 @@ def _used(cluster: str, live: KeyRing, wanted: UnsealKey, observed: Observed) ->
     name = names.unseal_key_secret(cluster, wanted.generation)
     waiting = observed.secrets.get(name)
     if waiting is not None and not waiting.mine:
-        return foreign(name, waiting.owner)
+        return foreign_secret(name, waiting.owner)
     if waiting is not None and waiting.key_id != wanted.id:
         return Blocked(
             REFUSED,

@@ -12,6 +12,7 @@ from datetime import datetime, timedelta
 from contracts import names
 from contracts.api.tls import TlsMode
 from contracts.desired import Effect, Plan
+from contracts.foreign import foreign_secret
 from contracts.observed import CertificateFacts, Observed, SecretFacts
 from contracts.resolved import Resolved
 from managers.certs import acme, external
@@ -48,7 +49,7 @@ def _operator_managed(resolved: Resolved, observed: Observed) -> Plan:
     ca, server = observed.secrets.get(ca_name), observed.secrets.get(server_name)
     for secret in (ca, server):
         if secret is not None and not secret.mine:
-            return _blocked("ForeignObject", _foreign(secret))
+            return Plan(outcome=foreign_secret(secret.name, secret.owner), gate=True)
     if ca is None:
         return _without_authority(ca_name, server)
     if ca.certificate is None or not ca.certificate.key_matches:
@@ -137,14 +138,6 @@ def _making(message: str, effect: Effect) -> Plan:
 
 def _blocked(reason: str, message: str) -> Plan:
     return Plan(outcome=Blocked(reason, message), gate=True)
-
-
-def _foreign(secret: SecretFacts) -> str:
-    return (
-        f"Secret {secret.name} exists and belongs to {secret.owner}: it is neither used nor "
-        "changed. Rename or delete it, or hand it over with the annotation openbao.org/adopt set "
-        "to the name of the cluster"
-    )
 
 
 PLANS: Mapping[TlsMode, Callable[[Resolved, Observed], Plan]] = {

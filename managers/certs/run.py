@@ -4,21 +4,20 @@ authority step by step, and the shared volume of mode ACME."""
 from __future__ import annotations
 
 import base64
-import contextlib
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from contracts import labels, names
 from contracts.desired import Effect
 from contracts.resolved import Resolved
-from contracts.shapes.claim_of_all import claim_of_all
+from managers.access.claim_of_all import make_claim_of_all
 from managers.access.context import FIELD_MANAGER, Context
 from managers.access.secret_object import secret_object
 from managers.certs import files
 from managers.certs.chain import first_certificate
 from managers.certs.x509 import KeyPair, issue_server, make_authority, read
 from runtime.errors import AlreadyExists, Conflict, NotFound, PatchFailed, Transient
-from runtime.resources import PVC, SECRET
+from runtime.resources import SECRET
 from runtime.types import Object, ObjectKey, resource_version_of, uid_of
 
 
@@ -199,14 +198,9 @@ def _answer(live: Object, answered: str) -> list[dict[str, Any]]:
 
 
 async def make_acme_cache_claim(context: Context, resolved: Resolved, effect: Effect) -> None:
-    """Create the claim that servers share; an existing one is never touched.
-
-    It has no owner reference, so that it outlives the cluster: what it holds was counted by the
-    ACME server. The annotation proves whose it was.
-    """
+    """Create the claim with the certificates: what it holds was counted by the ACME server."""
     wanted = resolved.tls.acme_volume
-    if wanted is None:
-        return
-    body = claim_of_all(resolved.owner, effect.target, wanted.size, wanted.storage_class)
-    with contextlib.suppress(AlreadyExists):
-        await context.client.create(PVC, body, field_manager=FIELD_MANAGER)
+    if wanted is not None:
+        await make_claim_of_all(
+            context, resolved.owner, effect.target, wanted.size, wanted.storage_class
+        )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contracts.desired import AppliedSet, Desired
+from contracts.foreign import foreign
 from runtime.applied import Applied, Verdict
 from runtime.apply import OwnedApply
 from runtime.outcome import Blocked, Done, Outcome, Wait
@@ -62,11 +63,7 @@ def outcome_of(applied: Applied) -> Outcome:
     """Say what one answer means for the pass."""
     match applied.verdict:
         case Verdict.FOREIGN:
-            return Blocked(
-                "ForeignObject",
-                f"{applied.message}: it is neither used nor changed. Rename or delete it, or hand "
-                "it over with the annotation openbao.org/adopt set to the name of the cluster",
-            )
+            return foreign(applied.message)
         case Verdict.REJECTED:
             return Blocked("Rejected", f"The API server refuses what is wanted: {applied.message}")
         case Verdict.TERMINATING:

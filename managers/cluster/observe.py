@@ -202,7 +202,7 @@ class Observer:
         return await self._api_server.token_issuer()
 
     def forget(self, key: ObjectKey) -> None:
-        """Drop what is known of the Secrets of a cluster that is gone."""
+        """Drop what is known of the Secrets and claims of a cluster that is gone."""
         if not names.is_cluster_name(key.name):
             # Anybody may put our label on a pod, with the name of a cluster that cannot be.
             return
@@ -213,6 +213,9 @@ class Observer:
             names.root_token_secret(key.name),
         ):
             self._secrets.drop(ObjectKey(key.namespace, name))
+        if self._named_claims is not None:
+            for claim in (names.audit_claim(key.name), names.acme_cache_claim(key.name)):
+                self._named_claims.forget(key.namespace, claim)
 
     async def _read_secrets(
         self, cluster: OpenBaoCluster, owner: Owner, pods: tuple[PodFacts, ...], ring: str

@@ -1,0 +1,23 @@
+"""What is said when an object of somebody else bears a name of ours: the same words everywhere.
+
+No I/O. Called by the plans that look at Secrets, and by the apply step for every other object.
+"""
+
+from __future__ import annotations
+
+from runtime.outcome import Blocked
+
+_LEFT_ALONE = (
+    "it is neither used nor changed. Rename or delete it, or hand it over with the annotation "
+    "openbao.org/adopt set to the name of the cluster"
+)
+
+
+def foreign(said: str) -> Blocked:
+    """Stop because of an object; `said` tells which one it is, and whose."""
+    return Blocked("ForeignObject", f"{said}: {_LEFT_ALONE}")
+
+
+def foreign_secret(name: str, owner: str) -> Blocked:
+    """Stop because of a Secret of one of our names."""
+    return foreign(f"Secret {name} exists and belongs to {owner}")
