@@ -24,6 +24,8 @@ NODE = {
     "mount": "mount",
 }
 IMAGE = {"buildah": "buildah", "mmdebstrap": "mmdebstrap"}
+# A token in software, and what cgo needs; gcc only recommends the headers.
+HSM = {"softhsm2-util": "softhsm2", "gcc": "gcc", "/usr/include/stdlib.h": "libc6-dev"}
 _SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 

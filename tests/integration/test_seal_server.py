@@ -301,7 +301,7 @@ def test_the_server_gets_as_far_as_the_key_service(
 @pytest.fixture(scope="session")
 def bao_hsm() -> Path:
     """The server as it is built for hardware modules."""
-    packages.ensure({"softhsm2-util": "softhsm2", "gcc": "gcc"}, to_stderr())
+    packages.ensure(packages.HSM, to_stderr())
     (binary,) = builds.build(Cache(cache_root()), [OPENBAO_HSM], to_stderr())
     return binary
 
