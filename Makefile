@@ -12,6 +12,9 @@ NAME := demo
 # OPERATOR_IMAGE, IMAGE_PULL_POLICY and OPENBAO_IMAGE_REPOSITORY reach the demo through the
 # environment, whether they stand there or on the command line.
 
+# How many processes share the tests, each of them with a rig of its own where it needs one.
+WORKERS := 2
+
 VENV := .venv
 BIN := $(VENV)/bin
 PY := $(BIN)/python
@@ -62,11 +65,10 @@ venv: $(STAMP) ## Make the virtual environment with everything at its locked has
 run: $(STAMP) ## Run the operator from the checkout instead of the deployed one.
 ifeq ($(CLUSTER),existing)
 	@$(TAKE_OVER)
-	@RELATED_IMAGE_OPENBAO=$(or $(OPENBAO_IMAGE_REPOSITORY),openbao/openbao) \
-	OPENBAO_TOKEN_FILE=$(RUN_TOKEN) $(BIN)/baoctl run
+	@RELATED_IMAGE_OPENBAO=$(or $(OPENBAO_IMAGE_REPOSITORY),openbao/openbao) $(BIN)/baoctl run
 else
 	@$(USE_RIG); $(TAKE_OVER)
-	@RELATED_IMAGE_OPENBAO=localhost/openbao OPENBAO_TOKEN_FILE=$(RUN_TOKEN) \
+	@RELATED_IMAGE_OPENBAO=localhost/openbao \
 	$(PY) -m e2e.rig exec --name $(NAME) -- $(BIN)/baoctl run
 endif
 
@@ -92,6 +94,9 @@ soak: $(STAMP) ## Ten minutes of random faults: tasks, sockets and memory may no
 .PHONY: crd
 crd: $(STAMP) ## Write config/crd from contracts/api.
 	@$(PY) -m baoctl.generate crd
+	@$(PY) -m baoctl.generate conditions
+	@$(PY) -m baoctl.generate rights
+	@$(PY) -m baoctl.generate admission
 
 .PHONY: requirements
 requirements: ## Write the lock files from pyproject.toml; UPGRADE=--upgrade takes newer versions.
@@ -134,14 +139,17 @@ imports: $(STAMP) ## Who may import whom (.importlinter).
 .PHONY: verify-crd
 verify-crd: $(STAMP) ## Fail when config/crd is not what contracts/api says; writes nothing.
 	@$(PY) -m baoctl.generate crd --check
+	@$(PY) -m baoctl.generate conditions --check
+	@$(PY) -m baoctl.generate rights --check
+	@$(PY) -m baoctl.generate admission --check
 
 .PHONY: house
 house: $(STAMP) ## The rules of the house (tests/house).
-	@$(PY) -m pytest tests/house
+	@$(PY) -m pytest tests/house -n $(WORKERS)
 
 .PHONY: unit
 unit: $(STAMP) ## The tests that need no server.
-	@$(PY) -m pytest tests --ignore tests/house --ignore tests/integration
+	@$(PY) -m pytest tests --ignore tests/house --ignore tests/integration -n $(WORKERS)
 
 .PHONY: servers
 servers: $(STAMP) ## Build the servers of the rig that are not in its cache yet.
@@ -149,11 +157,12 @@ servers: $(STAMP) ## Build the servers of the rig that are not in its cache yet.
 
 .PHONY: integration
 integration: servers ## The tests against a real API server; no root needed.
-	@$(PY) -m pytest tests/integration
+	@$(PY) -m pytest tests/integration $(SIDE_BY_SIDE)
 
 .PHONY: e2e
-e2e: servers ## The scenarios on a rig of their own, or one: SCENARIO=tls-rotation. Needs root.
-	@$(PY) -m pytest $(call SCENARIO_FOLDER,$(SCENARIO)) --timeout 900
+e2e: servers ## The scenarios on rigs of their own, or one: SCENARIO=tls-rotation. Needs root.
+	@$(PY) -m pytest $(call SCENARIO_FOLDER,$(SCENARIO)) --timeout 900 --durations 15 \
+	  $(if $(SCENARIO),,$(SIDE_BY_SIDE))
 
 .PHONY: help
 help: ## Show this list.
@@ -165,11 +174,15 @@ help: ## Show this list.
 	  CLUSTER 'rig, or existing: the cluster of your KUBECONFIG  [$(CLUSTER)]' \
 	  NAME 'which rig; several live side by side  [$(NAME)]' \
 	  SCENARIO 'one scenario of make e2e: a folder of e2e' \
+	  WORKERS 'how many processes share the tests, each with a rig of its own  [$(WORKERS)]' \
 	  OPERATOR_IMAGE 'image of the operator, with CLUSTER=existing' \
 	  IMAGE_PULL_POLICY 'pull policy of that image' \
 	  OPENBAO_IMAGE_REPOSITORY 'repository of the OpenBao images'
 
 # --- behind the targets
+
+# What a file sets up is set up once.
+SIDE_BY_SIDE = -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 
 # A scenario is a folder of e2e that holds tests.
 SCENARIOS := $(sort $(patsubst e2e/%/,%,$(dir $(wildcard e2e/*/test_*.py))))
@@ -182,19 +195,16 @@ USE_RIG = $(PY) -m e2e.rig status --name $(NAME) >/dev/null; \
 	lines=$$($(PY) -m e2e.rig env --name $(NAME)); eval "$$lines"
 
 # What `run` needs in the cluster. Two operators take turns by their Lease, so the deployed one has
-# to let go of it first. The token is the operator's login in OpenBao, which a pod gets by a volume.
-RUN_TOKEN := $(CURDIR)/$(VENV)/openbao-token
+# to let go of it first.
 OPERATOR := kubectl --namespace openbao-operator-system
 define TAKE_OVER
 kubectl apply --server-side --force-conflicts --filename deploy/base/namespace.yaml \
   --filename config/crd/openbao.org_openbaoclusters.yaml >/dev/null; \
 $(OPERATOR) apply --server-side --force-conflicts --filename deploy/base/service_account.yaml \
-  --filename deploy/base/rbac.yaml >/dev/null; \
+  --filename deploy/rbac/own-namespace/rbac.yaml \
+  --filename deploy/rbac/cluster-wide/rbac.yaml >/dev/null; \
 $(OPERATOR) get deployment openbao-operator --ignore-not-found --output name \
-  | xargs -r $(OPERATOR) scale --replicas 0; \
-umask 077; \
-$(OPERATOR) create token openbao-operator-controller --audience openbao-internal \
-  --duration 12h >$(RUN_TOKEN)
+  | xargs -r $(OPERATOR) scale --replicas 0
 endef
 
 # --only-binary, because building a wheel would fetch build tools that nobody locked. The project

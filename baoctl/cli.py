@@ -21,7 +21,7 @@ def main() -> None:
 
 @main.command("run")
 @click.option("--kubeconfig", help="Kubeconfig to use; in a pod its ServiceAccount is used.")
-@click.option("--watch-namespace", help="Only clusters of this namespace.  [default: all]")
+@click.option("--watch-namespace", help="Only clusters of these (a, or a,b).  [default: all]")
 @click.option(
     "--leader-elect/--no-leader-elect", default=True, show_default=True, help="Take a Lease first."
 )
@@ -40,17 +40,46 @@ def run_command(
     from baoctl.run import run_operator
     from baoctl.settings import from_environment
 
-    settings = from_environment()
+    try:
+        settings = from_environment(watch_namespace=watch_namespace)
+    except ValueError as error:
+        raise click.ClickException(str(error)) from error
     run_operator(
         dataclasses.replace(
             settings,
             kubeconfig=kubeconfig or settings.kubeconfig,
-            watch_namespace=watch_namespace or settings.watch_namespace,
             leader_election=leader_elect,
             port=settings.port if port is None else port,
             log_level=log_level or settings.log_level,
         )
     )
+
+
+@main.command("provision")
+@click.option("--kubeconfig", help="Kubeconfig to use; in a pod its ServiceAccount is used.")
+@click.option(
+    "--leader-elect/--no-leader-elect", default=True, show_default=True, help="Take a Lease first."
+)
+@click.option("--port", type=click.IntRange(0, 65535), help="Port of metrics and health checks.")
+@click.option(
+    "--log-level", type=click.Choice(["debug", "info", "warning", "error"]), help="Least severity."
+)
+def provision_command(
+    kubeconfig: str | None, leader_elect: bool, port: int | None, log_level: str | None
+) -> None:
+    """Open namespaces for tenants until it is told to stop."""
+    from baoctl.run import run_provisioner
+    from baoctl.settings import provisioner_from_environment
+
+    settings = provisioner_from_environment()
+    process = dataclasses.replace(
+        settings.process,
+        kubeconfig=kubeconfig or settings.process.kubeconfig,
+        leader_election=leader_elect,
+        port=settings.process.port if port is None else port,
+        log_level=log_level or settings.process.log_level,
+    )
+    run_provisioner(dataclasses.replace(settings, process=process))
 
 
 @main.group("explain")
@@ -62,14 +91,32 @@ def explain_group() -> None:
 @click.argument("reason", required=False)
 def explain_reasons(reason: str | None) -> None:
     """Explain a REASON of a condition, or list them all."""
-    from contracts.condition_catalogue import REASONS, TYPES
+    from baoctl.catalogue_text import reason_text
+    from contracts.condition_catalogue import REASONS
 
     if reason is not None and reason not in REASONS:
         raise click.ClickException(f"there is no reason {reason!r}; see baoctl explain reasons")
     for name in [reason] if reason else sorted(REASONS):
-        found = REASONS[name]
-        where = ", ".join(kind.name for kind in TYPES if name in kind.reasons)
-        click.echo(f"{found.name}\n  {found.meaning}\n  {found.next_step}\n  Seen in: {where}\n")
+        click.echo(reason_text(name))
+
+
+@explain_group.command("conditions")
+@click.argument("condition", required=False)
+def explain_conditions(condition: str | None) -> None:
+    """Explain a CONDITION and its reasons, or list all conditions."""
+    from baoctl.catalogue_text import condition_line, condition_text
+    from contracts.condition_catalogue import TYPES
+
+    if condition is None:
+        for kind in TYPES:
+            click.echo(condition_line(kind))
+        return
+    found = next((kind for kind in TYPES if kind.name == condition), None)
+    if found is None:
+        raise click.ClickException(
+            f"there is no condition {condition!r}; see baoctl explain conditions"
+        )
+    click.echo(condition_text(found), nl=False)
 
 
 @explain_group.command("steps")

@@ -6,7 +6,11 @@ from collections.abc import Callable, Iterable, Mapping
 
 from contracts import labels
 from contracts.api.group import CLUSTER_KIND, GROUP
-from runtime.controller import Controller
+from contracts.optional_kinds import SERVICE_MONITOR
+from managers.cluster.apply import PRUNED
+from managers.tenancy.gate import target_of
+from runtime.cache import Cache
+from runtime.controller import Controller, Source
 from runtime.event import (
     Event,
     any_of,
@@ -15,36 +19,25 @@ from runtime.event import (
     labels_or_annotations_changed,
 )
 from runtime.handler import enqueue_mapped, enqueue_object, enqueue_owner
-from runtime.informer import Informer
-from runtime.resources import (
-    CONFIG_MAP,
-    NETWORK_POLICY,
-    POD,
-    POD_DISRUPTION_BUDGET,
-    PVC,
-    ROLE,
-    ROLE_BINDING,
-    SERVICE,
-    SERVICE_ACCOUNT,
-    STATEFUL_SET,
-)
+from runtime.optional import OptionalKinds
+from runtime.resources import POD, PVC, STATEFUL_SET
 from runtime.types import Object, Request, Resource, key_of, labels_of
 
-OWNED: tuple[Resource, ...] = (
-    CONFIG_MAP,
-    NETWORK_POLICY,
-    POD_DISRUPTION_BUDGET,
-    ROLE,
-    ROLE_BINDING,
-    SERVICE,
-    SERVICE_ACCOUNT,
-    STATEFUL_SET,
+OWNED: tuple[Resource, ...] = (*PRUNED, STATEFUL_SET)
+# What is read of a volume claim beside its metadata.
+CLAIM_FIELDS = (
+    "spec.accessModes",
+    "spec.resources",
+    "spec.storageClassName",
+    "status.capacity",
+    "status.conditions",
+    "status.phase",
 )
-# What is watched by our label, and whether metadata is enough of it.
-CHILDREN: tuple[tuple[Resource, bool], ...] = (
-    *((resource, False) for resource in OWNED),
-    (POD, False),
-    (PVC, True),
+# What is watched by our label, and which fields of it are kept; none named: all.
+CHILDREN: tuple[tuple[Resource, tuple[str, ...]], ...] = (
+    *((resource, ()) for resource in OWNED),
+    (POD, ()),
+    (PVC, CLAIM_FIELDS),
 )
 
 
@@ -71,7 +64,7 @@ def _at(obj: Object, path: tuple[str, ...]) -> object:
 
 
 def watch_workload(
-    controller: Controller, clusters: Informer, children: Mapping[Resource, Informer]
+    controller: Controller, clusters: Cache, children: Mapping[Resource, Cache]
 ) -> None:
     """Wake the workload reconciler.
 
@@ -91,8 +84,46 @@ def watch_workload(
         controller.watch(children[resource], enqueue_mapped(cluster_of))
 
 
+def watch_optional(controller: Controller, clusters: Cache, kinds: OptionalKinds) -> None:
+    """Wake the workload reconciler of clusters that use a kind which may come and go."""
+    for cache in kinds.caches.values():
+        controller.watch(cache, enqueue_owner(CLUSTER_KIND, GROUP))
+
+    def users(definition: Object) -> Iterable[Request]:
+        name = key_of(definition).name
+        return [key_of(live) for live in clusters.list() if asks_for(live, name)]
+
+    controller.watch(kinds, enqueue_mapped(users))
+
+
+def watch_gates(
+    controller: Controller, clusters: Cache, opened: Source | None, tenants: Source | None
+) -> None:
+    """Wake the clusters of a namespace that can be read now, or of which a tenant tells."""
+
+    def inside(namespace: Object) -> Iterable[Request]:
+        return [key_of(live) for live in clusters.list(key_of(namespace).name)]
+
+    def of_tenant(tenant: Object) -> Iterable[Request]:
+        target = target_of(tenant)
+        return [key_of(live) for live in clusters.list(target)] if target else ()
+
+    if opened is not None:
+        controller.watch(opened, enqueue_mapped(inside))
+    if tenants is not None:
+        controller.watch(tenants, enqueue_mapped(of_tenant))
+
+
+def asks_for(cluster: Object, definition: str) -> bool:
+    """Whether a spec asks for objects of an optional kind, or may be told why there are none."""
+    scraped = definition == SERVICE_MONITOR.definition
+    way = ("observability", "metrics", "serviceMonitor") if scraped else ("gateway",)
+    asked = _at(cluster, ("spec", *way))
+    return isinstance(asked, dict) and asked.get("enabled") is not False
+
+
 def watch_adminops(
-    controller: Controller, clusters: Informer, children: Mapping[Resource, Informer]
+    controller: Controller, clusters: Cache, children: Mapping[Resource, Cache]
 ) -> None:
     """Wake the adminops reconciler: its spec, the end of its first boot, its pods."""
     news = any_of(

@@ -21,17 +21,22 @@ from contracts.observed import (
     CertificateFacts,
     CredentialFacts,
     Observed,
+    ReadPoolFacts,
     SecretFacts,
     StatefulSetFacts,
     TokenIssuer,
 )
+from contracts.optional_kinds import OPTIONAL_KINDS
 from contracts.resolved import Resolved
+from contracts.surroundings import NO_ENDPOINTS, ApiEndpoints
+from contracts.ways_in import WaysFacts
 from managers.access.installation import Installation
 from managers.cluster.observe import secret_names
 from managers.cluster.reconcile import owner_of
 from managers.cluster.resolve import resolve
 from managers.cluster.steps import WORKLOAD, fold
 from runtime.intent import Intent
+from runtime.kinds import Offer, OptionalKind
 from runtime.outcome import Blocked, Outcome
 from runtime.ownership import Owner
 from runtime.types import Object
@@ -59,6 +64,7 @@ class Place:
     """For a manifest that names none."""
     api_server_hosts: tuple[str, ...]
     phase: Phase
+    api_endpoints: ApiEndpoints = NO_ENDPOINTS
 
 
 class _Dumper(yaml.SafeDumper):
@@ -142,22 +148,41 @@ def _meant(cluster: OpenBaoCluster, owner: Owner, place: Place, observed: Observ
 
 
 def _imagined(cluster: OpenBaoCluster, place: Place) -> Observed:
-    observed = Observed(now=NOON, token_issuer=ISSUER, api_server_hosts=place.api_server_hosts)
-    if place.phase == "first-boot":
-        return observed
-    storage = cluster.spec.storage
+    # Without a StatefulSet: there is none that what is wanted could differ from.
+    return Observed(
+        now=NOON,
+        token_issuer=ISSUER,
+        api_server_hosts=place.api_server_hosts,
+        api_endpoints=place.api_endpoints,
+        read=_read_pool(cluster, place),
+        ways=WaysFacts({kind.definition: _newest(kind) for kind in OPTIONAL_KINDS}),
+    )
+
+
+def _read_pool(cluster: OpenBaoCluster, place: Place) -> ReadPoolFacts:
+    """Imagine that the read replicas found a leader: none is asked for more before."""
+    asked = cluster.spec.servers - cluster.spec.replicas
+    if place.phase == "first-boot" or not asked:
+        return ReadPoolFacts()
+    storage = cluster.spec.read_replicas.storage if cluster.spec.read_replicas else None
+    voters = cluster.spec.storage
     live = StatefulSetFacts(
         uid=NO_UID,
-        replicas=cluster.spec.replicas,
-        ready_replicas=cluster.spec.replicas,
+        replicas=asked,
+        ready_replicas=asked,
         template="",
         reload_hash="",
         first_boot=False,
         settled=True,
-        claim_size=storage.size,
-        claim_class=storage.storage_class_name,
+        claim_size=str((storage.size if storage else None) or voters.size),
+        claim_class=(storage.storage_class_name if storage else None) or voters.storage_class_name,
     )
-    return replace(observed, stateful_set=live)
+    return ReadPoolFacts(live)
+
+
+def _newest(kind: OptionalKind) -> Offer:
+    """Imagine that the API server serves the best version that we can write."""
+    return Offer(True, kind.versions, kind.resources[0])
 
 
 def _secrets(cluster: OpenBaoCluster, meant: Resolved) -> dict[str, SecretFacts]:

@@ -1,15 +1,17 @@
-"""`baoctl run`: the operator process, from settings to exit status."""
+"""`baoctl run` and `baoctl provision`: a process of the operator, from settings to exit status."""
 
 from __future__ import annotations
 
 import asyncio
 import sys
+from collections.abc import Callable, Coroutine
 
 import structlog
 
-from baoctl.settings import Settings
+from baoctl.provisioner import provision
+from baoctl.settings import ProvisionerSettings, Settings
 from baoctl.wiring import run
-from runtime.clock import SystemClock
+from runtime.clock import Clock, SystemClock
 from runtime.errors import LeaseLost
 from runtime.logs import configure
 from runtime.manager import RunnableCrashed
@@ -17,11 +19,20 @@ from runtime.manager import RunnableCrashed
 
 def run_operator(settings: Settings) -> None:
     """Run until told to stop; exits with 1 on a crash and on the loss of the lease."""
+    _run(lambda clock: run(settings, clock), settings.log_level)
+
+
+def run_provisioner(settings: ProvisionerSettings) -> None:
+    """Run the provisioner as `run_operator` does the operator."""
+    _run(lambda clock: provision(settings, clock), settings.process.log_level)
+
+
+def _run(work: Callable[[Clock], Coroutine[None, None, None]], level: str) -> None:
     clock = SystemClock()
-    configure(clock, level=settings.log_level, sensitive=("unseal_?key", "recovery_?key"))
+    configure(clock, level=level, sensitive=("unseal_?key", "recovery_?key"))
     log = structlog.get_logger()
     try:
-        asyncio.run(run(settings, clock))
+        asyncio.run(work(clock))
     except LeaseLost as lost:
         log.error("stopped: another process leads, or could", error=str(lost))
         sys.exit(1)

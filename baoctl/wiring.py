@@ -8,45 +8,54 @@ from __future__ import annotations
 import gc
 import random
 import secrets
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 
-from baoctl.controllers import CHILDREN, watch_adminops, watch_workload
+from baoctl.controllers import watch_adminops, watch_gates, watch_optional, watch_workload
+from baoctl.modes import build_caches
 from baoctl.own_image import with_own_image
+from baoctl.parts import Parts
+from baoctl.platform import with_platform
 from baoctl.settings import Settings
-from contracts import labels
-from contracts.api.group import CLUSTERS
+from managers.access.admission import AdmissionPolicies
 from managers.access.context import FIELD_MANAGER, MARKS, Context
 from managers.access.named_claims import NamedClaims
+from managers.access.named_objects import NamedObjects
 from managers.access.secrets import SecretStore
+from managers.access.seen_objects import SeenObjects
 from managers.access.token_issuer import ApiServer
 from managers.bao.login import Logins
 from managers.certs.look import ServedCertificates
 from managers.cluster.adminops import AdminOpsReconciler
 from managers.cluster.apply import Applier
+from managers.cluster.cluster_metrics import ClusterMetrics, counted
 from managers.cluster.delete import Deletion
 from managers.cluster.facts import SecretReading, secret_reading
+from managers.cluster.gated import Gated, Telling
 from managers.cluster.observe import Observer, Witnesses
 from managers.cluster.reconcile import WorkloadReconciler
 from managers.cluster.status_writer import StatusWriter
+from managers.cluster.ways import WaysIn
 from managers.images.verifier import ImageVerifier
 from runtime.apply import OwnedApply
+from runtime.cache import Cache
 from runtime.client import Client
 from runtime.clock import Clock
 from runtime.controller import Controller, ControllerOptions, Reconciler
 from runtime.credentials import Credentials, from_kubeconfig, in_cluster
-from runtime.depth import shallow
 from runtime.events import EventRecorder, Reporter
 from runtime.health import Health, HttpServer, LoopLag
-from runtime.informer import Informer, InformerSet
+from runtime.informers import InformerSet
 from runtime.leader import LeaderElector, LeaderOptions, LeaseLock
 from runtime.manager import Group, Manager, Runnable
 from runtime.metrics import Metrics
 from runtime.ratelimit import ItemExponentialFailure
-from runtime.selection import Selection
+from runtime.resources import SERVICE_ACCOUNT
 from runtime.settled import Settled
 from runtime.types import Resource
 
-USER_AGENT = "openbao-operator"
+__all__ = ["Parts", "build_controllers", "build_manager", "build_parts", "run"]
+
 LEASE_NAME = "openbao-operator"
 REPORTER = "openbao.org/operator"
 # A watch is opened anew at least every ten minutes; twice that without a word means it is dead.
@@ -57,21 +66,6 @@ SYNC_TIMEOUT = 120.0
 GC_THRESHOLDS = (50_000, 50, 100)
 
 
-@dataclass(frozen=True, slots=True)
-class Parts:
-    """What the pieces of one process share."""
-
-    settings: Settings
-    clock: Clock
-    rng: random.Random
-    metrics: Metrics
-    client: Client
-    lease_client: Client
-    elector: LeaderElector | None
-    informers: InformerSet
-    events: EventRecorder
-
-
 async def credentials_of(settings: Settings, clock: Clock) -> Credentials:
     """Find out who we are: a pod's ServiceAccount, or a kubeconfig."""
     if settings.kubeconfig is None:
@@ -79,11 +73,11 @@ async def credentials_of(settings: Settings, clock: Clock) -> Credentials:
     return await from_kubeconfig(settings.kubeconfig, None, clock)
 
 
-async def build_parts(settings: Settings, clock: Clock) -> Parts:
-    """Make the clients, the elector and the caches."""
+async def build_parts(settings: Settings, clock: Clock, *, name: str = LEASE_NAME) -> Parts:
+    """Make the clients, the elector and the caches. `name` is that of the lease and the program."""
     metrics = Metrics()
     credentials = await credentials_of(settings, clock)
-    lease_client = Client(credentials, user_agent=f"{USER_AGENT}/lease", clock=clock)
+    lease_client = Client(credentials, user_agent=f"{name}/lease", clock=clock)
     rng = random.Random()  # noqa: S311  jitter, not keys
     reporter = Reporter(REPORTER, settings.identity)
     elector = None
@@ -91,14 +85,14 @@ async def build_parts(settings: Settings, clock: Clock) -> Parts:
         namespace = settings.installation.namespace
         elector = LeaderElector(
             lease_client,
-            LeaseLock(namespace, LEASE_NAME, settings.identity, reporter),
+            LeaseLock(namespace, name, settings.identity, reporter),
             clock=clock,
             rng=rng,
             metrics=metrics,
         )
     client = Client(
         credentials,
-        user_agent=USER_AGENT,
+        user_agent=name,
         clock=clock,
         metrics=metrics,
         guard=elector.guard if elector else None,
@@ -120,21 +114,17 @@ async def build_parts(settings: Settings, clock: Clock) -> Parts:
 
 def build_controllers(parts: Parts) -> tuple[Controller, ...]:
     """Make the two reconcilers of a cluster and the controllers that call them."""
-    namespace = parts.settings.watch_namespace
-    clusters = parts.informers.informer(Selection(CLUSTERS, namespace, transform=shallow))
-    ours = f"{labels.MANAGED_BY}={labels.OPERATOR}"
-    children: dict[Resource, Informer] = {
-        resource: parts.informers.informer(
-            Selection(resource, namespace, ours, metadata_only=metadata_only)
-        )
-        for resource, metadata_only in CHILDREN
-    }
+    caches = build_caches(parts)
+    clusters, children, kinds = caches.clusters, caches.children, caches.kinds
     store: SecretStore[SecretReading] = SecretStore(parts.client, parts.clock, secret_reading)
     context = Context(parts.client, store, parts.clock, secrets.token_bytes, parts.events)
     installation = parts.settings.installation
+    named = SeenObjects(parts.client, parts.clock, caches.gateway_age)
     api_server = ApiServer(parts.client, parts.clock, parts.settings.api_server_host)
     statuses = StatusWriter(parts.client, clusters, parts.events, parts.clock)
-    logins = Logins(parts.client, parts.clock, parts.settings.token_file)
+    logins = Logins(parts.client, parts.clock, installation)
+    admission = AdmissionPolicies(parts.client, parts.clock, parts.rng, installation, parts.metrics)
+    parts.beside.append(Runnable("admission policies", admission.run, admission.ready))
     observer = Observer(
         children,
         store,
@@ -145,11 +135,45 @@ def build_controllers(parts: Parts) -> tuple[Controller, ...]:
             logins,
             context.attempts,
             served=ServedCertificates(),
-            named_claims=NamedClaims(parts.client, parts.clock, installation.secret_recheck),
+            named_claims=NamedClaims(parts.client, parts.clock, caches.named_age),
+            accounts=NamedObjects(
+                parts.client,
+                parts.clock,
+                SERVICE_ACCOUNT,
+                caches.named_age,
+                metadata_only=True,
+            ),
             images=ImageVerifier(parts.client, parts.clock, parts.settings.images),
+            ways=WaysIn(kinds, children, named),
+            sight=caches.sight,
+            admission=admission,
         ),
     )
-    owned = OwnedApply(
+    parts.beside.extend(caches.runnables)
+    workload = WorkloadReconciler(
+        clusters,
+        observer,
+        Applier(_owned_apply(parts, children)),
+        Deletion(context, children),
+        statuses,
+        context,
+    )
+    adminops = AdminOpsReconciler(clusters, children, observer, statuses, context, logins)
+    series = ClusterMetrics(parts.metrics, clusters, store, leads(parts.elector))
+    gate = caches.gate
+    telling = Telling(workload, clusters, gate, statuses, parts.clock)
+    first = _controller(parts, "openbaocluster-workload", counted(telling, series))
+    second = _controller(parts, "openbaocluster-adminops", Gated(adminops, clusters, gate))
+    watch_workload(first, clusters, children)
+    watch_optional(first, clusters, kinds)
+    watch_adminops(second, clusters, children)
+    for controller in (first, second):
+        watch_gates(controller, clusters, caches.opened, caches.tenants)
+    return first, second
+
+
+def _owned_apply(parts: Parts, children: Mapping[Resource, Cache]) -> OwnedApply:
+    return OwnedApply(
         parts.client,
         children,
         field_manager=FIELD_MANAGER,
@@ -157,20 +181,11 @@ def build_controllers(parts: Parts) -> tuple[Controller, ...]:
         metrics=parts.metrics,
         settled=Settled(parts.clock, parts.rng),
     )
-    workload = WorkloadReconciler(
-        clusters,
-        observer,
-        Applier(owned),
-        Deletion(context, observer, children),
-        statuses,
-        context,
-    )
-    adminops = AdminOpsReconciler(clusters, children, observer, statuses, context, logins)
-    first = _controller(parts, "openbaocluster-workload", workload)
-    second = _controller(parts, "openbaocluster-adminops", adminops)
-    watch_workload(first, clusters, children)
-    watch_adminops(second, clusters, children)
-    return first, second
+
+
+def leads(elector: LeaderElector | None) -> Callable[[], bool]:
+    """Tell whether this process is the one that acts; without an election it always is."""
+    return lambda: elector is None or elector.is_leader
 
 
 def _controller(parts: Parts, name: str, reconcile: Reconciler) -> Controller:
@@ -201,6 +216,8 @@ def build_manager(parts: Parts, controllers: tuple[Controller, ...]) -> Manager:
     manager.add(
         Runnable("informers", parts.informers.run, lambda: _synced(parts.informers)), Group.CACHES
     )
+    for runnable in parts.beside:
+        manager.add(runnable, Group.CACHES)
     manager.add(Runnable("events", parts.events.run, stop=parts.events.stop), Group.CACHES)
     for controller in controllers:
         runnable = Runnable(controller.name, controller.run, stop=controller.stop)
@@ -220,6 +237,7 @@ async def run(settings: Settings, clock: Clock) -> None:
     """Run an operator until a signal, a crash, or the loss of its lease (which raise)."""
     gc.set_threshold(*GC_THRESHOLDS)
     parts = await build_parts(settings, clock)
+    settings = await with_platform(settings, parts.client)
     parts = replace(parts, settings=await with_own_image(settings, parts.client))
     manager = build_manager(parts, build_controllers(parts))
     try:

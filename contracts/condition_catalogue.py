@@ -7,7 +7,8 @@ here, and by the documentation, which prints it. A new state of the world gets a
 from dataclasses import dataclass
 from typing import Literal
 
-from contracts.condition_reasons import REASONS, Reason
+from contracts.condition_reasons import REASONS
+from contracts.reason import Reason
 
 __all__ = ["REASONS", "TYPES", "ConditionType", "Polarity", "Reason"]
 
@@ -43,15 +44,29 @@ _PROGRESS = (
     "Deleting",
     "Unknown",
     "RotatingUnsealKey",
+    "SecretAccessPending",
     "TransientError",
     "ImageRegistryUnavailable",
+    "Hibernated",
+    "Hibernating",
+    "Waking",
+    "Fencing",
+    "PodsFenced",
+    "Maintenance",
+    "StorageResizing",
+    "RecreatingStatefulSet",
+    "Scaling",
+    "ReadReplicasNotReady",
+    "ReadReplicasLeaving",
 )
 _TROUBLE = (
     "InvalidSpec",
     "FieldsNotServed",
     "ForeignObject",
     "Rejected",
-    "ScaleDownNotServed",
+    "ScaleDownBlocked",
+    "StaleVolume",
+    "PodStuckTerminating",
     "PrerequisitesMissing",
     "TLSSecretMissing",
     "TLSSecretInvalid",
@@ -69,7 +84,16 @@ _TROUBLE = (
     "ImageVerificationFailed",
     "SplitBrain",
     "MultipleLeaders",
+    "ReadReplicaVotes",
+    "ReadReplicaRemovalRefused",
     "Sealed",
+    "FencingRefused",
+    "StorageResizeNotSupported",
+    "StorageResizeFailed",
+    "StorageShrinkNotSupported",
+    "StorageClassChangeNotSupported",
+    "VolumeLost",
+    "StatefulSetImmutable",
 )
 # The three summary conditions of kstatus, and Degraded, carry the reason of whatever decided them.
 _SUMMARY = ("Ready", "AllReplicasReady", "Paused", *_PROGRESS, *_TROUBLE)
@@ -89,6 +113,8 @@ TYPES: tuple[ConditionType, ...] = (
             "AllReplicasReady",
             "NotReady",
             "NoReplicasReady",
+            "Hibernated",
+            "PodsFenced",
             "ProfileNotSet",
             "Paused",
             "Deleting",
@@ -130,13 +156,20 @@ TYPES: tuple[ConditionType, ...] = (
         "OpenBaoSealed",
         "bad",
         "At least one server is sealed.",
-        ("Sealed", "Unsealed", "NotInitialized", "UnsealKeyMissing", "Unknown"),
+        ("Sealed", "Unsealed", "NotInitialized", "UnsealKeyMissing", "Hibernated", "Unknown"),
     ),
     ConditionType(
         "OpenBaoLeader",
         "good",
         "Exactly one server leads.",
-        ("LeaderFound", "MultipleLeaders", "LeaderUnknown", "NotInitialized", "SplitBrain"),
+        (
+            "LeaderFound",
+            "MultipleLeaders",
+            "LeaderUnknown",
+            "NotInitialized",
+            "SplitBrain",
+            "Hibernated",
+        ),
     ),
     ConditionType(
         "CloudUnsealIdentityReady",
@@ -153,16 +186,38 @@ TYPES: tuple[ConditionType, ...] = (
     ConditionType(
         "RaftMembershipReady",
         "good",
-        "Every replica is a voter, and nobody else is.",
+        "Every replica is a voter, every read replica a member without a vote, and nobody else is.",
         (
             "AllVoters",
             "VotersMissing",
+            "ServerOutsideRaft",
+            "ReadReplicasMissing",
+            "MembersUnexpected",
             "MembershipUnknown",
             "SplitBrain",
             "NotInitialized",
             "RootTokenMissing",
+            "Hibernated",
             "Unknown",
         ),
+    ),
+    ConditionType(
+        "ReadReplicasReady",
+        "good",
+        "Every read replica is ready; absent if the spec asks for none.",
+        (
+            "AllReadReplicasReady",
+            "ReadReplicasNotReady",
+            "NoReadyReadReplicas",
+            "NotInitialized",
+            "Hibernated",
+        ),
+    ),
+    ConditionType(
+        "ReadServingAvailable",
+        "good",
+        "Read replicas answer reads themselves; absent if the spec asks for none.",
+        ("ReadServingAvailable", "StandbyReadsNotServed", "PodsNotServingReads"),
     ),
     ConditionType(
         "AutopilotConfigured",
@@ -177,10 +232,34 @@ TYPES: tuple[ConditionType, ...] = (
         ("Ready", "PrerequisitesMissing", "AuditFileStorageInvalid"),
     ),
     ConditionType(
+        "StorageConfigured",
+        "good",
+        "The data volumes are as the spec asks.",
+        (
+            "StorageClassConfigured",
+            "StorageClassDefaulted",
+            "StorageClassPending",
+            "StorageResizing",
+            "StorageResizeNotSupported",
+            "StorageResizeFailed",
+            "StorageShrinkNotSupported",
+            "StorageClassChangeNotSupported",
+            "VolumeLost",
+            "ForeignObject",
+        ),
+    ),
+    ConditionType(
         "UserAccessBootstrap",
         "good",
         "People can log in after the first boot, as far as the requests show.",
-        ("UserLoginFound", "RootTokenStored", "RecoveryKeysOnly", "NoUserLogin"),
+        (
+            "UserLoginFound",
+            "RootTokenStored",
+            "RootTokenMissing",
+            "RecoveryKeysOnly",
+            "NoUserLogin",
+            "NotInitialized",
+        ),
     ),
     ConditionType(
         "OperatorLoginReady",
@@ -188,8 +267,8 @@ TYPES: tuple[ConditionType, ...] = (
         "The operator and its jobs can log in to OpenBao.",
         (
             "OperatorLoginTrusted",
-            "RootTokenStored",
             "OperatorLoginOutdated",
+            "OperatorLoginRefused",
             "OperatorLoginMissing",
             "NotInitialized",
             "Unknown",
@@ -201,7 +280,6 @@ TYPES: tuple[ConditionType, ...] = (
         "The first recovery keys are where their recipients find them.",
         (
             "RecoveryKeysStored",
-            "RecoveryKeysNotRequested",
             "RecoveryKeysMissing",
             "OperatorLoginMissing",
             "OperatorLoginRefused",
@@ -211,31 +289,95 @@ TYPES: tuple[ConditionType, ...] = (
         ),
     ),
     ConditionType(
+        "ServiceAccountReady",
+        "good",
+        "The servers run under a ServiceAccount that a person made.",
+        ("ServiceAccountReused", "ServiceAccountAnnotationsMissing"),
+    ),
+    ConditionType(
+        "APIServerNetworkReady",
+        "good",
+        "The NetworkPolicies let the servers reach the API server.",
+        (
+            "APIServerNetworkReady",
+            "APIServerNetworkConfigurationInvalid",
+            "APIServerEndpointIPsRecommended",
+        ),
+    ),
+    ConditionType(
+        "IngressIntegrationReady",
+        "good",
+        "Clients get in through the Ingress.",
+        ("IngressIntegrationReady", "IngressAddressMissing", "ForeignObject", "Reconciling"),
+    ),
+    ConditionType(
+        "GatewayIntegrationReady",
+        "good",
+        "Clients get in through the Gateway.",
+        (
+            "GatewayIntegrationReady",
+            "GatewayAPIMissing",
+            "GatewayVersionUnsupported",
+            "GatewayReferenceMissing",
+            "GatewayClassMissing",
+            "GatewayClassPending",
+            "GatewayClassNotAccepted",
+            "GatewayListenerIncompatible",
+            "GatewayNotProgrammed",
+            "GatewayProgrammingPending",
+            "GatewayRouteRefused",
+            "ForeignObject",
+            "Reconciling",
+        ),
+    ),
+    ConditionType(
+        "ServiceMonitorReady",
+        "good",
+        "Prometheus is told where the servers are.",
+        ("ServiceMonitorReady", "MonitoringAPIMissing", "Reconciling"),
+    ),
+    ConditionType(
         "Conflict",
         "bad",
         "An object that the cluster needs belongs to somebody else.",
         ("ForeignObject", "NoConflict"),
     ),
+    ConditionType("Paused", "neutral", "The operator is told to keep still.", ("Paused",)),
     ConditionType(
-        "Paused", "neutral", "The operator is told to keep still.", ("Paused", "NotPaused")
+        "Hibernated",
+        "neutral",
+        "No server runs, because spec.hibernate says so.",
+        ("Hibernated", "Hibernating", "Waking", "NotInitialized"),
+    ),
+    ConditionType(
+        "PodsFenced",
+        "neutral",
+        "The servers of spec.fencedPods have stopped and cannot start.",
+        ("PodsFenced", "Fencing", "FencingRefused"),
+    ),
+    ConditionType(
+        "Maintenance",
+        "neutral",
+        "The operator leaves for later whatever can wait.",
+        ("Maintenance",),
     ),
     ConditionType(
         "FieldsNotServed",
         "bad",
         "The spec uses fields that the operator cannot honour.",
-        ("FieldsNotServed", "Served"),
+        ("FieldsNotServed",),
     ),
     ConditionType(
         "ImageVerified",
         "good",
         "The content that new pods run was proven by a signature.",
-        (
-            "ImageVerified",
-            "ImageNotVerified",
-            "ImageVerificationFailed",
-            "ImageRegistryUnavailable",
-            "Unknown",
-        ),
+        ("ImageVerified", "ImageVerificationFailed", "ImageRegistryUnavailable", "Unknown"),
+    ),
+    ConditionType(
+        "SecurityRisk",
+        "bad",
+        "The cluster runs with less than production needs, because its spec says so.",
+        ("DevelopmentProfile",),
     ),
     ConditionType(
         "ProductionReady",
@@ -250,6 +392,8 @@ TYPES: tuple[ConditionType, ...] = (
             "RootTokenStored",
             "NoUserLogin",
             "FieldsNotServed",
+            "EvenReplicas",
+            "AdmissionPoliciesMissing",
         ),
     ),
 )

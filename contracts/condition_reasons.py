@@ -1,45 +1,32 @@
-"""The reasons that a condition may ever give, as data.
+"""The reasons that a condition may give: those of the whole cluster, and all of them as one table.
 
-Uses nothing. Read by contracts.condition_catalogue, which says which condition may give which.
+Uses contracts.reason and its tables of single features. Read by contracts.condition_catalogue,
+which says which condition may give which.
 """
 
-from dataclasses import dataclass
-
-
-@dataclass(frozen=True, slots=True)
-class Reason:
-    """Why a condition has the status it has: what that means and what a person does about it."""
-
-    name: str
-    meaning: str
-    next_step: str
-
-
-_NOTHING = "Nothing to do."
-_WAIT = "Wait; if it lasts more than some minutes, read the events of the pods."
+from contracts.reason import NOTHING, WAIT, Reason
+from contracts.reasons_networking import NETWORKING_REASONS
+from contracts.reasons_workload import WORKLOAD_REASONS
 
 _REASONS = (
     # --- all is well
-    Reason("Ready", "What this condition watches is as the spec asks.", _NOTHING),
-    Reason("AllReplicasReady", "Every replica that the spec asks for is ready.", _NOTHING),
-    Reason("AllVoters", "Every replica is a voter of the raft cluster.", _NOTHING),
-    Reason("AutopilotApplied", "The autopilot of raft is set as the spec asks.", _NOTHING),
-    Reason("Initialized", "The cluster has been initialized.", _NOTHING),
-    Reason("LeaderFound", "Exactly one server says that it leads.", _NOTHING),
-    Reason("NoConflict", "Every object of the cluster belongs to it.", _NOTHING),
-    Reason("ProductionReady", "No known reason speaks against production use.", _NOTHING),
-    Reason("Served", "Every field of the spec is honoured.", _NOTHING),
-    Reason("Unsealed", "The servers are unsealed.", _NOTHING),
-    Reason("NotPaused", "The operator works on the cluster.", _NOTHING),
-    Reason("ImageVerified", "The image carries the signature that the spec asks for.", _NOTHING),
-    Reason("ImageNotVerified", "The spec asks for no signature of the image.", _NOTHING),
+    Reason("Ready", "What this condition watches is as the spec asks.", NOTHING),
+    Reason("AllReplicasReady", "Every replica that the spec asks for is ready.", NOTHING),
+    Reason("AllVoters", "Every replica is a voter of the raft cluster.", NOTHING),
+    Reason("AutopilotApplied", "The autopilot of raft is set as the spec asks.", NOTHING),
+    Reason("Initialized", "The cluster has been initialized.", NOTHING),
+    Reason("LeaderFound", "Exactly one server says that it leads.", NOTHING),
+    Reason("NoConflict", "Every object of the cluster belongs to it.", NOTHING),
+    Reason("ProductionReady", "No known reason speaks against production use.", NOTHING),
+    Reason("Unsealed", "The servers are unsealed.", NOTHING),
+    Reason("ImageVerified", "The image carries the signature that the spec asks for.", NOTHING),
     # --- on the way
-    Reason("Reconciling", "The operator is changing the cluster to what the spec asks.", _WAIT),
-    Reason("NotReady", "Some replicas are ready and some are not.", _WAIT),
-    Reason("NoReplicasReady", "No replica is ready.", _WAIT),
-    Reason("FirstBoot", "The first server is starting alone to initialize the cluster.", _WAIT),
-    Reason("NotInitialized", "No server has been initialized yet.", _WAIT),
-    Reason("RollingOut", "Pods are being replaced one at a time.", _WAIT),
+    Reason("Reconciling", "The operator is changing the cluster to what the spec asks.", WAIT),
+    Reason("NotReady", "Some replicas are ready and some are not.", WAIT),
+    Reason("NoReplicasReady", "No replica is ready.", WAIT),
+    Reason("FirstBoot", "The first server is starting alone to initialize the cluster.", WAIT),
+    Reason("NotInitialized", "No server has been initialized yet.", WAIT),
+    Reason("RollingOut", "Pods are being replaced one at a time.", WAIT),
     Reason(
         "Reloading",
         "Servers read changed files again, without a restart.",
@@ -50,17 +37,17 @@ _REASONS = (
         "Pods have been replaced for more than five minutes, and not all are back.",
         "Read the message and the log of the pod that it names; a corrected spec goes on at once.",
     ),
-    Reason("LeaderUnknown", "No server says that it leads.", _WAIT),
-    Reason("VotersMissing", "Some replicas are not voters of the raft cluster yet.", _WAIT),
-    Reason("MembershipUnknown", "The raft membership could not be read.", _WAIT),
-    Reason("AutopilotUnknown", "No leader was asked for the settings of its autopilot.", _WAIT),
+    Reason("LeaderUnknown", "No server says that it leads.", WAIT),
+    Reason("VotersMissing", "Some replicas are not voters of the raft cluster yet.", WAIT),
+    Reason("MembershipUnknown", "The raft membership could not be read.", WAIT),
+    Reason("AutopilotUnknown", "No leader was asked for the settings of its autopilot.", WAIT),
     Reason(
         "AutopilotRefused",
         "The operator may not read or write the settings of the autopilot.",
         "Do what the message says; until then the servers keep the settings that they have.",
     ),
-    Reason("Deleting", "The cluster is being deleted.", _WAIT),
-    Reason("Unknown", "The facts that would answer this could not be read.", _WAIT),
+    Reason("Deleting", "The cluster is being deleted.", WAIT),
+    Reason("Unknown", "The facts that would answer this could not be read.", WAIT),
     Reason(
         "RotatingUnsealKey",
         "The servers move to another unseal key, one step at a time.",
@@ -69,9 +56,9 @@ _REASONS = (
     Reason(
         "WorkloadIdentityConfigured",
         "The servers reach the key service with the identity of their ServiceAccount.",
-        _NOTHING,
+        NOTHING,
     ),
-    Reason("CredentialsSecretConfigured", "The credentials are in the Secret.", _NOTHING),
+    Reason("CredentialsSecretConfigured", "The credentials are in the Secret.", NOTHING),
     Reason(
         "CredentialsSecretMissing",
         "The Secret with the credentials for the key service does not exist or lacks something.",
@@ -81,6 +68,11 @@ _REASONS = (
         "AmbientIdentityAssumed",
         "Nothing says how the servers reach the key service; their node may have an identity.",
         "Annotate the ServiceAccount, or name a Secret in spec.unseal.credentialsSecretRef.",
+    ),
+    Reason(
+        "SecretAccessPending",
+        "The provisioner has not granted the operator the Secrets of this cluster yet.",
+        "Wait; if it lasts, look at the OpenBaoTenant of the namespace and at the provisioner.",
     ),
     Reason(
         "TransientError",
@@ -118,11 +110,6 @@ _REASONS = (
         "Rejected",
         "The API server refuses an object that the operator wants.",
         "Read the message: the spec asks for something that cannot be changed, or is forbidden.",
-    ),
-    Reason(
-        "ScaleDownNotServed",
-        "The spec asks for fewer servers than run, and this version takes no voter away.",
-        "Set spec.replicas back to the number that runs.",
     ),
     Reason(
         "PrerequisitesMissing",
@@ -240,9 +227,13 @@ _REASONS = (
         "A root token lies in a Secret.",
         "Use self-init, or revoke the token and delete the Secret.",
     ),
+    Reason(
+        "AdmissionPoliciesMissing",
+        "Admission policies that belong to this operator are missing, or are not as it knows them.",
+        "Apply the overlay of this release again; deploy/admission holds the policies.",
+    ),
     # --- who can get in
-    Reason("OperatorLoginTrusted", "OpenBao trusts the operator's tokens.", _NOTHING),
-    Reason("RecoveryKeysNotRequested", "The spec asks for no recovery keys.", _NOTHING),
+    Reason("OperatorLoginTrusted", "OpenBao trusts the operator's tokens.", NOTHING),
     Reason(
         "RecoveryKeysStored",
         "The encrypted recovery shares are in their Secret.",
@@ -253,7 +244,7 @@ _REASONS = (
         "The spec asks for recovery keys, and the server has no shares to hand out.",
         "Let an administrator make recovery keys: the first boot alone makes them by itself.",
     ),
-    Reason("UserLoginFound", "The first boot sets up a login for people.", _NOTHING),
+    Reason("UserLoginFound", "The first boot sets up a login for people.", NOTHING),
     Reason(
         "RecoveryKeysOnly",
         "People have no login but the recovery keys.",
@@ -286,4 +277,6 @@ _REASONS = (
     ),
 )
 
-REASONS: dict[str, Reason] = {reason.name: reason for reason in _REASONS}
+REASONS: dict[str, Reason] = {
+    reason.name: reason for reason in (*_REASONS, *NETWORKING_REASONS, *WORKLOAD_REASONS)
+}

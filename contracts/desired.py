@@ -10,11 +10,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from contracts.api.cluster_status import OperationKind
 from runtime.applied import Applied, Verdict
 from runtime.intent import Intent
 from runtime.outcome import Done, Outcome
+from runtime.types import ObjectKey, Resource
 
 CONTENT = Done()
+Named = tuple[Resource, ObjectKey]
+"""One object by kind, namespace and name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +36,19 @@ class Effect:
 
 
 @dataclass(frozen=True, slots=True)
+class Operation:
+    """Something larger that is being done to the cluster, for `status.operation`.
+
+    `done` of `total` steps are behind it; the order of kinds when several go on is that of the
+    steps of the plan.
+    """
+
+    kind: OperationKind
+    done: int
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
 class Plan:
     """What one step of the plan wants.
 
@@ -44,6 +61,12 @@ class Plan:
     outcome: Outcome = CONTENT
     gate: bool = False
     """The pods may not be touched until this step is content."""
+    operation: Operation | None = None
+    """What is being done to the pods, if it takes several passes."""
+    spared: tuple[Named, ...] = ()
+    """Objects that are no longer wanted and must stay for now; they are not touched."""
+    optional: tuple[Intent, ...] = ()
+    """Objects that no pod needs: applied last, and whatever is wrong with them stops nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,11 +81,19 @@ class Desired:
     outcomes: tuple[Outcome, ...]
     complete: bool
     """Every step had its say: what is not named here is not wanted and may be pruned."""
+    operation: Operation | None = None
+    spared: tuple[Named, ...] = ()
+    """What is not named in `intents` and may not be pruned either."""
+
+    optional: tuple[Intent, ...] = ()
+    """Objects that no pod needs, after all others."""
+    optional_kinds: tuple[Resource, ...] = ()
+    """Kinds of others that are there, of which objects that are not named here may be pruned."""
 
     @property
     def intents(self) -> tuple[Intent, ...]:
         """All objects of the plan."""
-        return self.foundation + self.workload
+        return self.foundation + self.workload + self.optional
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,15 +103,19 @@ class AppliedSet:
     desired: Desired
     objects: tuple[Applied, ...] = ()
     outcomes: tuple[Outcome, ...] = ()
+    optional: tuple[Applied, ...] = ()
+    """What became of the objects that no pod needs."""
 
     @property
     def in_place(self) -> bool:
-        """Every object of the plan is now as planned."""
+        """Every object that pods need is now as planned."""
         return all(applied.in_place for applied in self.objects)
 
     def of(self, *verdicts: Verdict) -> tuple[Applied, ...]:
         """Return the answers with one of the given verdicts."""
-        return tuple(applied for applied in self.objects if applied.verdict in verdicts)
+        return tuple(
+            applied for applied in (*self.objects, *self.optional) if applied.verdict in verdicts
+        )
 
     @property
     def conflicts(self) -> tuple[str, ...]:

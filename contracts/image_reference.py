@@ -23,6 +23,12 @@ _TAG = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}")
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 # Registry and repository together, as the distribution project bounds them.
 _NAME_MAX = 255
+_NO_DOT = r"[a-z0-9]+(?:(?:_|__|-+)[a-z0-9]+)*"
+_REST = rf"(?::{_TAG.pattern})?(?:@{_DIGEST.pattern})?$"
+GRAMMAR = rf"^(?:(?:{_HOST.pattern}|{_NO_DOT})/{_PATH.pattern}|{_WORD}){_REST}"
+"""What `parse` reads, as one pattern of the RE2 syntax, beside the bound of its name."""
+LENGTH = rf"^[^@]{{1,{_NAME_MAX}}}(?::{_TAG.pattern})?(?:@.*)?$"
+"""That bound, as a pattern."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,10 @@ REVISION = "openbao.org/revision"
 APP = "openbao"
 OPERATOR = "openbao-operator"
 SERVER = "openbaocluster"
+# What the pods of jobs are a part of (OpenBao's servers are never one of these).
+JOBS = ("backup", "restore", "upgrade", "upgrade-snapshot")
 VOTER = "voter"
+READ_REPLICA = "read-replica"
 
 CONFIG_HASH = "openbao.org/config-hash"
 TEMPLATE_HASH = "openbao.org/template-hash"
@@ -28,6 +31,11 @@ CA_REQUEST = "openbao.org/ca-request"
 OWNER_UID = "openbao.org/owner-uid"
 INTENT_HASH = "openbao.org/intent-hash"
 ADOPT = "openbao.org/adopt"
+MAINTENANCE = "openbao.org/maintenance"
+# Name of the scheduling gate that keeps a fenced pod from starting.
+FENCE_GATE = "openbao.org/fence"
+# On a data claim: the raft node whose copy of the data it held, after that node was removed.
+REMOVED_PEER = "openbao.org/removed-peer"
 # On a StatefulSet: which question about an image was answered, and with which content.
 IMAGE_VERIFICATION = "openbao.org/image-verification"
 OPERATOR_IMAGE_VERIFICATION = "openbao.org/operator-image-verification"
@@ -42,6 +50,9 @@ SERVER_ACTIVE = "openbao-active"
 SERVER_INITIALIZED = "openbao-initialized"
 SERVER_SEALED = "openbao-sealed"
 SERVER_VERSION = "openbao-version"
+
+RESERVED = ("openbao-", "openbao.org/")
+"""How keys begin that only servers and the operator may write."""
 
 Labels = dict[str, str]
 
@@ -65,14 +76,38 @@ def voters(cluster: str) -> Labels:
     return {**base(cluster), WORKLOAD_POOL: VOTER}
 
 
+def read_replicas(cluster: str) -> Labels:
+    """The selector of the server pods without a vote."""
+    return {**base(cluster), WORKLOAD_POOL: READ_REPLICA}
+
+
+def servers(cluster: str) -> Labels:
+    """The selector of all server pods, of whatever pool, and of no Job."""
+    return component(cluster, SERVER)
+
+
 def server_pod(cluster: str) -> Labels:
     """The labels of a voting server pod; a superset of `voters`."""
     return {**voters(cluster), COMPONENT: SERVER}
 
 
+def read_pod(cluster: str) -> Labels:
+    """The labels of a server pod without a vote; a superset of `read_replicas`."""
+    return {**read_replicas(cluster), COMPONENT: SERVER}
+
+
 def active_voter(cluster: str) -> Labels:
     """The selector of the pod that says of itself that it leads."""
     return {**voters(cluster), SERVER_ACTIVE: "true"}
+
+
+def users_own(keys: Mapping[str, str]) -> Labels:
+    """The labels or annotations without those that say something in the name of others.
+
+    `openbao-*` are the servers' own words about themselves, and everything under `openbao.org/` is
+    ours: believed, whoever wrote it.
+    """
+    return {key: value for key, value in keys.items() if not key.startswith(RESERVED)}
 
 
 def selector_text(labels: Mapping[str, str]) -> str:

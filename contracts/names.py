@@ -19,7 +19,7 @@ FINALIZER = "openbao.org/openbaocluster-finalizer"
 CLUSTER_NAME_MAX = 40
 CLUSTER_NAME_PATTERN = r"^[a-z]([-a-z0-9]*[a-z0-9])?$"
 # A cluster called "a-public" would want the Service that cluster "a" already owns.
-RESERVED_SUFFIXES = ("-acme", "-public", "-read")
+RESERVED_SUFFIXES = ("-acme", "-metrics", "-public", "-read")
 # Objects of these names hold keys of the operator; no reference in a spec may point at one.
 SYSTEM_SECRET_SUFFIXES = (
     "-recovery-shares",
@@ -32,6 +32,11 @@ SYSTEM_SECRET_SUFFIXES = (
 Job = Literal["backup", "restore", "upgrade"]
 
 SERVICE_ACCOUNT_NAME_MAX = 200
+JOB_ACCOUNT_SUFFIXES = (
+    "-backup-serviceaccount",
+    "-restore-serviceaccount",
+    "-upgrade-serviceaccount",
+)
 DATA_VOLUME = "data"
 RELOAD_PREFIX = "reload-"
 RELOAD_DIGEST = 8
@@ -63,6 +68,11 @@ def stateful_set(cluster: str) -> str:
     return _of(cluster)
 
 
+def read_stateful_set(cluster: str) -> str:
+    """The StatefulSet of the read replicas."""
+    return _of(cluster, "-read")
+
+
 def headless_service(cluster: str) -> str:
     """The Service that gives each pod a name of its own, ready or not."""
     return _of(cluster)
@@ -71,6 +81,16 @@ def headless_service(cluster: str) -> str:
 def public_service(cluster: str) -> str:
     """The Service that clients use."""
     return _of(cluster, "-public")
+
+
+def read_service(cluster: str) -> str:
+    """The Service of the read replicas alone."""
+    return _of(cluster, "-read")
+
+
+def metrics_service(cluster: str) -> str:
+    """The Service through which Prometheus finds the servers."""
+    return _of(cluster, "-metrics")
 
 
 def acme_service(cluster: str) -> str:
@@ -91,6 +111,16 @@ def audit_claim(cluster: str) -> str:
 def config_map(cluster: str) -> str:
     """The ConfigMap with config.hcl."""
     return _of(cluster, "-config")
+
+
+def read_config_map(cluster: str) -> str:
+    """The ConfigMap with config.hcl of the read replicas."""
+    return _of(cluster, "-config-read")
+
+
+def gateway_ca_config_map(cluster: str) -> str:
+    """The ConfigMap with the authority of the servers, for gateways; named as its Secret is."""
+    return _of(cluster, "-tls-ca")
 
 
 def self_init_config_map(cluster: str) -> str:
@@ -167,6 +197,36 @@ def network_policy(cluster: str) -> str:
     return _of(cluster, "-network-policy")
 
 
+def jobs_network_policy(cluster: str) -> str:
+    """The NetworkPolicy of the pods of jobs."""
+    return _of(cluster, "-jobs-network-policy")
+
+
+def ingress(cluster: str) -> str:
+    """The Ingress."""
+    return _of(cluster)
+
+
+def http_route(cluster: str) -> str:
+    """The HTTPRoute of the Gateway API."""
+    return _of(cluster, "-httproute")
+
+
+def tls_route(cluster: str) -> str:
+    """The TLSRoute of the Gateway API."""
+    return _of(cluster, "-tlsroute")
+
+
+def backend_tls_policy(cluster: str) -> str:
+    """The BackendTLSPolicy of the Gateway API."""
+    return _of(cluster, "-backend-tls-policy")
+
+
+def service_monitor(cluster: str) -> str:
+    """The ServiceMonitor of the Prometheus operator."""
+    return _of(cluster)
+
+
 def pod_disruption_budget(cluster: str) -> str:
     """The PodDisruptionBudget of the server pods."""
     return _of(cluster, "-pdb")
@@ -184,10 +244,36 @@ def data_claim(cluster: str, ordinal: int) -> str:
     return f"{DATA_VOLUME}-{pod(cluster, ordinal)}"
 
 
+def claim_of_pod(pod_name: str) -> str:
+    """The PersistentVolumeClaim of a server pod of whatever pool (StatefulSet: template-pod)."""
+    return f"{DATA_VOLUME}-{pod_name}"
+
+
+def read_pod(cluster: str, ordinal: int) -> str:
+    """Read replica number `ordinal` (from 0), which is also its raft node id."""
+    if ordinal < 0:
+        raise ValueError(f"ordinal {ordinal}")
+    return f"{read_stateful_set(cluster)}-{ordinal}"
+
+
+def read_data_claim(cluster: str, ordinal: int) -> str:
+    """The PersistentVolumeClaim of read replica number `ordinal`."""
+    return f"{DATA_VOLUME}-{read_pod(cluster, ordinal)}"
+
+
 def ordinal_of(cluster: str, pod_name: str) -> int | None:
     """The ordinal in a pod's name; None when the pod is not one of this cluster's StatefulSet."""
+    return _ordinal_in(_of(cluster), pod_name)
+
+
+def read_ordinal_of(cluster: str, pod_name: str) -> int | None:
+    """The ordinal in the name of a read replica; None when the pod is none of this cluster."""
+    return _ordinal_in(read_stateful_set(cluster), pod_name)
+
+
+def _ordinal_in(stateful_set: str, pod_name: str) -> int | None:
     prefix, _, number = pod_name.rpartition("-")
-    if prefix != _of(cluster) or not number.isascii() or not number.isdigit():
+    if prefix != stateful_set or not number.isascii() or not number.isdigit():
         return None
     ordinal = int(number)
     return ordinal if str(ordinal) == number else None
@@ -199,6 +285,14 @@ def claim_ordinal_of(cluster: str, claim_name: str) -> int | None:
     if not claim_name.startswith(prefix):
         return None
     return ordinal_of(cluster, claim_name.removeprefix(prefix))
+
+
+def read_claim_ordinal_of(cluster: str, claim_name: str) -> int | None:
+    """The ordinal in the name of a read replica's data claim; None when it is no such claim."""
+    prefix = f"{DATA_VOLUME}-"
+    if not claim_name.startswith(prefix):
+        return None
+    return read_ordinal_of(cluster, claim_name.removeprefix(prefix))
 
 
 def raft_server_name(cluster: str) -> str:

@@ -11,6 +11,8 @@ from datetime import datetime
 from typing import Literal
 
 from contracts.labels import Registration
+from contracts.surroundings import NO_ENDPOINTS, AccountFacts, AdmissionFacts, ApiEndpoints
+from contracts.ways_in import NO_FACTS, WaysFacts
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +68,20 @@ class PodFacts:
     """Keys of the static seal that its server knows (annotation, "" if absent)."""
     rewrapped: str = ""
     """Key under which it wrapped the root key anew when it led (annotation, "" if absent)."""
+    gated: bool = False
+    """The scheduler is told not to place it yet: a scheduling gate stands in its spec."""
+    node: str = ""
+    """Node that it runs on; "" while it has none."""
+    leaves_at: datetime | None = None
+    """When its time to end is over, if it is terminating (metadata.deletionTimestamp)."""
+    maintenance: bool = False
+    """It carries the mark of spec.maintenance."""
+    made: datetime | None = None
+    """When it was made (metadata.creationTimestamp)."""
+    service_account: str = ""
+    """The ServiceAccount that it runs under."""
+    fence_gate: bool = False
+    """Our own scheduling gate is among those in its spec: its server cannot start."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +106,13 @@ class StatefulSetFacts:
     """Keys of the static seal that its pods know (annotation of the template, "" if absent)."""
     image_records: tuple[str, ...] = ()
     """What was proven of images (annotations of the StatefulSet itself)."""
+    version: str = ""
+    fixed: Mapping[str, str] = field(default_factory=dict, hash=False)
+    """What can never be changed in place, as text by name; without size and class of volumes."""
+    service_account: str = ""
+    """The ServiceAccount under which new pods run."""
+    fence_gate: bool = False
+    """Its pods are made with our scheduling gate."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +123,31 @@ class ClaimFacts:
     uid: str
     owner_uid: str
     terminating: bool
+    requested: str = ""
+    """Size that it asks for, a quantity."""
+    capacity: str = ""
+    """Size that its volume has, a quantity; "" while it has none."""
+    storage_class: str = ""
+    phase: str = ""
+    """Pending, Bound or Lost."""
+    resizing: str = ""
+    """Type of its condition about growth that is True, if any: Resizing,
+    FileSystemResizePending, ControllerResizeError, NodeResizeError."""
+    resize_message: str = ""
+    resizing_since: datetime | None = None
+    adopt: str = ""
+    """Name of the cluster that a person hands it over to (annotation)."""
+    removed_peer: str = ""
+    """Raft node id that was removed for good while this was its volume (annotation)."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReadPoolFacts:
+    """The read replicas: their StatefulSet, pods and data volumes."""
+
+    stateful_set: StatefulSetFacts | None = None
+    pods: tuple[PodFacts, ...] = ()
+    claims: tuple[ClaimFacts, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,7 +261,9 @@ class RaftServer:
     node_id: str
     voter: bool
     healthy: bool
-    """In contact and caught up, by the autopilot's own thresholds."""
+    """In contact and caught up, by the autopilot's own thresholds: some seconds late."""
+    follows: bool = True
+    """Its log holds what the leader had a moment before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,6 +322,7 @@ class Observed:
     stateful_set: StatefulSetFacts | None = None
     pods: tuple[PodFacts, ...] = ()
     claims: tuple[ClaimFacts, ...] = ()
+    read: ReadPoolFacts = ReadPoolFacts()
     secrets: Mapping[str, SecretFacts] = field(default_factory=dict)
     reach: Reach | None = None
     """None: it is not known whom to trust."""
@@ -280,15 +331,28 @@ class Observed:
     audit_claim: NamedClaimFacts | None = None
     """The claim for the files of audit devices; None when it is not there or not wanted."""
     token_issuer: TokenIssuer | None = None
+    members: int | None = None
+    """How many raft members but read replicas the last status tells of; None when it tells of
+    none."""
     rolling_since: datetime | None = None
     """Since when, by the last status, pods are being replaced; None when they are not."""
+    waking_since: datetime | None = None
+    """Since when, by the last status, the servers come back from hibernation; None when they do
+    not."""
     quorum: Quorum | None = None
     """None: nobody asked, because no pod is to go, or because the operator has no login."""
     attempts: tuple[Attempt, ...] = ()
     images: Mapping[str, ImageVerdict] = field(default_factory=dict)
     """By reference; only images that a policy asks about."""
+    ways: WaysFacts = NO_FACTS
+    """What is observed of the ways in from outside."""
     api_server_hosts: tuple[str, ...] = ()
     """Addresses under which pods reach the API server, without port."""
+    api_endpoints: ApiEndpoints = NO_ENDPOINTS
+    account: AccountFacts | None = None
+    """The ServiceAccount that the spec names; None when it names none or there is none yet."""
+    admission: AdmissionFacts | None = None
+    """Whether the admission policies stand; None: nobody has looked yet."""
 
     def pod(self, ordinal: int) -> PodFacts | None:
         """Return the pod of an ordinal, if there is one."""
@@ -300,9 +364,17 @@ class Observed:
         return found[-1] if found else None
 
     @property
+    def servers(self) -> tuple[PodFacts, ...]:
+        """Return the pods of all servers: the voters, then the read replicas."""
+        return self.pods + self.read.pods
+
+    @property
     def leaders(self) -> tuple[PodFacts, ...]:
-        """Pods that say they are the active server."""
-        return tuple(p for p in self.pods if p.registration.active and not p.terminating)
+        """Pods that say they are the active server.
+
+        A server without a vote never leads, but a person may have given one to a read replica.
+        """
+        return tuple(p for p in self.servers if p.registration.active and not p.terminating)
 
     @property
     def leader_in_doubt(self) -> bool:
@@ -312,5 +384,8 @@ class Observed:
 
     @property
     def holds_data(self) -> bool:
-        """Tell whether a volume exists that may hold the data of this cluster."""
-        return bool(self.claims)
+        """Tell whether a volume exists that may hold the data of this cluster.
+
+        That of a read replica is a whole copy.
+        """
+        return bool(self.claims or self.read.claims)

@@ -10,11 +10,13 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 
+from contracts.api.scheduling import Scheduling
 from contracts.api.seal import Unseal
 from contracts.api.tls import TlsMode
 from contracts.hcl.render import ConfigInput
 from contracts.shapes.pod_part import PodPart
 from contracts.unseal_keys import KeyRing, Rotation
+from contracts.ways_in import NO_WISHES, WaysWishes
 from runtime.outcome import Done, Outcome
 from runtime.ownership import Owner
 
@@ -43,6 +45,8 @@ class NetworkWishes:
     egress_rules: tuple[Mapping[str, Any], ...]
     metrics_port: int | None = None
     """The port that answers metrics alone, if there is one: open to clients like the API."""
+    open_to_namespace: bool = True
+    """Every pod of the cluster's own namespace is a client; in profile Hardened none is by that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,8 +136,31 @@ class PodWishes:
     """Fields of the pod's security context that replace our own."""
     parts: tuple[PodPart, ...] = ()
     """What features add to the pod, in this order."""
+    scheduling: Scheduling | None = None
+    """Where the voters run; None: spread over nodes and zones."""
+    fixed_ids: bool = True
+    """User and group are ours to choose; not on OpenShift, where each namespace has a range."""
     operator_image: str = ""
     """Image of the operator, for what it runs beside a server; "" when it is not known."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReadWishes:
+    """The read replicas, as `spec.readReplicas` asks for them; defaults are those of the voters."""
+
+    replicas: int
+    """How many there are to be; 0 while what is left of them is taken away."""
+    config_text: str
+    """config.hcl of a server that joins without a vote."""
+    restart_text: str
+    """The same without what a running server reads again when it is told to."""
+    pod: PodWishes
+    storage_size: str
+    storage_class: str | None
+    service: bool = False
+    """`spec.readReplicas.service.enabled`: a Service of their own."""
+    service_type: str = "ClusterIP"
+    service_annotations: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +175,8 @@ class Resolved:
     """Data exists: nothing that would make a second cluster may happen any more."""
     members: int | None
     """How many members the raft cluster had when it was last asked; None: nobody could ask."""
+    voters: int | None
+    """How many of them had a vote."""
     self_init: bool
     """The user's own requests initialise the server; else we leave a root token."""
     wants_operator_login: bool
@@ -172,8 +201,27 @@ class Resolved:
     """A certificate is renewed when it has less than this to live."""
     tls: TlsWishes
     images: ImageChoice = field(default_factory=lambda: ImageChoice(""))
+    keeps_volumes: bool = True
+    """`spec.deletionPolicy` is Retain: the volume of a server that was taken away stays."""
+    ways: WaysWishes = NO_WISHES
+    """Ways in from outside that are asked for."""
     audit_volume: AuditVolume | None = None
     """The volume for the files of audit devices, if one is asked for."""
+    hibernate: bool = False
+    """No server is to run."""
+    fenced: tuple[str, ...] = ()
+    """Pods of voters that are not to run."""
+    maintenance: bool = False
+    """Nothing is to be disturbed that can wait: no pod replaced, no server taken away."""
+    reuses_account: bool = False
+    """The ServiceAccount is a person's own: never changed and never deleted."""
+    read: ReadWishes | None = None
+    """The read replicas; None when none are asked for and none are left."""
+
+    @property
+    def servers(self) -> int:
+        """How many servers of either pool the spec asks for."""
+        return self.replicas + (self.read.replicas if self.read else 0)
 
     @property
     def unseal_supplied(self) -> bool:

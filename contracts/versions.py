@@ -34,6 +34,8 @@ FEATURES: Mapping[str, Feature] = MappingProxyType(
         "crash-on-reload": Feature(
             "2.5.0", "release notes 2.5.5: SIGHUP ended standbys that had led before", "2.5.5"
         ),
+        # A server that does not lead forwards every request before that.
+        "standby-reads": Feature("2.5.0", "release notes 2.5.0; not in the source of 2.4.0"),
         "plugin-stanza": Feature("2.5.0", "release notes 2.5.0"),
         "plugin-download": Feature("2.5.0", "release notes 2.5.0"),
         "kms-plugin": Feature("2.6.0", "release notes 2.6.0"),
@@ -64,6 +66,12 @@ def offers(version: str, feature: str) -> bool:
 def since(feature: str) -> str:
     """The first version with a feature; raises KeyError for one that is not in the table."""
     return FEATURES[feature].since
+
+
+def is_older(version: str, than: str) -> bool:
+    """Tell whether a version is older than another, by their releases; False if one is none."""
+    first, second = _release(version), _release(than)
+    return first is not None and second is not None and first < second
 
 
 @lru_cache(maxsize=256)

@@ -13,9 +13,9 @@ import asyncio
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from runtime.applied import Applied, Refusal, Verdict, refusal_of
+from runtime.cache import Cache
 from runtime.client import ApplyResult, Client
 from runtime.errors import ApiError, Conflict, NotFound, TerminalError, Transient
-from runtime.informer import Informer
 from runtime.intent import Intent, contains
 from runtime.metrics import Metrics
 from runtime.ownership import Claim, Marks, Owner, claim_of, describe_owner
@@ -53,8 +53,8 @@ def controller_uid(obj: Object) -> Iterable[str]:
 class OwnedApply:
     """Writes intents for owners and remembers what each write left behind.
 
-    Flow: find the live object (informer, else one metadata read), judge its owner, compare,
-    send one server-side apply if anything differs, put the answer into the informer's store.
+    Flow: find the live object (cache, else one metadata read where the cache cannot know), judge
+    its owner, compare, send one server-side apply if anything differs, tell the cache the answer.
 
     Guarantees: an object of somebody else is never changed, not even when it appears between
     our read and our write; an unchanged intent costs no request; a foreign edit of a field we
@@ -67,7 +67,7 @@ class OwnedApply:
     def __init__(
         self,
         client: Client,
-        informers: Mapping[Resource, Informer],
+        informers: Mapping[Resource, Cache],
         *,
         field_manager: str,
         marks: Marks,
@@ -141,8 +141,10 @@ class OwnedApply:
                         resource, key, uid=uid_of(live), resource_version=resource_version_of(live)
                     )
                 except (NotFound, Conflict):
-                    # Somebody was faster. The watch tells what is true now.
+                    # Somebody was faster. The next look tells what is true now.
+                    self._informers[resource].doubt(key)
                     continue
+                self._informers[resource].doubt(key)
                 self._settled.drop((resource, key))
                 gone.append(key)
         return tuple(gone)
@@ -190,7 +192,8 @@ class OwnedApply:
         return applied
 
     async def _look_up(self, intent: Intent) -> Object | None:
-        # Not in the informer means "not selected by our labels", not "absent".
+        if not self._informers[intent.resource].may_hide(intent.key):
+            return None
         try:
             return await self._client.get(intent.resource, intent.key, metadata_only=True)
         except NotFound:
@@ -203,6 +206,8 @@ class OwnedApply:
             result = await self._apply(intent, body, force=live is not None)
             result = await self._take_over(intent, body, result)
         except ApiError as error:
+            # Whatever we took for the state of the object, the server knows better.
+            self._informers[intent.resource].doubt(intent.key)
             return _refused(intent, error)
         if live is None and not result.created:
             raise TerminalError(f"{intent}: the server merged an apply that may only create")

@@ -7,11 +7,16 @@ import random
 
 from runtime.clock import Clock
 
-REFUSED_LADDER = (0.8, 15.0, 120.0)
+Ladder = tuple[float, float, float]
+
+REFUSED_LADDER: Ladder = (0.8, 15.0, 120.0)
 """The server answers, and the answer is an error: do not add to its troubles. 30 s at most."""
 
-UNREACHABLE_LADDER = (0.1, 1.5, 10.0)
+UNREACHABLE_LADDER: Ladder = (0.1, 1.5, 10.0)
 """Nobody answers: asking costs nobody anything, and the moment it is back is worth catching."""
+
+COMING_LADDER: Ladder = (0.4, 4.0, 120.0)
+"""The kind was said to be there, and the server does not serve it yet: for seconds, no longer."""
 
 
 class Backoff:
@@ -21,9 +26,7 @@ class Backoff:
     reflector: 0.8, 30, 120.
     """
 
-    def __init__(
-        self, clock: Clock, rng: random.Random, ladder: tuple[float, float, float]
-    ) -> None:
+    def __init__(self, clock: Clock, rng: random.Random, ladder: Ladder) -> None:
         self._clock = clock
         self._rng = rng
         self._initial, self._cap, self._calm = ladder

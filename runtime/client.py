@@ -211,11 +211,21 @@ class Client:
         return ApplyResult(decode_object(answer.body), created=answer.status == 201)
 
     async def create(
-        self, resource: Resource, body: Object, *, field_manager: str, dry_run: bool = False
+        self,
+        resource: Resource,
+        body: Object,
+        *,
+        field_manager: str,
+        subresource: str | None = None,
+        dry_run: bool = False,
     ) -> Object:
-        """A new object; AlreadyExists when the name is taken."""
+        """A new object; AlreadyExists when the name is taken.
+
+        With a subresource: what that makes for the object of this name, such as a token.
+        """
         query = {"fieldManager": field_manager, "fieldValidation": "Strict", **_trial(dry_run)}
-        path = resource.path(key_of(body).namespace)
+        key = key_of(body)
+        path = resource.path(key.namespace, key.name if subresource else None, subresource)
         answer = await self._transport.request(Call("POST", path, query, encode(body)))
         return decode_object(answer.body)
 

@@ -159,5 +159,12 @@ def _reference(obj: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _cut(note: str) -> str:
-    """At most NOTE_LIMIT bytes, no character cut in half."""
-    return note.encode("utf-8", "replace")[:NOTE_LIMIT].decode("utf-8", "ignore")
+    """On one line, control characters escaped; at most NOTE_LIMIT bytes, no character in half.
+
+    A note may carry text of users and of servers, and people read it on a terminal.
+    """
+    escaped = "".join(
+        char if char.isprintable() else char.encode("unicode_escape", "replace").decode()
+        for char in note
+    )
+    return escaped.encode("utf-8", "replace")[:NOTE_LIMIT].decode("utf-8", "ignore")

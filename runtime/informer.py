@@ -1,7 +1,7 @@
 """A store kept current by a reflector, and handlers that hear of every change.
 
 Called by controllers (as a source of events and a cache to read) and by owned apply (observe).
-One informer per selection serves all who need it; InformerSet hands them out.
+One informer per selection serves all who need it; runtime.informers hands them out.
 
 Contract for handlers: they are synchronous, hear of changes in order, after the store has changed
 and before the next frame is read, and may not raise: a handler that raises has lost an event,
@@ -13,21 +13,22 @@ returned from here are read-only.
 import asyncio
 import random
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import NoReturn, Protocol
 
+from runtime.backoff import COMING_LADDER
 from runtime.client import Client
 from runtime.clock import Clock, Deadline, yield_to_loop
 from runtime.metrics import Metrics
 from runtime.reflector import Reflector
 from runtime.resync import Resync
 from runtime.selection import Selection
-from runtime.store import Change, IndexFunction, Store, version_number
+from runtime.store import Change, IndexFunction, Store
 from runtime.types import Object, ObjectKey
 from runtime.watch import Mirror, Progress, Remove, Replace, Upsert
 
-__all__ = ["EventHandler", "Informer", "InformerOptions", "InformerSet", "Selection"]
+__all__ = ["EventHandler", "Informer", "InformerOptions", "Selection", "pass_on"]
 
 Objects = list[Object]
 
@@ -62,11 +63,15 @@ class InformerOptions:
 
     watch_list asks for lists at the head of the watch, where the server can do that. resync is
     the period in seconds in which a handler is shown all objects again, None for never; a handler
-    may ask for a period of its own.
+    may ask for a period of its own. Nobody waits for an optional informer, and its silence is no
+    reason to die: what it mirrors need not exist. coming: its kind was said to be there, so a
+    refusal is asked about again within seconds.
     """
 
     watch_list: bool = True
     resync: float | None = None
+    optional: bool = False
+    coming: bool = False
 
 
 DEFAULT = InformerOptions()
@@ -93,6 +98,8 @@ class Informer:
         options: InformerOptions = DEFAULT,
     ) -> None:
         self.selection = selection
+        self._client = client
+        self._metrics = metrics
         self._clock = clock
         self._rng = rng
         self._options = options
@@ -104,17 +111,16 @@ class Informer:
         self._created_at = clock.monotonic()
         self._resyncs: list[Resync] = []
         self._group: asyncio.TaskGroup | None = None
-        self._reflector = Reflector(
-            client,
-            selection,
-            clock=clock,
-            rng=rng,
-            metrics=metrics,
-            watch_list=options.watch_list,
-        )
+        self._when_synced: list[Callable[[], None]] = []
+        self._reflector = self._new_reflector()
         metrics.register_informer(selection.resource.plural)
         self._counted = 0
         self._count = metrics.informer_objects.labels(resource=selection.resource.plural)
+
+    @property
+    def optional(self) -> bool:
+        """True when nobody waits for it."""
+        return self._options.optional
 
     @property
     def synced(self) -> bool:
@@ -127,10 +133,12 @@ class Informer:
         return self._store.resource_version
 
     async def wait_synced(self, timeout: float) -> None:  # noqa: ASYNC109 - on our own clock
-        """Wait for `synced`, at most that many seconds.
+        """Wait for `synced`, at most that many seconds; for an optional informer not at all.
 
         Raises TimeoutError, naming the selection and the last error of the reflector.
         """
+        if self.optional:
+            return
         try:
             async with Deadline(self._clock, timeout):
                 await self._synced.wait()
@@ -175,6 +183,21 @@ class Informer:
             handler.on_add(obj, initial=True)
         self._handlers = (*self._handlers, handler)
 
+    def when_synced(self, call: Callable[[], None]) -> None:
+        """Call it each time that a first list is in the store and every handler has heard of it."""
+        self._when_synced.append(call)
+
+    def forget(self) -> None:
+        """Become as before the first list; handlers hear that everything is gone.
+
+        Only while `run` is not at work, or has been cancelled and gets no further turn.
+        """
+        self._tell_next(len(self._untold))
+        self._synced.clear()
+        self._tell(self._store.replace((), ""))
+        # What the old one knew of versions belongs to a history that may have ended.
+        self._reflector = self._new_reflector()
+
     def add_index(self, name: str, fn: IndexFunction) -> None:
         """Make by_index(name, value) answer; may come late, and again with the same function."""
         self._store.add_index(name, fn)
@@ -202,6 +225,13 @@ class Informer:
         if self.synced and self.selection.matches(obj):
             self._tell(self._store.observe(self.selection.shape(obj)))
 
+    def may_hide(self, key: ObjectKey) -> bool:
+        """Whether an object may exist that is not in here: always, for it need not be selected."""
+        return True
+
+    def doubt(self, key: ObjectKey) -> None:
+        """Nothing to do: the watch tells what is true."""
+
     def last_event_age(self) -> float:
         """Seconds since the server last sent anything at all, bookmarks included."""
         last = self._reflector.last_contact
@@ -211,6 +241,19 @@ class Informer:
         """None, or that nothing was heard of this selection for more than max_age seconds."""
         age = self.last_event_age()
         return f"nothing heard of {self.selection} for {age:.0f} s" if age > max_age else None
+
+    def _new_reflector(self) -> Reflector:
+        made = Reflector(
+            self._client,
+            self.selection,
+            clock=self._clock,
+            rng=self._rng,
+            metrics=self._metrics,
+            watch_list=self._options.watch_list,
+        )
+        if self._options.coming:
+            made.retry_by(COMING_LADDER)
+        return made
 
     def _start(self, group: asyncio.TaskGroup, resync: Resync) -> None:
         async def begin() -> None:
@@ -224,7 +267,7 @@ class Informer:
         self._mirror(effect)
         self._tell_next(len(self._untold))
         if isinstance(effect, Replace):
-            self._synced.set()
+            self._now_synced()
 
     def _mirror(self, effect: Mirror) -> None:
         match effect:
@@ -242,7 +285,14 @@ class Informer:
         while self._untold:
             self._tell_next(SLICE)
             await yield_to_loop()
+        self._now_synced()
+
+    def _now_synced(self) -> None:
+        if self.synced:
+            return
         self._synced.set()
+        for call in self._when_synced:
+            call()
 
     def _tell(self, changes: Iterable[Change]) -> None:
         behind = bool(self._untold)
@@ -261,10 +311,11 @@ class Informer:
         for _ in range(min(count, len(self._untold))):
             handlers, change, initial = self._untold.popleft()
             for handler in handlers:
-                _pass_on(handler, change, initial)
+                pass_on(handler, change, initial)
 
 
-def _pass_on(handler: EventHandler, change: Change, initial: bool) -> None:
+def pass_on(handler: EventHandler, change: Change, initial: bool) -> None:
+    """Call the method of a handler that fits a change of a store."""
     if change.new is None:
         if change.old is not None:
             handler.on_delete(change.old)
@@ -272,97 +323,3 @@ def _pass_on(handler: EventHandler, change: Change, initial: bool) -> None:
         handler.on_add(change.new, initial)
     else:
         handler.on_update(change.old, change.new)
-
-
-class InformerSet:
-    """All informers of a process: one per selection, run together, fatal together."""
-
-    def __init__(
-        self,
-        client: Client,
-        *,
-        clock: Clock,
-        rng: random.Random,
-        metrics: Metrics,
-        options: InformerOptions = DEFAULT,
-    ) -> None:
-        self._client = client
-        self._options = options
-        self._clock = clock
-        self._rng = rng
-        self._metrics = metrics
-        self._informers: dict[Selection, Informer] = {}
-        self._group: asyncio.TaskGroup | None = None
-
-    def informer(self, selection: Selection) -> Informer:
-        """The informer of that selection; a new one starts at once if the set is running."""
-        known = self._informers.get(selection)
-        if known is not None:
-            return known
-        made = self._informers[selection] = Informer(
-            self._client,
-            selection,
-            clock=self._clock,
-            rng=self._rng,
-            metrics=self._metrics,
-            options=self._options,
-        )
-        plural = selection.resource.plural
-        age = self._metrics.informer_last_event_age_seconds.labels(resource=plural)
-        age.set_function(lambda: self._oldest(plural))
-        reached = self._metrics.informer_store_resource_version.labels(resource=plural)
-        reached.set_function(lambda: self._hindmost(plural))
-        if self._group is not None:
-            self._start(self._group, made)
-        return made
-
-    async def run(self) -> None:
-        """Run all informers until cancelled, or until one crashes; raises what it raised."""
-        try:
-            async with asyncio.TaskGroup() as group:
-                self._group = group
-                for informer in self._informers.values():
-                    self._start(group, informer)
-                # A set without informers waits for its first one like any other.
-                await asyncio.get_running_loop().create_future()
-        except ExceptionGroup as crash:
-            raise crash.exceptions[0] from crash
-        finally:
-            self._group = None
-
-    async def wait_synced(self, timeout: float) -> None:  # noqa: ASYNC109 - on our own clock
-        """Wait until every informer is synced; raises TimeoutError for the first that is not."""
-        end = self._clock.monotonic() + timeout
-        for informer in tuple(self._informers.values()):
-            await informer.wait_synced(end - self._clock.monotonic())
-
-    def healthy(self, max_age: float) -> str | None:
-        """None, or which informer has heard nothing for more than max_age seconds."""
-        reasons = (informer.healthy(max_age) for informer in self._informers.values())
-        return next(filter(None, reasons), None)
-
-    def unsynced(self) -> str | None:
-        """None once every informer has its first full list, else which one has not."""
-        for informer in self._informers.values():
-            if not informer.synced:
-                return f"{informer.selection} is not synced yet"
-        return None
-
-    def _oldest(self, plural: str) -> float:
-        return max(
-            informer.last_event_age()
-            for selection, informer in self._informers.items()
-            if selection.resource.plural == plural
-        )
-
-    def _hindmost(self, plural: str) -> int:
-        """The version that every informer of a resource has reached; 0 before, or if no number."""
-        return min(
-            version_number(informer.resource_version) or 0
-            for selection, informer in self._informers.items()
-            if selection.resource.plural == plural
-        )
-
-    @staticmethod
-    def _start(group: asyncio.TaskGroup, informer: Informer) -> None:
-        group.create_task(informer.run(), name=f"informer {informer.selection}")

@@ -48,10 +48,15 @@ class Intent:
     resource: Resource
     body: Object
     keep: frozenset[str] = frozenset()
+    key: ObjectKey = field(init=False, repr=False, compare=False)
+    """Namespace and name of the object."""
     _digest: str = field(default="", init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "body", normal(self.resource, self.body, self.keep))
+        metadata = self.body["metadata"]
+        key = ObjectKey(metadata.get("namespace", ""), metadata["name"])
+        object.__setattr__(self, "key", key)
 
     @property
     def digest(self) -> str:
@@ -59,12 +64,6 @@ class Intent:
         if not self._digest:
             object.__setattr__(self, "_digest", digest(self.body))
         return self._digest
-
-    @property
-    def key(self) -> ObjectKey:
-        """Namespace and name of the object."""
-        metadata = self.body["metadata"]
-        return ObjectKey(metadata.get("namespace", ""), metadata["name"])
 
     def __str__(self) -> str:
         return f"{self.resource.kind} {self.key}"

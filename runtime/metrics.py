@@ -18,7 +18,7 @@ priority and fairness limits us, not we) and rest_client_dns_resolution_duration
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -34,7 +34,17 @@ from prometheus_client import (
 )
 
 from runtime.applied import Verdict
-from runtime.series import DepthSeries, ObjectGauge, Spread, Spreads, Tallies, Tally
+from runtime.series import (
+    DepthSeries,
+    ObjectCounter,
+    ObjectGauge,
+    ReadGauge,
+    Reading,
+    Spread,
+    Spreads,
+    Tallies,
+    Tally,
+)
 
 # fmt: off
 RECONCILE_BUCKETS: Final = (
@@ -166,6 +176,26 @@ class Metrics:
         ValueError if the name is taken.
         """
         return ObjectGauge(name, help_text, ("namespace", "name", *labels), self.registry)
+
+    def read_gauge(
+        self,
+        name: str,
+        help_text: str,
+        labels: Sequence[str],
+        read: Callable[[], Iterable[Reading]],
+    ) -> ReadGauge:
+        """Add a gauge family that `read` answers at each scrape.
+
+        ValueError if the name is taken.
+        """
+        return ReadGauge((name, help_text, labels), read, self.registry)
+
+    def object_counter(self, name: str, help_text: str) -> ObjectCounter:
+        """Add a counter family about objects; `name` ends in `_total`.
+
+        ValueError if the name is taken.
+        """
+        return ObjectCounter(name, help_text, self.registry)
 
     def histogram(
         self, name: str, help_text: str, labels: Sequence[str], buckets: Sequence[float]

@@ -70,5 +70,8 @@ def combine(*outcomes: Outcome) -> Outcome:
             return Done(soonest)
 
 
+_SEVERITY = {Done: 0, Wait: 1, Blocked: 2}
+
+
 def _severity(outcome: Outcome) -> int:
-    return (Done, Wait, Blocked).index(type(outcome))
+    return _SEVERITY[type(outcome)]

@@ -19,7 +19,7 @@ from typing import NoReturn
 import structlog
 from prometheus_client import Counter
 
-from runtime.backoff import REFUSED_LADDER, UNREACHABLE_LADDER, Backoff
+from runtime.backoff import REFUSED_LADDER, UNREACHABLE_LADDER, Backoff, Ladder
 from runtime.client import Client, ListOptions, WatchOptions
 from runtime.clock import Clock, Deadline, yield_to_loop
 from runtime.codec import decode_event
@@ -111,6 +111,10 @@ class Reflector:
         self._log = log.bind(selection=str(selection))
         self.last_contact: float | None = None
         self.last_error: ApiError | TransportError | None = None
+
+    def retry_by(self, ladder: Ladder) -> None:
+        """Choose how long to wait after a refusal; before `run`."""
+        self._refused = Backoff(self._clock, self._rng, ladder)
 
     async def run(
         self, deliver: Callable[[Mirror], None], settle: Callable[[], Awaitable[None]]

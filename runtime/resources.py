@@ -18,7 +18,22 @@ JOB = Resource("batch", "v1", "Job", "jobs")
 LEASE = Resource("coordination.k8s.io", "v1", "Lease", "leases")
 ENDPOINT_SLICE = Resource("discovery.k8s.io", "v1", "EndpointSlice", "endpointslices")
 EVENT = Resource("events.k8s.io", "v1", "Event", "events")
+INGRESS = Resource("networking.k8s.io", "v1", "Ingress", "ingresses")
 NETWORK_POLICY = Resource("networking.k8s.io", "v1", "NetworkPolicy", "networkpolicies")
 POD_DISRUPTION_BUDGET = Resource("policy", "v1", "PodDisruptionBudget", "poddisruptionbudgets")
 ROLE = Resource("rbac.authorization.k8s.io", "v1", "Role", "roles")
 ROLE_BINDING = Resource("rbac.authorization.k8s.io", "v1", "RoleBinding", "rolebindings")
+ADMISSION_POLICY = Resource(
+    "admissionregistration.k8s.io",
+    "v1",
+    "ValidatingAdmissionPolicy",
+    "validatingadmissionpolicies",
+    namespaced=False,
+)
+ADMISSION_BINDING = Resource(
+    "admissionregistration.k8s.io",
+    "v1",
+    "ValidatingAdmissionPolicyBinding",
+    "validatingadmissionpolicybindings",
+    namespaced=False,
+)

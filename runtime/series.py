@@ -9,7 +9,7 @@ pass without work costs. What a scrape reads is the same text.
 """
 
 from bisect import bisect_left
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import accumulate
 from typing import Final
 
@@ -157,6 +157,76 @@ class ObjectGauge(Collector):
     def _family(self) -> GaugeMetricFamily:
         name, help_text, labels = self._about
         return GaugeMetricFamily(name, help_text, labels=labels)
+
+
+Reading = tuple[tuple[str, ...], float]
+"""The values of the labels of one series, and its value."""
+
+
+class ReadGauge(Collector):
+    """A family of gauges that is read off something else at each scrape.
+
+    It keeps nothing, so no series outlives what it speaks of.
+    """
+
+    def __init__(
+        self,
+        about: tuple[str, str, Sequence[str]],
+        read: Callable[[], Iterable[Reading]],
+        registry: CollectorRegistry,
+    ) -> None:
+        self._about: Final = about
+        self._read = read
+        registry.register(self)
+
+    def describe(self) -> Iterable[Metric]:
+        yield self._family()
+
+    def collect(self) -> Iterable[Metric]:
+        family = self._family()
+        for labels, value in self._read():
+            family.add_metric(labels, value)
+        yield family
+
+    def _family(self) -> GaugeMetricFamily:
+        name, help_text, labels = self._about
+        return GaugeMetricFamily(name, help_text, labels=labels)
+
+
+class ObjectCounter(Collector):
+    """A family of counters about objects, whose series end with their object.
+
+    Labels are namespace and name; the name of the family ends in `_total`.
+    """
+
+    def __init__(self, name: str, help_text: str, registry: CollectorRegistry) -> None:
+        self._about: Final = (name, help_text)
+        self._values: dict[ObjectKey, float] = {}
+        registry.register(self)
+
+    def start(self, key: ObjectKey) -> None:
+        """See to it that the object is counted from zero on."""
+        self._values.setdefault(key, 0.0)
+
+    def inc(self, key: ObjectKey) -> None:
+        self._values[key] = self._values.get(key, 0.0) + 1.0
+
+    def forget(self, key: ObjectKey) -> None:
+        """Remove the series of that object; nothing happens if there is none."""
+        self._values.pop(key, None)
+
+    def describe(self) -> Iterable[Metric]:
+        yield self._family()
+
+    def collect(self) -> Iterable[Metric]:
+        family = self._family()
+        for key, value in self._values.items():
+            family.add_metric(tuple(key), value)
+        yield family
+
+    def _family(self) -> CounterMetricFamily:
+        name, help_text = self._about
+        return CounterMetricFamily(name, help_text, labels=("namespace", "name"))
 
 
 class DepthSeries:

@@ -22,17 +22,19 @@ from contracts.api.lifecycle import (
     InitContainer,
     Maintenance,
     PodMetadata,
+    PodName,
     Profile,
     Resources,
     Runtime,
 )
-from contracts.api.meta import ApiModel, ObjectMeta, SecretReference, as_map
+from contracts.api.meta import ApiModel, ObjectMeta, SecretReference, as_map, as_set
 from contracts.api.network import Network, Service, ServiceAccountWishes
 from contracts.api.observability import Observability
 from contracts.api.plugins import Plugin
 from contracts.api.pod_security import PodSecurityContext, WorkloadHardening
 from contracts.api.read_replicas import ReadReplicas
 from contracts.api.recovery import RecoveryKeys
+from contracts.api.scheduling import Scheduling
 from contracts.api.seal import Unseal
 from contracts.api.selfinit import SelfInit
 from contracts.api.storage import Storage
@@ -118,6 +120,9 @@ class ClusterSpec(ApiModel):
     resources: Resources | None = Field(
         default=None, description="Requests and limits of the server container."
     )
+    scheduling: Scheduling | None = Field(
+        default=None, description="Where the servers run; left out, spread over nodes and zones."
+    )
     security_context: PodSecurityContext | None = Field(
         default=None,
         description="Confinement of the server pods; what is set replaces the operator's own.",
@@ -164,6 +169,23 @@ class ClusterSpec(ApiModel):
         default=False,
         description="Change nothing. Status goes on, and deletion is still carried out.",
     )
+    hibernate: bool = Field(
+        default=False,
+        description=(
+            "Stop every server and keep volumes, keys and everything else. Set back to false, "
+            "the servers come back with their data."
+        ),
+    )
+    fenced_pods: tuple[PodName, ...] = Field(
+        default=(),
+        description=(
+            "Server pods that must not run: their volumes stay for a look at them. Less than half "
+            "of the servers; a leader hands over first."
+        ),
+        examples=[["first-2"]],
+        max_length=15,
+        json_schema_extra=as_set(),
+    )
     deletion_policy: DeletionPolicy = Field(
         default="Retain",
         description=(
@@ -180,6 +202,14 @@ class ClusterSpec(ApiModel):
         description="Accepted and not needed: no configuration is rendered in the pod.",
     )
 
+    read_replicas: ReadReplicas | None = Field(
+        default=None,
+        description=(
+            "Servers without a vote: more copies of the data, and from OpenBao 2.5.0 on more "
+            "servers that answer reads."
+        ),
+    )
+
     # --- accepted so that manifests of other operators of this API apply; see not_served
     backup: Backup | None = _later("Scheduled snapshots.")
     break_glass_ack: str | None = Field(
@@ -190,9 +220,12 @@ class ClusterSpec(ApiModel):
         alias="controllerJWTMode",
         description="Audience of the operator's tokens. Shared is served, Target is only accepted.",
     )
-    gateway: Gateway | None = _later("Routes of the Gateway API.")
-    ingress: Ingress | None = _later("An Ingress.")
-    read_replicas: ReadReplicas | None = _later("Servers without a vote.")
+    gateway: Gateway | None = Field(
+        default=None, description="A route of the Gateway API to the public Service."
+    )
+    ingress: Ingress | None = Field(
+        default=None, description="An Ingress in front of the public Service."
+    )
     reconcile_policies: bool | None = Field(
         default=None, description=f"Repair the operator's own policies. {_NOT_SERVED}"
     )
@@ -203,9 +236,19 @@ class ClusterSpec(ApiModel):
     upgrade: Upgrade | None = _later("How versions change.")
 
     @property
+    def servers(self) -> int:
+        """How many servers are asked for, with a vote and without."""
+        return self.replicas + (self.read_replicas.replicas if self.read_replicas else 0)
+
+    @property
     def self_initializes(self) -> bool:
         """The user's own requests set up the first logins; else a root token is left."""
         return self.self_init is not None and self.self_init.enabled
+
+    @property
+    def in_maintenance(self) -> bool:
+        """People work on the cluster: what can wait is not begun."""
+        return self.maintenance is not None and self.maintenance.enabled
 
     @property
     def wants_operator_login(self) -> bool:

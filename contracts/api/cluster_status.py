@@ -4,11 +4,11 @@ Uses contracts.api.meta. Part of OpenBaoCluster; written by the status pass alon
 status.adminOps. Printer columns read from here, so they show what is and not what is wished.
 """
 
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 
-from contracts.api.meta import ApiModel, Condition, Timestamp, as_map
+from contracts.api.meta import ApiModel, Condition, StoredStatus, Timestamp, as_map, as_set
 from contracts.api.status_backup import BackupStatus, BreakGlass, OperationLock, RestoreStatus
 from contracts.api.status_login import OperatorLoginStatus, RecoveryKeysStatus
 from contracts.api.status_parts import LastError, Text, Word
@@ -17,8 +17,21 @@ from contracts.api.status_unseal import UnsealStatus
 from contracts.api.status_upgrade import BlueGreenStatus, UpgradeRequestsStatus, UpgradeStatus
 from contracts.api.upgrade import Strategy
 
+OperationKind = Literal[
+    "Scaling", "Growing", "Recreating", "Rolling", "Hibernating", "Waking", "Fencing", "Draining"
+]
 Phase = Literal["Initializing", "Running", "Upgrading", "BackingUp", "Failed"]
 _Name = Annotated[str, Field(max_length=253)]
+
+
+class OperationStatus(ApiModel):
+    """What is being done to the cluster, step by step."""
+
+    kind: OperationKind = Field(description="What is done.")
+    done: int = Field(default=0, description="Steps that are behind it.", ge=0)
+    total: int = Field(default=0, description="All steps.", ge=0)
+    summary: Word = Field(default="", description="Both in short, such as Rolling 2/3.")
+    started_at: Timestamp | None = Field(default=None, description="When it began.")
 
 
 class WorkloadStatus(ApiModel):
@@ -44,6 +57,14 @@ class RaftStatus(ApiModel):
 
     voters: int = Field(default=0, description="Number of voters.", ge=0)
     non_voters: int = Field(default=0, description="Number of members without a vote.", ge=0)
+    read_replicas: int | None = Field(
+        default=None,
+        description="Number of members without a vote that are read replicas; absent without any.",
+        ge=0,
+    )
+    healthy_read_replicas: int | None = Field(
+        default=None, description="Number of those that autopilot calls healthy.", ge=0
+    )
     leader: _Name = Field(default="", description="Node id of the leader.")
     cluster_id: str = Field(
         default="",
@@ -79,7 +100,7 @@ class AdminOpsStatus(ApiModel):
     )
 
 
-class ClusterStatus(ApiModel):
+class ClusterStatus(StoredStatus):
     """What the operator observed."""
 
     observed_generation: int = Field(
@@ -118,7 +139,19 @@ class ClusterStatus(ApiModel):
     self_initialized: bool = Field(
         default=False, description="It initialized itself, so there is no root token."
     )
+    operation: OperationStatus | None = Field(
+        default=None, description="What is being done to the cluster now; absent if nothing."
+    )
     unseal: UnsealStatus | None = Field(default=None, description="Keys of the static seal.")
+    tls_secrets: tuple[_Name, ...] | None = Field(
+        default=None,
+        description=(
+            "Secrets of yours with the certificate of the servers: the one of the spec, and those "
+            "before it that pods still mount."
+        ),
+        max_length=16,
+        json_schema_extra=as_set(),
+    )
     workload: WorkloadStatus | None = Field(default=None, description="Pods and surroundings.")
     admin_ops: AdminOpsStatus | None = Field(default=None, description="Work inside of OpenBao.")
     read_replicas: ReadReplicasStatus | None = Field(
@@ -150,14 +183,6 @@ class ClusterStatus(ApiModel):
     conditions: tuple[Condition, ...] = Field(
         default=(),
         description="Answers about the cluster; Ready sums them up.",
-        max_length=32,
+        max_length=64,
         json_schema_extra=as_map("type"),
     )
-
-    @classmethod
-    def lenient(cls, value: Any) -> Self:
-        """Read a stored status; one that somebody made unreadable counts as none."""
-        try:
-            return cls.model_validate(value or {})
-        except ValidationError:
-            return cls()

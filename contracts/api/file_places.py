@@ -35,6 +35,11 @@ def is_below(file: str, folder: str) -> bool:
     return _PLAIN.found_in(file) and file.startswith(f"{folder}/")
 
 
+def is_below_cel(file: str, folder: str) -> str:
+    """CEL for `is_below`; `folder` is CEL, too."""
+    return f"({_PLAIN.cel(file)} && {file}.startsWith({folder} + '/'))"
+
+
 def is_free_folder(folder: str) -> bool:
     """Tell whether a volume may be mounted there without hiding a part of the server."""
     if not _PLAIN.found_in(folder):
@@ -42,4 +47,12 @@ def is_free_folder(folder: str) -> bool:
     return not any(
         folder == taken or folder.startswith(f"{taken}/") or taken.startswith(f"{folder}/")
         for taken in _SYSTEM_FOLDERS
+    )
+
+
+def is_free_folder_cel(folder: str) -> str:
+    """CEL for `is_free_folder`."""
+    return (
+        f"{_PLAIN.cel(folder)} && !{list(_SYSTEM_FOLDERS)}.exists(taken, {folder} == taken || "
+        f"{folder}.startsWith(taken + '/') || taken.startsWith({folder} + '/'))"
     )

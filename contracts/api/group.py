@@ -1,6 +1,6 @@
 """The API group and its resources.
 
-Uses runtime.types. Called by everything that reads or writes an OpenBaoCluster.
+Uses runtime.types. Called by everything that reads or writes one of them.
 """
 
 from typing import Final
@@ -13,3 +13,6 @@ API_VERSION: Final = f"{GROUP}/{VERSION}"
 
 CLUSTER_KIND: Final = "OpenBaoCluster"
 CLUSTERS: Final = Resource(GROUP, VERSION, CLUSTER_KIND, "openbaoclusters")
+
+TENANT_KIND: Final = "OpenBaoTenant"
+TENANTS: Final = Resource(GROUP, VERSION, TENANT_KIND, "openbaotenants")

@@ -1,7 +1,6 @@
 """spec.ingress and spec.gateway: ways in from outside of the Kubernetes cluster.
 
-Uses contracts.api.meta. Part of ClusterSpec. Not served yet; the fields are those of the public
-API, so that what is written today applies tomorrow.
+Uses contracts.api.meta. Part of ClusterSpec. The objects are built by managers.networking.
 """
 
 from typing import Annotated, Literal

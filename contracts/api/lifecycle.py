@@ -21,6 +21,10 @@ Image = Annotated[
 """A reference to a container image, by tag or digest."""
 
 
+PodName = Annotated[str, Field(pattern=r"^[a-z]([-a-z0-9]*[a-z0-9])?$", max_length=63)]
+"""Name of a pod."""
+
+
 class PodMetadata(ApiModel):
     """More metadata of the server pods; keys of the operator win."""
 
@@ -71,7 +75,11 @@ class Maintenance(ApiModel):
     """Older spelling of runtime, and the maintenance mark."""
 
     enabled: bool = Field(
-        default=False, description="Mark the pods. Accepted, not served by this version."
+        default=False,
+        description=(
+            "People work on the cluster: StatefulSets and pods carry openbao.org/maintenance, and "
+            "no pod is replaced or taken away until this is false again. Repairs go on."
+        ),
     )
     restart_at: Token | None = Field(
         default=None, description="Older spelling of runtime.restartAt, which wins."

@@ -10,10 +10,20 @@ from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from types import MappingProxyType
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PlainSerializer, WithJsonSchema
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    PlainSerializer,
+    ValidationError,
+    WithJsonSchema,
+)
 from pydantic.alias_generators import to_camel
+
+from runtime.quantity import parse as parse_quantity
 
 
 class ApiModel(BaseModel):
@@ -48,8 +58,16 @@ QUANTITY_PATTERN = r"^[0-9]+(\.[0-9]+)?([KMGTPE]i|[numkMGTPE]|[eE][0-9]{1,2})?$"
 StorageSize = Annotated[str, Field(pattern=QUANTITY_PATTERN, min_length=1, max_length=32)]
 """A Kubernetes quantity of bytes, such as 10Gi."""
 
+
+def _readable(value: str | int) -> str | int:
+    # Its schema says so already; an object may be older than its schema.
+    parse_quantity(value)
+    return value
+
+
 Quantity = Annotated[
     str | int,
+    AfterValidator(_readable),
     WithJsonSchema(
         {
             "anyOf": [{"type": "integer"}, {"type": "string"}],
@@ -202,6 +220,18 @@ def as_map(key: str) -> dict[str, Any]:
 
 
 # --- objects ------------------------------------------------------------------------------------
+
+
+class StoredStatus(ApiModel):
+    """A status, as the API server keeps it for whoever may write there."""
+
+    @classmethod
+    def lenient(cls, value: Any) -> Self:
+        """Read a stored status; one that somebody made unreadable counts as none."""
+        try:
+            return cls.model_validate(value or {})
+        except ValidationError:
+            return cls()
 
 
 class ObjectMeta(ApiModel):

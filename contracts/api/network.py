@@ -20,7 +20,7 @@ Cidr = Annotated[
 ]
 ServiceType = Literal["ClusterIP", "NodePort", "LoadBalancer"]
 Port = Annotated[
-    int | str,
+    int | Annotated[str, Field(pattern=r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$", max_length=15)],
     WithJsonSchema(
         {
             "anyOf": [{"type": "integer"}, {"type": "string"}],
@@ -159,8 +159,8 @@ class Network(ApiModel):
         default=(),
         alias="apiServerEndpointIPs",
         description=(
-            "Addresses behind the Service of the API server, port 6443, for network plugins that "
-            "check after address translation."
+            "Addresses behind the Service of the API server, for network plugins that check after "
+            "address translation. Left out, they are discovered."
         ),
         examples=[["192.0.2.1"]],
         max_length=16,
@@ -190,7 +190,10 @@ class Network(ApiModel):
     )
     trusted_ingress_peers: tuple[NetworkPolicyPeer, ...] = Field(
         default=(),
-        description="Who may reach the API port 8200, beside the cluster itself and the operator.",
+        description=(
+            "Who may reach the API port 8200, beside the cluster itself, the operator, and, unless "
+            "profile is Hardened, the pods of its namespace."
+        ),
         max_length=32,
     )
 
@@ -200,7 +203,10 @@ class ServiceAccountWishes(ApiModel):
 
     name: SubdomainName | None = Field(
         default=None,
-        description="Name of the ServiceAccount that the operator makes; <name>-serviceaccount.",
+        description=(
+            "Name of the ServiceAccount; left out, <name>-serviceaccount. One that is there "
+            "already is used and never changed, any other is made."
+        ),
         max_length=200,
     )
     annotations: Annotations | None = Field(

@@ -107,9 +107,7 @@ class Metrics(ApiModel):
     )
     service_monitor: ServiceMonitor | None = Field(
         default=None,
-        description=(
-            "The ServiceMonitor of the Prometheus operator. Accepted, not served by this version."
-        ),
+        description="The ServiceMonitor of the Prometheus operator; left out, none is made.",
     )
 
 

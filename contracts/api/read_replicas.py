@@ -1,6 +1,6 @@
 """spec.readReplicas: servers without a vote that answer reads.
 
-Uses contracts.api.meta and its neighbours. Part of ClusterSpec. Not served yet.
+Uses contracts.api.meta and its neighbours. Part of ClusterSpec.
 """
 
 from pydantic import Field

@@ -14,11 +14,14 @@ from contracts.api.rules_audit import AUDIT_RULES
 from contracts.api.rules_backup import BACKUP_RULES
 from contracts.api.rules_hardened import HARDENED_RULES
 from contracts.api.rules_images import IMAGE_RULES
+from contracts.api.rules_life import LIFE_RULES
 from contracts.api.rules_network import NETWORK_RULES
 from contracts.api.rules_observability import OBSERVABILITY_RULES
 from contracts.api.rules_plugins import PLUGIN_RULES
+from contracts.api.rules_pods import POD_RULES
 from contracts.api.rules_recovery import RECOVERY_RULES
 from contracts.api.rules_request import REQUEST_RULES
+from contracts.api.rules_reserved import RESERVED_RULES
 from contracts.api.rules_seal import SEAL_RULES
 from contracts.api.rules_seal_blocks import SEAL_BLOCK_RULES
 from contracts.api.rules_secrets import SECRET_RULES
@@ -28,15 +31,20 @@ from contracts.api.rules_spec import SPEC_RULES
 from contracts.api.rules_storage import STORAGE_RULES
 from contracts.api.rules_tls import TLS_RULES
 from contracts.api.rules_upgrade import UPGRADE_RULES
+from contracts.api.rules_urls import URL_RULES
+from contracts.api.rules_versions import VERSION_RULES
 from contracts.api.violation import Violation, shown
 
 RULES: tuple[Rule, ...] = (
     *SPEC_RULES,
     *TLS_RULES,
     *STORAGE_RULES,
+    *LIFE_RULES,
+    *POD_RULES,
     *SEAL_RULES,
     *SEAL_BLOCK_RULES,
     *SERVER_RULES,
+    *VERSION_RULES,
     *AUDIT_RULES,
     *PLUGIN_RULES,
     *NETWORK_RULES,
@@ -49,6 +57,8 @@ RULES: tuple[Rule, ...] = (
     *UPGRADE_RULES,
     *OBSERVABILITY_RULES,
     *SECRET_RULES,
+    *URL_RULES,
+    *RESERVED_RULES,
     *HARDENED_RULES,
 )
 

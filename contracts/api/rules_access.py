@@ -6,7 +6,8 @@ Uses the API models. Collected by contracts.api.rules.
 from collections.abc import Iterator
 
 from contracts.api.cluster import OpenBaoCluster
-from contracts.api.rule import Offence, Rule, is_set
+from contracts.api.pattern import Pattern
+from contracts.api.rule import Broken, Offence, Rule, either, is_set
 
 Old = OpenBaoCluster | None
 
@@ -35,11 +36,48 @@ def _gateway_hostname(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
         yield "spec.gateway.hostname", None
 
 
+def _gateway_acme(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
+    gateway = new.spec.gateway
+    if gateway and gateway.enabled and new.spec.tls.mode == "ACME" and not gateway.tls_passthrough:
+        yield "spec.gateway.tlsPassthrough", None
+
+
+def _path(where: str) -> Broken:
+    def broken(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
+        way = new.spec.ingress if where == "ingress" else new.spec.gateway
+        if way and (not _PATH.found_in(way.path) or _CLIMBS.found_in(way.path)):
+            yield f"spec.{where}.path", way.path
+
+    return broken
+
+
+def _path_rule(where: str) -> Rule:
+    at = f"spec.{where}.path"
+    return Rule(
+        id=f"{where}-path",
+        at=at,
+        field=at,
+        message=(
+            "must be the path of a URL: letters, digits, slashes and -._~!$&'()*+,=:@%, without .. "
+            "between slashes; / is a good value"
+        ),
+        broken=_path(where),
+        cel=f"{_PATH.cel('self')} && !{_CLIMBS.cel('self')}",
+        got="self",
+    )
+
+
+# RFC 3986, without the semicolon, which ends a statement in configurations of proxies.
+_PATH = Pattern(r"^/[A-Za-z0-9/._~!$&\x27()*+,=:@%-]*$")
+_CLIMBS = Pattern(r"(?i)(^|/)(\.|%2e){1,2}(/|$)")
 _ON = "has(self.enabled) && self.enabled"
+_MODE = either("tls.mode", "'OperatorManaged'")
+_GATEWAY_ON = either("gateway.enabled", "false")
 _INGRESS_ON = f"{is_set('ingress.enabled')} && self.ingress.enabled"
 _PEERS = is_set("network.trustedIngressPeers")
 
 ACCESS_RULES: tuple[Rule, ...] = (
+    *map(_path_rule, ("ingress", "gateway")),
     Rule(
         id="ingress-host",
         at="spec.ingress",
@@ -78,5 +116,18 @@ ACCESS_RULES: tuple[Rule, ...] = (
         broken=_gateway_hostname,
         cel=f"!({_ON}) || has(self.hostname)",
         reason="FieldValueRequired",
+    ),
+    Rule(
+        id="gateway-acme",
+        at="spec",
+        field="spec.gateway.tlsPassthrough",
+        message=(
+            "must be true when tls.mode is ACME, because the servers answer the ACME server "
+            "themselves and no authority is known that a Gateway could check them by"
+        ),
+        broken=_gateway_acme,
+        cel=(
+            f"!({_GATEWAY_ON}) || {_MODE} != 'ACME' || {either('gateway.tlsPassthrough', 'false')}"
+        ),
     ),
 )

@@ -4,12 +4,17 @@ Uses the API models, contracts.api.file_places and contracts.versions. Collected
 contracts.api.rules.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from contracts.api.audit import ACCEPTED_OPTIONS, AuditFileStorage
 from contracts.api.cluster import ClusterSpec, OpenBaoCluster
-from contracts.api.file_places import is_below, is_free_folder
-from contracts.api.rule import Broken, Offence, Rule
+from contracts.api.file_places import (
+    is_below,
+    is_below_cel,
+    is_free_folder,
+    is_free_folder_cel,
+)
+from contracts.api.rule import Broken, Offence, Rule, is_set
 from contracts.api.rules_server import needs
 from runtime import quantity
 
@@ -19,6 +24,11 @@ _DEVICES = "spec.audit[]"
 _STORAGE = "spec.auditFileStorage"
 _KINDS = ("file", "http", "syslog", "socket")
 NO_FILE = ("stdout", "discard")
+_PLACE = (
+    "must be stdout, discard or a file below the mountPath of auditFileStorage, without .. in it, "
+    "because elsewhere it could overwrite data or keys; correct the path or add "
+    "spec.auditFileStorage"
+)
 
 
 def _foreign_options(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
@@ -47,12 +57,25 @@ def _unknown_options(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
 
 def audit_files(spec: ClusterSpec) -> Iterator[Offence]:
     """Every file that an audit device of the spec writes to, with the field that names it."""
+    yield from _device_files(spec)
+    yield from _option_files(spec)
+    yield from _request_files(spec)
+
+
+def _device_files(spec: ClusterSpec) -> Iterator[Offence]:
     for position, device in enumerate(spec.audit):
-        free = (device.options or {}).get("file_path")
         if device.file_options is not None:
             yield f"spec.audit[{position}].fileOptions.filePath", device.file_options.file_path
-        elif device.type == "file" and free is not None:
+
+
+def _option_files(spec: ClusterSpec) -> Iterator[Offence]:
+    for position, device in enumerate(spec.audit):
+        free = (device.options or {}).get("file_path")
+        if device.file_options is None and device.type == "file" and free is not None:
             yield f"spec.audit[{position}].options", free
+
+
+def _request_files(spec: ClusterSpec) -> Iterator[Offence]:
     for position, request in enumerate(spec.self_init.requests if spec.self_init else ()):
         audit = request.audit_device
         if audit is not None and audit.file_options is not None:
@@ -60,15 +83,34 @@ def audit_files(spec: ClusterSpec) -> Iterator[Offence]:
             yield place, audit.file_options.file_path
 
 
-def _file_places(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
+def _misplaced(find: Callable[[ClusterSpec], Iterator[Offence]]) -> Broken:
     """Keep audit files off everything else. They have no place on the data volume: a full one
     stops the server, and below its root a server without rights could not make a folder."""
-    storage = new.spec.audit_file_storage
-    for place, file in audit_files(new.spec):
-        if file in NO_FILE:
-            continue
-        if storage is None or not isinstance(file, str) or not is_below(file, storage.mount_path):
-            yield place, file
+
+    def broken(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
+        storage = new.spec.audit_file_storage
+        for place, file in find(new.spec):
+            if file in NO_FILE:
+                continue
+            if (
+                storage is None
+                or not isinstance(file, str)
+                or not is_below(file, storage.mount_path)
+            ):
+                yield place, file
+
+    return broken
+
+
+def _climbing_name(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
+    for position, device in enumerate(new.spec.audit):
+        if ".." in device.path or "//" in device.path:
+            yield f"spec.audit[{position}].path", device.path
+
+
+def _is_placed(file: str) -> str:
+    below = is_below_cel(file, "self.auditFileStorage.mountPath")
+    return f"{file} in {list(NO_FILE)} || ({is_set('auditFileStorage.mountPath')} && {below})"
 
 
 def _prefixes(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
@@ -160,15 +202,42 @@ AUDIT_RULES: tuple[Rule, ...] = (
         broken=_unknown_options,
     ),
     Rule(
+        id="audit-name",
+        at=f"{_DEVICES}.path",
+        field=f"{_DEVICES}.path",
+        message="must not hold two dots or two slashes in a row; choose a plain name",
+        broken=_climbing_name,
+        cel="!self.contains('..') && !self.contains('//')",
+    ),
+    Rule(
         id="audit-file-place",
-        at=_DEVICES,
-        field=f"{_DEVICES}.fileOptions.filePath",
-        message=(
-            "must be stdout, discard or a file below the mountPath of auditFileStorage, without "
-            ".. in it, because elsewhere it could overwrite data or keys; correct the path or add "
-            "spec.auditFileStorage"
+        at="spec",
+        field="spec.audit",
+        message=_PLACE,
+        broken=_misplaced(_device_files),
+        cel=(
+            "!has(self.audit) || self.audit.all(device, !has(device.fileOptions) || "
+            f"{_is_placed('device.fileOptions.filePath')})"
         ),
-        broken=_file_places,
+    ),
+    Rule(
+        id="audit-file-place-request",
+        at="spec",
+        field="spec.selfInit.requests",
+        message=_PLACE,
+        broken=_misplaced(_request_files),
+        cel=(
+            f"!{is_set('selfInit.requests')} || self.selfInit.requests.all(r, "
+            "!has(r.auditDevice) || !has(r.auditDevice.fileOptions) || "
+            f"{_is_placed('r.auditDevice.fileOptions.filePath')})"
+        ),
+    ),
+    Rule(
+        id="audit-file-place-options",
+        at=_DEVICES,
+        field=f"{_DEVICES}.options",
+        message=_PLACE,
+        broken=_misplaced(_option_files),
     ),
     Rule(
         id="audit-prefix",
@@ -190,6 +259,7 @@ AUDIT_RULES: tuple[Rule, ...] = (
             "them; /openbao/audit is a good value"
         ),
         broken=_mount_path,
+        cel=is_free_folder_cel("self"),
     ),
     Rule(
         id="audit-storage-size",

@@ -9,6 +9,7 @@ from contracts.api import cron, url
 from contracts.api.backup import Backup
 from contracts.api.backup_target import BackupTarget
 from contracts.api.cluster import ClusterSpec, OpenBaoCluster
+from contracts.api.pattern import Pattern
 from contracts.api.rule import Broken, Offence, Rule, either, is_set
 
 Old = OpenBaoCluster | None
@@ -17,6 +18,11 @@ SCHEDULE_GAP_MIN = 15
 """Minutes between two snapshots, at least: each one reads all data of the leader."""
 _TARGET = "spec.backup.target"
 _TEST = "spec.backup.restoreTest"
+# What CEL can tell of a schedule: a star in the minutes, alone or with a short step.
+_EVERY_FEW_MINUTES = Pattern(r"^([^ ]*,)?\*(/([1-9]|1[0-4]))?[ ,]")
+_BUCKET = Pattern(r"^[A-Za-z0-9$][A-Za-z0-9._-]*$")
+_PREFIX = Pattern(r"^([A-Za-z0-9._-]+(/[A-Za-z0-9._-]+)*/?)?$")
+_DOTS = Pattern(r"(^|/)\.+(/|$)")
 
 
 def _in_backup(find: Callable[[Backup], Iterator[Offence]]) -> Broken:
@@ -37,8 +43,19 @@ def _schedules(backup: Backup) -> Iterator[tuple[str, str]]:
         yield f"{_TEST}.schedule", backup.restore_test.schedule
 
 
+def _hasty_schedule(path: str) -> Callable[[Backup], Iterator[Offence]]:
+    def find(backup: Backup) -> Iterator[Offence]:
+        for found, text in _schedules(backup):
+            if found == path and _EVERY_FEW_MINUTES.found_in(text):
+                yield path, text
+
+    return find
+
+
 def _bad_schedule(backup: Backup) -> Iterator[Offence]:
     for path, text in _schedules(backup):
+        if _EVERY_FEW_MINUTES.found_in(text):
+            continue
         try:
             gap = cron.parse(text).shortest_gap()
         except ValueError as error:
@@ -76,6 +93,17 @@ def _endpoint_place(target: BackupTarget) -> Iterator[Offence]:
         yield f"{_TARGET}.endpoint", target.endpoint
 
 
+def _bucket(target: BackupTarget) -> Iterator[Offence]:
+    if not _BUCKET.found_in(target.bucket) or ".." in target.bucket:
+        yield f"{_TARGET}.bucket", target.bucket
+
+
+def _prefix(target: BackupTarget) -> Iterator[Offence]:
+    prefix = target.path_prefix
+    if prefix is not None and (not _PREFIX.found_in(prefix) or _DOTS.found_in(prefix)):
+        yield f"{_TARGET}.pathPrefix", prefix
+
+
 def _foreign_provider(field: str, provider: str) -> Callable[[BackupTarget], Iterator[Offence]]:
     def find(target: BackupTarget) -> Iterator[Offence]:
         value = {"gcs": target.gcs, "azure": target.azure, "roleArn": target.role_arn}[field]
@@ -111,6 +139,24 @@ def _provider_rule(field: str, provider: str) -> Rule:
     )
 
 
+_SCHEDULE = (
+    "must be five fields of cron (minute, hour, day of the month, month, day of the week; "
+    f"UTC) that are due at most every {SCHEDULE_GAP_MIN} minutes; 0 3 * * * is a good value"
+)
+
+
+def _hasty_rule(path: str) -> Rule:
+    return Rule(
+        id=f"hasty-{path.removeprefix('spec.')}",
+        at=path,
+        field=path,
+        message=_SCHEDULE,
+        broken=_in_backup(_hasty_schedule(path)),
+        cel=f"!{_EVERY_FEW_MINUTES.cel('self')}",
+        got="self",
+    )
+
+
 _S3 = "'s3'"
 _PROVIDER = either("provider", _S3)
 _OIDC = (
@@ -122,11 +168,33 @@ BACKUP_RULES: tuple[Rule, ...] = (
         id="backup-schedule",
         at="spec.backup.schedule",
         field="spec.backup.schedule",
-        message=(
-            "must be five fields of cron (minute, hour, day of the month, month, day of the week; "
-            f"UTC) that are due at most every {SCHEDULE_GAP_MIN} minutes; 0 3 * * * is a good value"
-        ),
+        message=_SCHEDULE,
         broken=_in_backup(_bad_schedule),
+    ),
+    *map(_hasty_rule, ("spec.backup.schedule", f"{_TEST}.schedule")),
+    Rule(
+        id="backup-bucket",
+        at=f"{_TARGET}.bucket",
+        field=f"{_TARGET}.bucket",
+        message=(
+            "must be letters, digits, dots, dashes and underscores, without two dots in a row; "
+            "name the bucket alone"
+        ),
+        broken=_in_target(_bucket),
+        cel=f"{_BUCKET.cel('self')} && !self.contains('..')",
+        got="self",
+    ),
+    Rule(
+        id="backup-prefix",
+        at=f"{_TARGET}.pathPrefix",
+        field=f"{_TARGET}.pathPrefix",
+        message=(
+            "must be words of letters, digits, dots, dashes and underscores between slashes, none "
+            "of them made of dots alone; production is a good value"
+        ),
+        broken=_in_target(_prefix),
+        cel=f"{_PREFIX.cel('self')} && !{_DOTS.cel('self')}",
+        got="self",
     ),
     Rule(
         id="backup-login",

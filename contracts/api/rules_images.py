@@ -10,6 +10,7 @@ from pydantic_core import SchemaError
 
 from contracts import image_reference, names
 from contracts.api.cluster import OpenBaoCluster
+from contracts.api.field_path import values_at
 from contracts.api.image_verification import ImageVerification
 from contracts.api.pattern import Pattern
 from contracts.api.public_key import read_public_key
@@ -18,6 +19,17 @@ from contracts.api.rule import Broken, Offence, Rule
 Old = OpenBaoCluster | None
 
 BLOCKS = ("imageVerification", "operatorImageVerification")
+IMAGES = (
+    "spec.image",
+    "spec.plugins[].image",
+    "spec.initContainer.image",
+    "spec.backup.image",
+    "spec.backup.restoreTest.clusterTemplate.image",
+    "spec.upgrade.image",
+    "spec.upgrade.blueGreen.verification.prePromotionHook.image",
+)
+"""Fields that name an image."""
+_FINE = "openbao"
 _SYSTEM_NAME = Pattern(f"({'|'.join(names.SYSTEM_SECRET_SUFFIXES)})$")
 
 
@@ -27,13 +39,15 @@ def _block(cluster: OpenBaoCluster, name: str) -> ImageVerification | None:
     return block if block is not None and block.enabled else None
 
 
-def _image(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
-    if new.spec.image is None:
-        return
-    try:
-        image_reference.parse(new.spec.image)
-    except ValueError:
-        yield "spec.image", new.spec.image
+def _image(path: str) -> Broken:
+    def broken(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
+        for found, image in values_at(new.spec, path.removeprefix("spec.")):
+            try:
+                image_reference.parse(image or _FINE)
+            except ValueError:
+                yield f"spec.{found}", image
+
+    return broken
 
 
 def _trust(name: str) -> Broken:
@@ -187,17 +201,23 @@ def _secret_rule(name: str) -> Rule:
     )
 
 
-IMAGE_RULES: tuple[Rule, ...] = (
-    Rule(
-        id="image-reference",
-        at="spec.image",
-        field="spec.image",
+def _image_rule(path: str) -> Rule:
+    return Rule(
+        id=f"image-{path.removeprefix('spec.')}",
+        at=path,
+        field=path,
         message=(
             "must be an image reference such as registry.example.com/openbao:2.4.0, with a tag of "
             "up to 128 letters, digits, dots, dashes and underscores, or @sha256: and 64 digits"
         ),
-        broken=_image,
-    ),
+        broken=_image(path),
+        cel=f"self.matches(r'{image_reference.GRAMMAR}') && "
+        f"self.matches(r'{image_reference.LENGTH}')",
+    )
+
+
+IMAGE_RULES: tuple[Rule, ...] = (
+    *map(_image_rule, IMAGES),
     *_rules(BLOCKS[0]),
     *_rules(BLOCKS[1]),
 )

@@ -309,6 +309,10 @@ REQUEST_RULES: tuple[Rule, ...] = (
             "the right token by themselves"
         ),
         broken=_in_requests(_token_header, ".headers"),
+        cel=(
+            "!has(self.headers) || "
+            f"!self.headers.exists(name, name.lowerAscii() in {sorted(_TOKEN_HEADERS)})"
+        ),
     ),
     Rule(
         id="request-folded",

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contracts.api.cluster import OpenBaoCluster
 from contracts.api.pattern import Pattern
 from contracts.api.rule import Offence, Rule
+from contracts.api.rules_reserved import CLOUD_VARIABLE, RESERVED_VARIABLE
 from contracts.api.seal_hsm import Pkcs11
 from contracts.api.url import is_elsewhere, is_elsewhere_cel
 
@@ -16,8 +17,6 @@ Old = OpenBaoCluster | None
 _HTTPS = Pattern(
     r"^https://([A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?/?$"
 )
-# What starts other code in the server, or what the server and Kubernetes read themselves.
-_TAKEN = Pattern(r"^(LD_|BAO_|VAULT_|KUBERNETES_|GODEBUG$|HOME$|PATH$)")
 _ATTRIBUTE = Pattern(r"^[A-Za-z_][A-Za-z0-9_-]*$")
 # Read by the server before it hands the rest to the seal; none of them is for the plugin.
 _NOT_FOR_PLUGINS = frozenset({"disabled", "purpose"})
@@ -80,7 +79,7 @@ def _runtime_names(pkcs11: Pkcs11 | None) -> list[tuple[str, str]]:
 
 def _runtime_taken(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
     for path, name in _runtime_names(new.spec.unseal.pkcs11):
-        if _TAKEN.found_in(name):
+        if RESERVED_VARIABLE.found_in(name) or CLOUD_VARIABLE.found_in(name):
             yield path, name
 
 
@@ -109,6 +108,7 @@ def _kms_config(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
 
 
 _TRANSIT, _RUNTIME = "spec.unseal.transit", "spec.unseal.pkcs11.runtime"
+_FREE = f"!{RESERVED_VARIABLE.cel('e.name')} && !{CLOUD_VARIABLE.cel('e.name')}"
 _PAIR = "has(self.tlsClientCert) == has(self.tlsClientKey)"
 
 SEAL_BLOCK_RULES: tuple[Rule, ...] = (
@@ -163,13 +163,14 @@ SEAL_BLOCK_RULES: tuple[Rule, ...] = (
         at=_RUNTIME,
         field=_RUNTIME,
         message=(
-            "must not set variables that start with LD_, BAO_, VAULT_ or KUBERNETES_, nor HOME, "
-            "PATH or GODEBUG: they are the server's own; use libraryPath for libraries"
+            "must not set variables that start with LD_, BAO_, VAULT_, KUBERNETES_, PYTHON, AWS_, "
+            "AZURE_ or GOOGLE_, nor HOME, PATH, GODEBUG or GOTRACEBACK: they are the server's own; "
+            "use libraryPath for libraries"
         ),
         broken=_runtime_taken,
         cel=(
-            f"(!has(self.env) || self.env.all(e, !{_TAKEN.cel('e.name')})) && "
-            f"(!has(self.fileEnv) || self.fileEnv.all(e, !{_TAKEN.cel('e.name')}))"
+            f"(!has(self.env) || self.env.all(e, {_FREE})) && "
+            f"(!has(self.fileEnv) || self.fileEnv.all(e, {_FREE}))"
         ),
         reason="FieldValueForbidden",
     ),
@@ -199,5 +200,9 @@ SEAL_BLOCK_RULES: tuple[Rule, ...] = (
             "purpose; rename or remove it"
         ),
         broken=_kms_config,
+        cel=(
+            f"!has(self.config) || self.config.all(key, {_ATTRIBUTE.cel('key')} && "
+            f"!(key in {sorted(_NOT_FOR_PLUGINS)}))"
+        ),
     ),
 )

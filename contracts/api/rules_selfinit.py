@@ -10,9 +10,9 @@ from typing import Any
 from contracts.api.cluster import OpenBaoCluster
 from contracts.api.job_roles import DEFAULTS, OPERATOR_ROLE, job_role
 from contracts.api.meta import ApiModel
-from contracts.api.pattern import Pattern
 from contracts.api.rule import Broken, Offence, Rule, either
 from contracts.api.selfinit import SelfInit
+from contracts.api.url import HTTPS, is_elsewhere, is_elsewhere_cel
 
 Old = OpenBaoCluster | None
 FindInSelfInit = Callable[[SelfInit], Iterator[Offence]]
@@ -21,10 +21,7 @@ JWT_MOUNT = "jwt-operator"
 _OPERATORS_OWN = (f"auth/{JWT_MOUNT}/config", f"auth/{JWT_MOUNT}/role/{OPERATOR_ROLE}")
 DOCUMENT_MAX = 512 * 1024
 
-_ISSUER = r"^https://[^/?#@\s]+(/[^?#\s]*)?$"
-_LOCAL_ISSUER = r"^https://(localhost|[^/:]+\.localhost|127\.|0\.|169\.254\.|\[(::1?|fe[89ab]))"
 _WELL_KNOWN = "/.well-known/"
-_IS_ISSUER, _IS_LOCAL = Pattern(_ISSUER), Pattern(_LOCAL_ISSUER)
 
 
 def _in_self_init(find: FindInSelfInit) -> Broken:
@@ -59,13 +56,13 @@ def _issuer_of(self_init: SelfInit) -> str:
 
 def _issuer_url(self_init: SelfInit) -> Iterator[Offence]:
     issuer = _issuer_of(self_init)
-    if issuer and not _IS_ISSUER.found_in(issuer):
+    if issuer and not HTTPS.found_in(issuer):
         yield "spec.selfInit.oidc.issuer", issuer
 
 
 def _issuer_place(self_init: SelfInit) -> Iterator[Offence]:
     issuer = _issuer_of(self_init)
-    if _IS_LOCAL.found_in(issuer) or _WELL_KNOWN in issuer:
+    if issuer and (not is_elsewhere(issuer) or _WELL_KNOWN in issuer):
         yield "spec.selfInit.oidc.issuer", issuer
 
 
@@ -185,18 +182,19 @@ SELF_INIT_RULES: tuple[Rule, ...] = (
             "have it discovered"
         ),
         broken=_in_self_init(_issuer_url),
-        cel=f"self.matches(r'{_ISSUER}')",
+        cel=HTTPS.cel("self"),
     ),
     Rule(
         id="oidc-issuer-place",
         at="spec.selfInit.oidc.issuer",
         field="spec.selfInit.oidc.issuer",
         message=(
-            "must not be a local address nor hold /.well-known/; name the issuer itself, or remove "
-            "it to have it discovered"
+            "must not be a local address, a number in an unusual spelling or a cloud's metadata "
+            "service, nor hold /.well-known/; name the issuer itself, or remove it to have it "
+            "discovered"
         ),
         broken=_in_self_init(_issuer_place),
-        cel=f"!self.matches(r'{_LOCAL_ISSUER}') && !self.contains('{_WELL_KNOWN}')",
+        cel=f"{is_elsewhere_cel('self')} && !self.contains('{_WELL_KNOWN}')",
     ),
     Rule(
         id="audit-request-needs-flag",

@@ -9,10 +9,10 @@ from typing import Any
 from contracts import paths
 from contracts.api.cluster import ClusterSpec, OpenBaoCluster
 from contracts.api.configuration import Autopilot, Listener, Logging, PluginSettings
-from contracts.api.file_places import is_below
+from contracts.api.file_places import is_below, is_below_cel
 from contracts.api.meta import ApiModel, counted_duration, parse_duration
 from contracts.api.observability import Metrics
-from contracts.api.rule import Broken, Offence, Rule
+from contracts.api.rule import Broken, Offence, Rule, is_set
 from contracts.hcl.quote import problem
 from contracts.ports import API, CLUSTER
 from contracts.versions import offers, since
@@ -78,6 +78,15 @@ def _log_places(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
     for name, file in (("file", logging.file), ("pidFile", logging.pid_file)):
         if file is not None and not any(is_below(file, folder) for folder in folders):
             yield f"{_CONFIGURATION}.logging.{name}", file
+
+
+def _in_log_places(name: str) -> str:
+    file, shared = f"self.configuration.logging.{name}", "self.auditFileStorage.mountPath"
+    return (
+        f"(!has({file}) || {is_below_cel(file, repr(paths.LOGS))} || "
+        f"{is_below_cel(file, repr(paths.TMP))} || "
+        f"({is_set('auditFileStorage.mountPath')} && {is_below_cel(file, shared)}))"
+    )
 
 
 def _metrics(spec: ClusterSpec) -> Metrics:
@@ -295,12 +304,17 @@ SERVER_RULES: tuple[Rule, ...] = (
         "its own; use scrapeProfile Active without it, or another tls.mode",
         _listener_acme,
     ),
-    _code(
-        "log-place",
-        f"{_CONFIGURATION}.logging",
-        f"must be a file below {paths.LOGS}, {paths.TMP} or the mountPath of auditFileStorage, "
-        "without .. in it, because elsewhere it could overwrite data or keys; correct the path",
-        _log_places,
+    Rule(
+        id="log-place",
+        at="spec",
+        field=f"{_CONFIGURATION}.logging",
+        message=(
+            f"must be a file below {paths.LOGS}, {paths.TMP} or the mountPath of auditFileStorage, "
+            "without .. in it, because elsewhere it could overwrite data or keys; correct the path"
+        ),
+        broken=_log_places,
+        cel=f"!{is_set('configuration.logging')} || ({_in_log_places('file')} && "
+        f"{_in_log_places('pidFile')})",
     ),
     _code(
         "server-text",

@@ -15,6 +15,8 @@ Old = OpenBaoCluster | None
 _NAME = Pattern(names.CLUSTER_NAME_PATTERN)
 _RESERVED_NAME = f"({'|'.join(names.RESERVED_SUFFIXES)})$"
 
+_JOB_ACCOUNT = f"({'|'.join(names.JOB_ACCOUNT_SUFFIXES)})$"
+
 
 def _name(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
     name = new.metadata.name
@@ -31,6 +33,12 @@ def _default_account(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
     account = new.spec.service_account
     if account and account.name == "default":
         yield "spec.serviceAccount.name", "default"
+
+
+def _job_account(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
+    account = new.spec.service_account
+    if account and account.name and account.name.endswith(names.JOB_ACCOUNT_SUFFIXES):
+        yield "spec.serviceAccount.name", account.name
 
 
 def _target_login(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
@@ -80,11 +88,23 @@ SPEC_RULES: tuple[Rule, ...] = (
         at="spec.serviceAccount",
         field="spec.serviceAccount.name",
         message=(
-            "must not be default, because the operator makes this ServiceAccount and gives it "
-            "rights; choose another name or remove the field"
+            "must not be default, because the operator gives this ServiceAccount rights, and every "
+            "pod that names none runs under it; choose another name or remove the field"
         ),
         broken=_default_account,
         cel="!has(self.name) || self.name != 'default'",
+        reason="FieldValueForbidden",
+    ),
+    Rule(
+        id="service-account-of-jobs",
+        at="spec.serviceAccount",
+        field="spec.serviceAccount.name",
+        message=(
+            "must not be the ServiceAccount of the jobs of a cluster, which may read or replace "
+            "all of its data; choose another name"
+        ),
+        broken=_job_account,
+        cel=f"!has(self.name) || !self.name.matches('{_JOB_ACCOUNT}')",
         reason="FieldValueForbidden",
     ),
     Rule(

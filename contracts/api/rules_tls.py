@@ -10,7 +10,7 @@ from contracts.api.cluster import OpenBaoCluster
 from contracts.api.meta import counted_duration, parse_duration
 from contracts.api.network import is_ip
 from contracts.api.pattern import Pattern
-from contracts.api.rule import Broken, Offence, Rule
+from contracts.api.rule import Broken, Offence, Rule, is_set
 from contracts.api.tls import CacheVolume
 
 Old = OpenBaoCluster | None
@@ -26,6 +26,8 @@ _CACHE = "spec.tls.acme.sharedCache"
 _SYSTEM_NAME = f"({'|'.join(names.SYSTEM_SECRET_SUFFIXES)})$"
 """Names of Secrets that hold keys of the operator."""
 _IS_DNS_NAME, _IS_SYSTEM = Pattern(_DNS_NAME), Pattern(_SYSTEM_NAME)
+_FILE = "[A-Za-z0-9_-][A-Za-z0-9._-]*"
+_IS_FILE = Pattern(f"^{_FILE}$")
 
 
 def _tls_enabled(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
@@ -73,9 +75,9 @@ def _cache_unused(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
 
 def _cache_missing(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
     acme = new.spec.tls.acme
-    alone = new.spec.replicas == 1
+    alone = new.spec.servers == 1
     if new.spec.tls.mode == "ACME" and acme is not None and not (acme.shared_cache or alone):
-        yield _CACHE, new.spec.replicas
+        yield _CACHE, new.spec.servers
 
 
 def _cache_of(field: str, mode: str, wanted: bool, attribute: str) -> Broken:
@@ -102,12 +104,12 @@ def _ca_root(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
     path, acme = new.spec.configuration.acme_ca_root, new.spec.tls.acme
     if path is None or new.spec.tls.mode != "ACME" or acme is None:
         return
-    folder = path.rpartition("/")[0]
+    folder, _, name = path.rpartition("/")
     known = {
         paths.ACME_CA: acme.ca_secret_ref,
         paths.SEAL_CREDENTIALS: new.spec.unseal.credentials_secret_ref,
     }
-    if known.get(folder) is None:
+    if known.get(folder) is None or not _IS_FILE.found_in(name):
         yield "spec.configuration.acmeCARoot", path
 
 
@@ -149,6 +151,18 @@ def _cache_rule(field: str, mode: str, wanted: bool, attribute: str) -> Rule:
         got="" if wanted else f"self.{field}",
         reason="FieldValueRequired" if wanted else "FieldValueForbidden",
     )
+
+
+def _in_folder(folder: str) -> str:
+    return f"self.configuration.acmeCARoot.matches('^{folder}/{_FILE}$')"
+
+
+def _may_be_external(field: str) -> str:
+    path = f"spec.tls.external.{field}.name"
+    own = " || ".join(
+        f"self.{path} == self.metadata.name + '{suffix}'" for suffix in ("-tls-server", "-tls-ca")
+    )
+    return f"(!{is_set(path)} || !self.{path}.matches('{_SYSTEM_NAME}') || {own})"
 
 
 TLS_RULES: tuple[Rule, ...] = (
@@ -237,12 +251,14 @@ TLS_RULES: tuple[Rule, ...] = (
         field=_CACHE,
         message=(
             "must be set when more than one server asks for certificates, because the ACME server "
-            "may check a name at any of them; give a ReadWriteMany volume or set replicas to 1"
+            "may check a name at any of them; give a ReadWriteMany volume, or set replicas to 1 "
+            "and have no readReplicas"
         ),
         broken=_cache_missing,
         cel=(
             f"!({_IS_ACME}) || !has(self.tls.acme) || has(self.tls.acme.sharedCache) || "
-            "(has(self.replicas) && self.replicas == 1)"
+            "(has(self.replicas) && self.replicas == 1 && "
+            "(!has(self.readReplicas) || self.readReplicas.replicas == 0))"
         ),
         reason="FieldValueRequired",
     ),
@@ -261,7 +277,7 @@ TLS_RULES: tuple[Rule, ...] = (
     ),
     Rule(
         id="acme-ca-root",
-        at="spec.configuration",
+        at="spec",
         field="spec.configuration.acmeCARoot",
         message=(
             f"must be a file directly in {paths.ACME_CA} with tls.acme.caSecretRef, or in "
@@ -269,6 +285,12 @@ TLS_RULES: tuple[Rule, ...] = (
             "holds files of yours; remove it and use tls.acme.caSecretRef"
         ),
         broken=_ca_root,
+        cel=(
+            f"!({_IS_ACME}) || !has(self.tls.acme) || !{is_set('configuration.acmeCARoot')} || "
+            f"(has(self.tls.acme.caSecretRef) && {_in_folder(paths.ACME_CA)}) || "
+            f"({is_set('unseal.credentialsSecretRef')} && {_in_folder(paths.SEAL_CREDENTIALS)})"
+        ),
+        got="self.configuration.acmeCARoot",
     ),
     Rule(
         id="acme-system-secret",
@@ -285,13 +307,15 @@ TLS_RULES: tuple[Rule, ...] = (
     ),
     Rule(
         id="external-system-secret",
-        at="spec.tls.external",
+        at="",
         field="spec.tls.external",
         message=(
-            "must not name a Secret of the operator for another purpose or cluster (-root-token, "
-            "-tls-ca, -tls-server, -unseal-key); put the certificates into a Secret of your own"
+            "spec.tls.external must not name a Secret of the operator for another purpose or "
+            "cluster (-root-token, -tls-ca, -tls-server, -unseal-key, -recovery-shares); put the "
+            "certificates into a Secret of your own"
         ),
         broken=_other_system_secret,
+        cel=f"{_may_be_external('serverSecretRef')} && {_may_be_external('caSecretRef')}",
         reason="FieldValueForbidden",
     ),
 )

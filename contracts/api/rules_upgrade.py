@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from contracts.api.cluster import OpenBaoCluster
 from contracts.api.rule import Offence, Rule, either, is_set
+from contracts.api.status_upgrade import UpgradeRequestsStatus
 
 Old = OpenBaoCluster | None
 
@@ -62,6 +63,26 @@ def _idle(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
         yield "spec.upgrade.strategy", _strategy(new)
 
 
+def _unhealthy(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
+    sick = any(one.type == "Available" and one.status != "True" for one in new.status.conditions)
+    if _changes_strategy(new, old) and sick:
+        yield "spec.upgrade.strategy", _strategy(new)
+
+
+def _open_orders(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
+    requests = new.spec.upgrade.requests if new.spec.upgrade else None
+    if requests is None or not _changes_strategy(new, old):
+        return
+    done = new.status.upgrade_requests or UpgradeRequestsStatus()
+    orders = (
+        (requests.retry, done.last_handled_retry),
+        (requests.promote, done.last_handled_promote),
+        (requests.rollback, done.last_handled_rollback),
+    )
+    if any(asked is not None and asked != handled for asked, handled in orders):
+        yield "spec.upgrade.strategy", _strategy(new)
+
+
 _ROLLING = "'RollingUpdate'"
 _NOW, _BEFORE = (either("upgrade.strategy", _ROLLING, of) for of in ("self", "oldSelf"))
 _SPEC_NOW, _SPEC_BEFORE = (
@@ -73,6 +94,16 @@ _OIDC = (
 _UNCHANGED = " && ".join(
     f"{either(field, default)} == {either(field, default, 'oldSelf')}"
     for field, default in (("version", "''"), ("image", "''"), ("replicas", "3"))
+)
+_NOBODY_IS_SICK = (
+    f"!{is_set('status.conditions')} || !self.status.conditions.exists(one, "
+    "one.type == 'Available' && one.status != 'True')"
+)
+_ORDERS_ARE_DONE = " && ".join(
+    f"(!{is_set(f'spec.upgrade.requests.{name.lower()}')} || "
+    f"self.spec.upgrade.requests.{name.lower()} == "
+    f"{either(f'status.upgradeRequests.lastHandled{name}', repr(''))})"
+    for name in ("Retry", "Promote", "Rollback")
 )
 _IS_IDLE = (
     "!has(self.status) || (!has(self.status.upgrade) && !has(self.status.operationLock) && "
@@ -129,6 +160,32 @@ UPGRADE_RULES: tuple[Rule, ...] = (
         ),
         broken=_idle,
         cel=f"{_SPEC_NOW} == {_SPEC_BEFORE} || {_IS_IDLE}",
+        got=_SPEC_NOW,
+        reason="FieldValueForbidden",
+    ),
+    Rule(
+        id="upgrade-strategy-healthy",
+        at="",
+        field="spec.upgrade.strategy",
+        message=(
+            "spec.upgrade.strategy must not change while the cluster is not Available; repair it "
+            "first"
+        ),
+        broken=_unhealthy,
+        cel=f"{_SPEC_NOW} == {_SPEC_BEFORE} || {_NOBODY_IS_SICK}",
+        got=_SPEC_NOW,
+        reason="FieldValueForbidden",
+    ),
+    Rule(
+        id="upgrade-strategy-orders",
+        at="",
+        field="spec.upgrade.strategy",
+        message=(
+            "spec.upgrade.strategy must not change before every order of spec.upgrade.requests is "
+            "carried out; wait, or remove the order"
+        ),
+        broken=_open_orders,
+        cel=f"{_SPEC_NOW} == {_SPEC_BEFORE} || ({_ORDERS_ARE_DONE})",
         got=_SPEC_NOW,
         reason="FieldValueForbidden",
     ),

@@ -1,13 +1,13 @@
 """Where pods run: the parts of core/v1 that the API passes on, bounded.
 
-Uses contracts.api.meta and contracts.api.network. Part of spec.readReplicas.
+Uses contracts.api.meta and contracts.api.network. Part of ClusterSpec and of spec.readReplicas.
 """
 
 from typing import Annotated, Literal
 
 from pydantic import Field
 
-from contracts.api.meta import ApiModel, FreeObject, Labels
+from contracts.api.meta import ApiModel, FreeObject, Labels, SubdomainName
 from contracts.api.network import LabelSelector
 
 _Key = Annotated[str, Field(max_length=317)]
@@ -72,8 +72,14 @@ class Scheduling(ApiModel):
         default=(), description="Taints that the pods put up with.", max_length=32
     )
     affinity: FreeObject | None = Field(
-        default=None, description="Affinity in the form of core/v1; left out, spread over nodes."
+        default=None,
+        description="Affinity as in core/v1, up to 500 values; left out, spread over nodes.",
     )
     topology_spread_constraints: tuple[TopologySpread, ...] = Field(
         default=(), description="How evenly pods are spread.", max_length=16
+    )
+    priority_class_name: SubdomainName | None = Field(
+        default=None,
+        description="PriorityClass of the pods, which must exist; left out, the default one.",
+        examples=["high-priority"],
     )

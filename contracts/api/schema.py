@@ -8,6 +8,8 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from pydantic import BaseModel
+
 from contracts.api.cluster import OpenBaoCluster
 from contracts.api.group import CLUSTER_KIND, CLUSTERS, GROUP, VERSION
 from contracts.api.rule import Rule
@@ -20,7 +22,8 @@ _COLUMNS = (
     ("Version", "string", ".status.currentVersion", "OpenBao version that runs.", 0),
     ("Leader", "string", ".status.activeLeader", "Pod that leads.", 0),
     ("Sealed", "string", ".status.sealed", "Whether a server is sealed.", 0),
-    ("Phase", "string", ".status.phase", "Where the cluster is in its life.", 0),
+    ("Operation", "string", ".status.operation.summary", "What is being done to it.", 0),
+    ("Backup-Age", "date", ".status.backup.lastBackupTime", "Time since the last backup.", 0),
     ("Age", "date", ".metadata.creationTimestamp", "Time since creation.", 0),
     (
         "Reason",
@@ -29,6 +32,7 @@ _COLUMNS = (
         "Why the cluster is ready or not.",
         1,
     ),
+    ("Phase", "string", ".status.phase", "Where the cluster is in its life.", 1),
 )
 # Keywords of JSON schema that the API server does not know or that say nothing to it.
 _DROPPED = frozenset({"$defs", "title", "default", "examples", "additionalProperties"})
@@ -56,7 +60,7 @@ def crd() -> Schema:
                     "name": VERSION,
                     "served": True,
                     "storage": True,
-                    "additionalPrinterColumns": [_column(*column) for column in _COLUMNS],
+                    "additionalPrinterColumns": [column(*given) for given in _COLUMNS],
                     "subresources": {
                         "status": {},
                         "scale": {
@@ -72,25 +76,31 @@ def crd() -> Schema:
     }
 
 
-def _column(name: str, kind: str, path: str, description: str, priority: int) -> Schema:
+def column(name: str, kind: str, path: str, description: str, priority: int) -> Schema:
+    """One additional printer column; a priority above 0 shows it with -o wide only."""
     column = {"name": name, "type": kind, "jsonPath": path, "description": description}
     return {**column, "priority": priority} if priority else column
 
 
 def open_api_schema() -> Schema:
     """The structural schema of OpenBaoCluster, with descriptions, defaults, bounds and rules."""
-    raw = OpenBaoCluster.model_json_schema(by_alias=True)
-    definitions = raw.get("$defs", {})
-    root = _structural(raw, definitions)
-    properties = root["properties"]
-    properties["apiVersion"] = {"type": "string", "description": "Version of this schema."}
-    properties["kind"] = {"type": "string", "description": f"Always {CLUSTER_KIND}."}
-    # The API server knows the schema of metadata itself and refuses another one.
-    properties["metadata"] = {"type": "object"}
+    root = object_schema(OpenBaoCluster, CLUSTER_KIND)
     for rule in RULES:
         if rule.cel:
             node = _node(root, rule.at)
             node.setdefault("x-kubernetes-validations", []).append(_validation(rule))
+    return root
+
+
+def object_schema(model: type[BaseModel], kind: str) -> Schema:
+    """The structural schema of a kind, without rules."""
+    raw = model.model_json_schema(by_alias=True)
+    root = _structural(raw, raw.get("$defs", {}))
+    properties = root["properties"]
+    properties["apiVersion"] = {"type": "string", "description": "Version of this schema."}
+    properties["kind"] = {"type": "string", "description": f"Always {kind}."}
+    # The API server knows the schema of metadata itself and refuses another one.
+    properties["metadata"] = {"type": "object"}
     return root
 
 

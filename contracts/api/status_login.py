@@ -37,6 +37,9 @@ class OperatorLoginStatus(ApiModel):
         description="Digest of the issuer and keys of the API server that were last looked at.",
         max_length=64,
     )
+    reason: str = Field(
+        default="", description="Why the login is in trouble, in one word.", max_length=128
+    )
     problem: str = Field(
-        default="", description="Why OpenBao could not be told of them.", max_length=1024
+        default="", description="Why the login is in trouble, for a person.", max_length=1024
     )

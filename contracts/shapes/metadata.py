@@ -31,10 +31,12 @@ def cluster_object(
     content: Mapping[str, Any],
     *,
     annotations: Mapping[str, str] | None = None,
+    keep: frozenset[str] = frozenset(),
 ) -> Intent:
     """Build the intent for one object of the cluster, in its namespace and with its labels.
 
-    `content` holds everything beside `apiVersion`, `kind` and `metadata`.
+    `content` holds everything beside `apiVersion`, `kind` and `metadata`; `keep` names fields
+    whose emptiness is meant.
     """
     metadata: Object = {
         "name": name,
@@ -49,4 +51,4 @@ def cluster_object(
         "metadata": metadata,
         **content,
     }
-    return Intent(resource, body)
+    return Intent(resource, body, keep)

@@ -12,13 +12,16 @@ SERVER_GID = 1000
 LOW_PORTS = {"name": "net.ipv4.ip_unprivileged_port_start", "value": "0"}
 
 
-def pod_security() -> dict[str, Any]:
-    """Build `spec.securityContext` of a server pod."""
+def pod_security(*, fixed_ids: bool = True) -> dict[str, Any]:
+    """Build `spec.securityContext` of a server pod.
+
+    Without `fixed_ids` user and groups are left to the platform: OpenShift gives each namespace a
+    range of its own, and its constraint restricted-v2 refuses every other number.
+    """
+    ids = {"runAsUser": SERVER_UID, "runAsGroup": SERVER_GID, "fsGroup": SERVER_GID}
     return {
         "runAsNonRoot": True,
-        "runAsUser": SERVER_UID,
-        "runAsGroup": SERVER_GID,
-        "fsGroup": SERVER_GID,
+        **(ids if fixed_ids else {}),
         # A volume that is already right is not walked again at each start.
         "fsGroupChangePolicy": "OnRootMismatch",
         "seccompProfile": {"type": "RuntimeDefault"},

@@ -21,9 +21,11 @@ from e2e.harness.waiting import Stopwatch, throughout, until
 from e2e.harness.writing import Writer, may_write
 from e2e.rig import Rig
 from managers.access.installation import Installation
+from managers.access.token_issuer import api_endpoints
 from runtime.intent import contains
 from runtime.resources import (
     CONFIG_MAP,
+    ENDPOINT_SLICE,
     EVENT,
     NETWORK_POLICY,
     POD_DISRUPTION_BUDGET,
@@ -258,7 +260,8 @@ def test_what_render_prints_is_what_was_applied(cluster: Cluster) -> None:
     manifest_of = {key: live[key] for key in ("apiVersion", "kind", "metadata", "spec")}
     hosts = cluster.api.get(SERVICE, "default", "kubernetes")["spec"]["clusterIPs"]
     installation = Installation(OPERATOR_NAMESPACE, ACCOUNT, IMAGE_REPOSITORY, SECRET_RECHECK)
-    place = Place(installation, cluster.namespace, tuple(hosts), "running")
+    behind = api_endpoints(cluster.api.get(ENDPOINT_SLICE, "default", "kubernetes"))
+    place = Place(installation, cluster.namespace, tuple(hosts), "running", behind)
     shown = [one for one in yaml.safe_load_all(render(yaml.safe_dump(manifest_of), place)) if one]
     assert {one["kind"] for one in shown} == RENDERED.keys()
     for body in shown:

@@ -3,8 +3,6 @@
 import time
 from pathlib import Path
 
-import yaml
-
 from e2e.demo.api import FIELD_MANAGER, Api
 from e2e.demo.errors import DemoError
 from e2e.demo.kubectl import Kubectl
@@ -14,14 +12,16 @@ from e2e.demo.manifests import (
     OPERATOR_SELECTOR,
     REPLICAS,
     Installation,
+    as_list,
     operator_objects,
 )
 from e2e.demo.objects import Object, is_ready, is_terminating, labels_of, name_of, status_of
 from e2e.demo.screen import Screen
 from e2e.demo.words import pod_words
-from e2e.rig.kube import ESTABLISHED
+from e2e.rig.kube import wait_established
 
 REPOSITORY = Path(__file__).resolve().parents[2]
+OVERLAY = REPOSITORY / "deploy" / "overlays" / "cluster-wide"
 CRD = "openbaoclusters.openbao.org"
 LEASE = "openbao-operator"
 READY_SECONDS = 180.0
@@ -33,12 +33,11 @@ _LEASE = f"/apis/coordination.k8s.io/v1/namespaces/{OPERATOR_NAMESPACE}/leases/{
 
 def install(kubectl: Kubectl, api: Api, wishes: Installation, screen: Screen) -> None:
     """Apply CRD and operator, and wait until they work. Raises DemoError."""
-    base = str(REPOSITORY / "deploy" / "base")
-    rendered = kubectl("kustomize", base)
+    rendered = kubectl("kustomize", str(OVERLAY))
     objects = operator_objects(rendered, wishes)
     apply(kubectl, objects)
     screen.say(f"applied {len(objects)} objects; operator image {wishes.image}")
-    kubectl("wait", ESTABLISHED, f"crd/{CRD}", "--timeout=60s")
+    wait_established(kubectl, f"crd/{CRD}")
     until = time.monotonic() + READY_SECONDS
     while (missing := _missing(api)) is not None:
         if time.monotonic() > until:
@@ -52,7 +51,7 @@ def install(kubectl: Kubectl, api: Api, wishes: Installation, screen: Screen) ->
 def apply(kubectl: Kubectl, objects: list[Object]) -> None:
     """Apply objects server-side as the demo. Raises DemoError."""
     options = ["--server-side", "--force-conflicts", f"--field-manager={FIELD_MANAGER}"]
-    kubectl("apply", *options, "-f", "-", stdin=yaml.safe_dump_all(objects))
+    kubectl("apply", *options, "-f", "-", stdin=as_list(objects))
 
 
 def operator_pods(api: Api) -> list[Object]:

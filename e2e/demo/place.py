@@ -11,7 +11,7 @@ from e2e.demo.access import Access, InsideRig, PortForward
 from e2e.demo.api import Api
 from e2e.demo.errors import DemoError
 from e2e.demo.kubectl import Kubectl
-from e2e.demo.manifests import OPERATOR_NAMESPACE, Installation
+from e2e.demo.manifests import Installation
 from e2e.demo.screen import Screen
 from e2e.rig import Rig, images
 
@@ -158,7 +158,5 @@ class OnCluster:
             f"kubectl -n {namespace} patch openbaocluster {cluster} --type merge "
             """-p '{"spec":{"deletionPolicy":"DeleteAll"}}'""",
             f"kubectl delete namespace {namespace}",
-            f"kubectl delete namespace {OPERATOR_NAMESPACE}",
-            "kubectl delete crd openbaoclusters.openbao.org",
-            "kubectl delete clusterrole,clusterrolebinding openbao-operator",
+            "kubectl delete -k deploy/overlays/cluster-wide",
         ]

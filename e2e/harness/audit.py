@@ -33,11 +33,24 @@ class Entry:
     code: int
     message: str
     uri: str
+    group: str = ""
+    """API group of the resource."""
+    allowed_by: str = ""
+    """Why RBAC let it pass: names one binding and the role behind it."""
+    acted_as: str = ""
+    """The user name that was taken on for this request, "" for the own one."""
+    violation: str = ""
+    """What of the strictest pod security level a pod does not keep."""
 
     @property
     def writes(self) -> bool:
-        """Whether it asked for a change."""
-        return self.verb not in READS
+        """Whether it asked for a change. A token is made, but the API server stores none."""
+        return self.verb not in READS and not self.makes_token
+
+    @property
+    def makes_token(self) -> bool:
+        """Whether it asked for a token of a ServiceAccount, with which the operator logs in."""
+        return (self.resource, self.subresource) == ("serviceaccounts", "token")
 
     @property
     def key(self) -> tuple[str, str, str, str]:
@@ -75,6 +88,7 @@ class AuditLog:
 def _entry(line: bytes) -> Entry:
     event = orjson.loads(line)
     ref, status = event.get("objectRef") or {}, event.get("responseStatus") or {}
+    notes = event.get("annotations") or {}
     return Entry(
         at=event["requestReceivedTimestamp"],
         user=event["user"].get("username", ""),
@@ -87,6 +101,10 @@ def _entry(line: bytes) -> Entry:
         code=status.get("code", 0),
         message=status.get("message", ""),
         uri=event["requestURI"],
+        group=ref.get("apiGroup", ""),
+        acted_as=(event.get("impersonatedUser") or {}).get("username", ""),
+        allowed_by=notes.get("authorization.k8s.io/reason", ""),
+        violation=notes.get("pod-security.kubernetes.io/audit-violations", ""),
     )
 
 

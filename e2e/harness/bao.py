@@ -16,6 +16,7 @@ from e2e.harness.kubernetes import Api
 from runtime.resources import POD, SECRET
 
 PORT = 8200
+# Of the roles that the scenarios give to their own clients. The operator's has one per cluster.
 AUDIENCE = "openbao-internal"
 MOUNT = "jwt-operator"
 # Active, standby, uninitialised, sealed: each of them is an answer.
@@ -35,11 +36,14 @@ class BaoError(Exception):
 class Server:
     """One server of a cluster."""
 
-    def __init__(self, api: Api, namespace: str, cluster: str, ordinal: int) -> None:
+    def __init__(
+        self, api: Api, namespace: str, cluster: str, ordinal: int, *, reader: bool = False
+    ) -> None:
         authority = api.get(SECRET, namespace, names.tls_ca_secret(cluster))["data"]["ca.crt"]
         self._context = ssl.create_default_context(cadata=base64.b64decode(authority).decode())
         self._name = names.raft_server_name(cluster)
-        pod = api.get(POD, namespace, names.pod(cluster, ordinal))
+        name = (names.read_pod if reader else names.pod)(cluster, ordinal)
+        pod = api.get(POD, namespace, name)
         self._address = str(pod["status"]["podIP"])
 
     def health(self) -> Answer:

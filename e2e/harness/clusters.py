@@ -145,9 +145,14 @@ class Cluster:
             for found in self.api.list(resource, self.namespace, selector)
         }
 
+    @property
+    def audience(self) -> str:
+        """The audience of tokens with which the operator logs in here, and nowhere else."""
+        return f"{AUDIENCE}/{self.namespace}/{self.name}"
+
     def operator_token(self, ordinal: int = 0) -> str:
         """Log in as the operator and return the client token."""
-        jwt = self.api.token(OPERATOR_NAMESPACE, ACCOUNT, AUDIENCE)
+        jwt = self.api.token(OPERATOR_NAMESPACE, ACCOUNT, self.audience)
         return self.server(ordinal).login(OPERATOR_ROLE, jwt)
 
     def cluster_ids(self) -> set[str]:
@@ -174,6 +179,7 @@ def expected_belongings(
     account = names.service_account(name)
     found = {
         (CONFIG_MAP.kind, names.config_map(name)),
+        (NETWORK_POLICY.kind, names.jobs_network_policy(name)),
         (NETWORK_POLICY.kind, names.network_policy(name)),
         (ROLE.kind, names.role(account)),
         (ROLE_BINDING.kind, names.role_binding(account)),

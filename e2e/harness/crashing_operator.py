@@ -116,10 +116,9 @@ def _run(plan: Plan, kubeconfig: str, port: int, log: Path) -> None:
     set_trap(plan)
     run_operator(
         dataclasses.replace(
-            from_environment(),
+            from_environment(watch_namespace=plan.namespace),
             kubeconfig=kubeconfig,
             port=port,
-            watch_namespace=plan.namespace,
             leader_election=False,
         )
     )

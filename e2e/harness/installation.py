@@ -1,18 +1,18 @@
 """The operator as a cluster knows it: CRD, ServiceAccount, rights, and kubeconfigs to act as it.
 
-The manifests are those of deploy/base, so the rights under test are those that are shipped.
+The manifests are those of deploy, so the rights under test are those that are shipped.
 """
 
 import base64
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import orjson
 
-from e2e.harness.bao import AUDIENCE
 from e2e.harness.kubernetes import Api
 from e2e.rig import Rig
-from e2e.rig.kube import ESTABLISHED, ApiError
+from e2e.rig.kube import ApiError, wait_established
 from e2e.rig.paths import REPOSITORY
 from runtime.resources import ROLE_BINDING, SERVICE_ACCOUNT
 from runtime.types import Resource
@@ -20,8 +20,10 @@ from runtime.types import Resource
 NAMESPACE = "openbao-operator-system"
 ACCOUNT = "openbao-operator-controller"
 LEASE_ROLE = "openbao-operator-leader-election"
+TOKEN_ROLE = "openbao-operator-tokens"  # noqa: S105  the name of a Role
 CLUSTER_ROLE = "openbao-operator"
 BASE = REPOSITORY / "deploy" / "base"
+RIGHTS = REPOSITORY / "deploy" / "rbac"
 CRD = REPOSITORY / "config" / "crd" / "openbao.org_openbaoclusters.yaml"
 
 _BINDING = ROLE_BINDING
@@ -38,36 +40,34 @@ def user_name(account: str = ACCOUNT) -> str:
 def install(rig: Rig) -> None:
     """Apply CRD, namespace, ServiceAccount and rights; everything but the Deployment."""
     rig.kubectl("apply", "--server-side", "-f", str(CRD))
-    rig.kubectl("wait", ESTABLISHED, "--timeout=60s", "-f", str(CRD))
+    wait_established(rig.kubectl, "-f", str(CRD))
     rig.kubectl("apply", "-f", str(BASE / "namespace.yaml"))
-    files = [str(BASE / name) for name in ("service_account.yaml", "rbac.yaml")]
-    rig.kubectl("-n", NAMESPACE, "apply", "-f", files[0], "-f", files[1])
+    rig.kubectl("-n", NAMESPACE, "apply", "-f", str(BASE / "service_account.yaml"))
+    apply_rights(rig, "own-namespace", "cluster-wide")
+
+
+def apply_rights(rig: Rig, *parts: str) -> None:
+    """Apply folders of deploy/rbac as they are shipped; rights that are no longer there go."""
+    files = [part for name in parts for part in ("-f", str(RIGHTS / name / "rbac.yaml"))]
+    rig.kubectl("apply", *files)
 
 
 def add_account(api: Api, account: str) -> None:
     """Add another ServiceAccount with the operator's rights, to tell two processes apart."""
     metadata = {"name": account, "namespace": NAMESPACE}
     subject = {"kind": "ServiceAccount", **metadata}
-    group = _BINDING.group
-    wanted = (
+    cluster_role = {"apiGroup": _BINDING.group, "kind": "ClusterRole", "name": CLUSTER_ROLE}
+    wanted: list[tuple[Resource, dict[str, Any]]] = [
         (SERVICE_ACCOUNT, {"metadata": metadata}),
         (
-            _BINDING,
-            {
-                "metadata": metadata,
-                "roleRef": {"apiGroup": group, "kind": "Role", "name": LEASE_ROLE},
-                "subjects": [subject],
-            },
-        ),
-        (
             _CLUSTER_BINDING,
-            {
-                "metadata": {"name": account},
-                "roleRef": {"apiGroup": group, "kind": "ClusterRole", "name": CLUSTER_ROLE},
-                "subjects": [subject],
-            },
+            {"metadata": {"name": account}, "roleRef": cluster_role, "subjects": [subject]},
         ),
-    )
+    ]
+    for name in (LEASE_ROLE, TOKEN_ROLE):
+        role = {**cluster_role, "kind": "Role", "name": name}
+        where = {**metadata, "name": f"{account}-{name}"}
+        wanted.append((_BINDING, {"metadata": where, "roleRef": role, "subjects": [subject]}))
     for resource, body in wanted:
         try:
             api.create(resource, body)
@@ -79,19 +79,18 @@ def add_account(api: Api, account: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Files with which a process acts as the operator."""
+    """With what a process acts as the operator."""
 
     user: str
     """Its name in the audit log."""
     kubeconfig: Path
-    bao_token: Path
-    """The token for OpenBao, which a pod would get by a projected volume."""
 
 
 def identity(rig: Rig, api: Api, folder: Path, account: str = ACCOUNT) -> Identity:
-    """Write the files for one ServiceAccount.
+    """Write the file for one ServiceAccount.
 
-    The login in OpenBao is always that of the operator's own account: clusters trust no other.
+    In OpenBao it is always the operator's own account: clusters trust no other, and a process asks
+    for tokens of that one.
     """
     admin = orjson.loads(rig.kubeconfig.read_bytes())
     token = api.token(NAMESPACE, account)
@@ -104,11 +103,8 @@ def identity(rig: Rig, api: Api, folder: Path, account: str = ACCOUNT) -> Identi
         "users": [{"name": account, "user": {"token": token}}],
         "contexts": [{"name": account, "context": context}],
     }
-    made = Identity(
-        user_name(account), folder / f"{account}.kubeconfig", folder / f"{account}.bao-token"
-    )
+    made = Identity(user_name(account), folder / f"{account}.kubeconfig")
     made.kubeconfig.write_bytes(orjson.dumps(kubeconfig))
-    made.bao_token.write_text(api.token(NAMESPACE, ACCOUNT, AUDIENCE))
     return made
 
 

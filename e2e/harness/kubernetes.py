@@ -53,6 +53,12 @@ class Api:
         """Merge a change into an object (RFC 7386: null removes)."""
         return self._kube.patch(resource.path(namespace, name), change)
 
+    def patch_status(
+        self, resource: Resource, namespace: str | None, name: str, change: Patch
+    ) -> Object:
+        """Merge a change into the status of an object."""
+        return self._kube.patch(resource.path(namespace, name, "status"), change)
+
     def delete(self, resource: Resource, namespace: str | None, name: str) -> None:
         """Ask for a deletion; nothing happens when there is no such object."""
         with missing_ok():

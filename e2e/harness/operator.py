@@ -144,7 +144,7 @@ class Launcher:
             process = subprocess.Popen(
                 argv,
                 cwd=REPOSITORY,
-                env={**os.environ, **operator_environment(identity), **(environment or {})},
+                env={**os.environ, **operator_environment(), **(environment or {})},
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,
@@ -168,11 +168,10 @@ class Launcher:
         assert not complaints, "\n".join(complaints)
 
 
-def operator_environment(identity: Identity) -> dict[str, str]:
+def operator_environment() -> dict[str, str]:
     """Return the variables that a Deployment would set."""
     return {
         "RELATED_IMAGE_OPENBAO": IMAGE_REPOSITORY,
-        "OPENBAO_TOKEN_FILE": str(identity.bao_token),
         "LISTEN_ADDRESS": "127.0.0.1",
         "PYTHONUNBUFFERED": "1",
     }

@@ -82,7 +82,7 @@ def image_of(pod: dict[str, Any]) -> str:
     return str(pod["spec"]["containers"][0]["image"])
 
 
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(1800)
 def test_pods_run_the_signed_content_whatever_becomes_of_tag_and_registry(
     place: Place, make_namespace: MakeNamespace
 ) -> None:

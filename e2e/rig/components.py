@@ -75,7 +75,12 @@ def _apiserver(layout: Layout) -> list[str]:
     ]
     if layout.control_plane_only:
         # Nobody makes default service accounts here, and pods would be refused without one.
-        return [*arguments, "--disable-admission-plugins=ServiceAccount"]
+        return [
+            *arguments,
+            "--disable-admission-plugins=ServiceAccount",
+            # As OpenShift does it: who sets an owner must be allowed what that owner may block.
+            "--enable-admission-plugins=OwnerReferencesPermissionEnforcement",
+        ]
     return [
         *arguments,
         "--enable-admission-plugins=NodeRestriction",

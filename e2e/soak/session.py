@@ -13,7 +13,7 @@ import orjson
 import yaml
 
 from e2e.rig import Rig
-from e2e.rig.kube import ESTABLISHED
+from e2e.rig.kube import wait_established
 from e2e.rig.paths import REPOSITORY
 from e2e.soak.churn import Churn
 from e2e.soak.faults import Faults
@@ -50,7 +50,7 @@ class Soak:
     async def run(self, seconds: float) -> None:
         """Shake for that long, then wait for rest. Raises SoakError."""
         self._rig.kubectl("apply", "--server-side", "-f", str(EXAMPLE / "crd.yaml"))
-        self._rig.kubectl("wait", ESTABLISHED, "crd/websites.sites.example.com")
+        wait_established(self._rig.kubectl, "crd/websites.sites.example.com")
         async with AsyncExitStack() as stack:
             address = urlsplit(self._rig.server)
             proxy = await stack.enter_async_context(

@@ -26,13 +26,14 @@ from runtime.event import any_of, finalizers_changed, generation_changed
 from runtime.events import EventRecorder, Reporter
 from runtime.handler import enqueue_mapped, enqueue_object, enqueue_owner
 from runtime.health import Health, HttpServer
-from runtime.informer import InformerSet, Selection
+from runtime.informers import InformerSet
 from runtime.leader import LeaderElector, LeaderOptions, LeaseLock
 from runtime.logs import configure
 from runtime.manager import Group, Manager, Runnable, RunnableCrashed
 from runtime.metrics import Metrics
 from runtime.ratelimit import ItemExponentialFailure
 from runtime.resources import CONFIG_MAP, SERVICE
+from runtime.selection import Selection
 from runtime.settled import Settled
 from runtime.types import Object, Request, key_of
 

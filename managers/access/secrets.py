@@ -96,6 +96,11 @@ class SecretStore(Generic[Facts]):
         self._entries[key_of(live)] = _Entry(reader, resource_version_of(live), facts, now)
         return facts
 
+    def known(self, key: ObjectKey) -> Facts | None:
+        """What was read last, however old; None when nothing was, or when there was none."""
+        entry = self._entries.get(key)
+        return entry.facts if entry is not None else None
+
     def drop(self, key: ObjectKey) -> None:
         """Forget a Secret, so that the next question asks the server."""
         self._entries.pop(key, None)

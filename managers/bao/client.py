@@ -30,6 +30,7 @@ from runtime.errors import TerminalError, Transient
 Answer = TypeVar("Answer", bound=BaseModel)
 TIMEOUT = aiohttp.ClientTimeout(total=5.0, connect=2.0)
 AUTOPILOT_SETTINGS = "sys/storage/raft/autopilot/configuration"
+REMOVE_PEER = "sys/storage/raft/remove-peer"
 LOGIN_SETTINGS = "auth/jwt-operator/config"
 NO_SHARES = "no backed-up keys found"
 TOKEN_HEADER = "X-Vault-Token"  # noqa: S105  the name of a header
@@ -71,6 +72,10 @@ class Bao:
         error: BaseException | None,
         tb: TracebackType | None,
     ) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Close all connections; for a session that outlives one block."""
         await self._session.close()
 
     async def health(self, address: str) -> Health:
@@ -143,6 +148,14 @@ class Bao:
         code, body = await self._call("GET", address, "sys/leader")
         return _read(LeaderAnswer, _granted(code, body, "sys/leader")).raft_applied_index
 
+    async def log_index(self, address: str) -> int:
+        """Ask a server where its log ends, 0 if it does not say; needs no token.
+
+        Raises BaoError, and Denied for an answer that is a refusal.
+        """
+        code, body = await self._call("GET", address, "sys/leader")
+        return _read(LeaderAnswer, _granted(code, body, "sys/leader")).raft_committed_index
+
     async def rotate_root_key(self, address: str, token: str) -> None:
         """Let the leader draw a new root key and wrap it with the current key of its seal.
 
@@ -159,6 +172,16 @@ class Bao:
         """
         code, body = await self._call("PUT", address, "sys/step-down", token=token)
         _granted(code, body, "sys/step-down")
+
+    async def remove_peer(self, address: str, token: str, node_id: str) -> None:
+        """Let the leader take a server out of the raft cluster. Raises Denied, BaoError.
+
+        A server that is no member is no error to OpenBao 2.4.0. The one that is removed keeps its
+        data and is not told: whoever asks for this also ends it.
+        """
+        payload = {"server_id": node_id}
+        code, body = await self._call("POST", address, REMOVE_PEER, token=token, payload=payload)
+        _granted(code, body, REMOVE_PEER)
 
     async def _call(
         self,

@@ -1,7 +1,8 @@
 """Where a token for the servers comes from.
 
-The operator logs in with its own projected ServiceAccount token, or with the root token that the
-first boot left. `Logins` keeps one login per cluster, for every reconciler of the process.
+The operator logs in with a token of its own ServiceAccount that is good at this one cluster, or
+with the root token that the first boot left. `Logins` keeps one login per cluster, for every
+reconciler of the process.
 """
 
 from __future__ import annotations
@@ -10,15 +11,17 @@ import asyncio
 import base64
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Protocol, TypeVar
 
 from contracts import names
 from contracts.api.cluster import OpenBaoCluster
-from managers.bao.client import Bao, Denied
+from managers.access.account_token import AccountTokens
+from managers.access.installation import Installation
+from managers.bao.client import Bao, BaoError, Denied
+from managers.bao.models import Login
 from runtime.client import Client
 from runtime.clock import Clock
-from runtime.errors import NotFound
+from runtime.errors import ApiError, NotFound, Transient
 from runtime.ownership import Owner
 from runtime.resources import SECRET
 from runtime.types import ObjectKey
@@ -30,11 +33,15 @@ OPERATOR_ROLE = "openbao-operator"
 TOKEN_SECONDS = 600.0
 
 
+class NoToken(Denied):
+    """The API server gives the operator no token of its own: a right that is missing."""
+
+
 class TokenSource(Protocol):
     """Where a login comes from."""
 
     async def token(self, bao: Bao, address: str) -> str:
-        """Return a token for the servers; raises Denied, BaoError."""
+        """Return a token for the servers; raises Denied (NoToken among them), BaoError."""
         ...
 
     def forget(self) -> bool:
@@ -44,39 +51,58 @@ class TokenSource(Protocol):
 
 @dataclass(slots=True)
 class ServiceAccountLogin:
-    """Logs in with the operator's own projected token, and keeps the answer for a while."""
+    """Logs in with a token of the operator's own ServiceAccount, and keeps the answer a while."""
 
-    token_file: Path
+    tokens: AccountTokens
     clock: Clock
-    _token: str = ""
+    _token: str = field(default="", repr=False)
     _until: float = 0.0
     _ends: float = 0.0
+    _one: asyncio.Lock = field(default_factory=asyncio.Lock, repr=False)
 
     async def token(self, bao: Bao, address: str) -> str:
-        now = self.clock.monotonic()
-        if self._token and now < self._until:
-            return self._token
-        try:
-            projected = await asyncio.to_thread(self.token_file.read_text)
-        except OSError as error:
-            raise Denied(f"no token of the operator's own at {self.token_file}") from error
-        try:
-            login = await bao.login(address, OPERATOR_MOUNT, OPERATOR_ROLE, projected.strip())
-        except Denied:
-            if self._token and now < self._ends:
-                # The API server signs with other keys than OpenBao trusts: as long as the last
-                # token lives, managers.trust can still tell it about them.
+        # Two reconcilers that ask at the same time cost one login.
+        async with self._one:
+            now = self.clock.monotonic()
+            if self._token and now < self._until:
                 return self._token
+            try:
+                login = await self._login(bao, address)
+            except (Denied, BaoError):
+                if self._token and now < self._ends:
+                    # The API server is away, or signs with other keys than OpenBao trusts: as long
+                    # as the last token lives, managers.trust can still tell it about them.
+                    return self._token
+                raise
+            self._token = login.client_token
+            self._until = now + min(TOKEN_SECONDS, login.lease_duration / 2)
+            self._ends = now + login.lease_duration
+            return self._token
+
+    async def _login(self, bao: Bao, address: str) -> Login:
+        try:
+            own = await self.tokens.get()
+        except Transient as error:
+            raise BaoError(f"the API server gave the operator no token: {error}") from error
+        except ApiError as error:
+            raise NoToken(_no_token(self.tokens, error)) from error
+        try:
+            return await bao.login(address, OPERATOR_MOUNT, OPERATOR_ROLE, own.reveal())
+        except Denied:
+            self.tokens.doubt()
             raise
-        self._token = login.client_token
-        self._until = now + min(TOKEN_SECONDS, login.lease_duration / 2)
-        self._ends = now + login.lease_duration
-        return self._token
 
     def forget(self) -> bool:
         """Drop a token that a server refused; a new login may bring another one."""
         self._until = self._ends = 0.0
         return True
+
+
+def _no_token(tokens: AccountTokens, error: ApiError) -> str:
+    return (
+        f"the API server gives the operator no token of ServiceAccount {tokens.account} for "
+        f"audience {tokens.audience}: {error}"
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +147,7 @@ class Logins:
 
     client: Client
     clock: Clock
-    token_file: Path
+    installation: Installation
     _kept: dict[ObjectKey, tuple[str, ServiceAccountLogin]] = field(default_factory=dict)
 
     async def of(self, owner: Owner, *, own: bool, stored: bool) -> TokenSource | None:
@@ -150,7 +176,11 @@ class Logins:
     def _own(self, owner: Owner) -> ServiceAccountLogin:
         uid, login = self._kept.get(owner.key, ("", None))
         if login is None or uid != owner.uid:
-            login = ServiceAccountLogin(self.token_file, self.clock)
+            here = self.installation
+            tokens = AccountTokens(
+                self.client, self.clock, here.account, here.audience_of(owner.key)
+            )
+            login = ServiceAccountLogin(tokens, self.clock)
             self._kept[owner.key] = (owner.uid, login)
         return login
 

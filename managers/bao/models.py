@@ -71,6 +71,8 @@ class LeaderAnswer(BaseModel):
     """`GET sys/leader`: what a server says of its own copy of the data."""
 
     raft_applied_index: int = 0
+    raft_committed_index: int = 0
+    """In spite of its name the last index of the server's log (physical/raft, LastIndex)."""
 
 
 class RecoveryShares(BaseModel):

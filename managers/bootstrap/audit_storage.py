@@ -27,7 +27,7 @@ def plan(resolved: Resolved, observed: Observed) -> Plan:
         return Plan(effects=(Effect(MAKE_AUDIT_CLAIM, wanted.claim),), outcome=waiting, gate=True)
     if claim is None:
         return Plan(outcome=Wait("PrerequisitesMissing", _missing(wanted)), gate=True)
-    problem = problem_of(wanted, claim, resolved.owner.uid, resolved.replicas)
+    problem = problem_of(wanted, claim, resolved.owner.uid, resolved.servers)
     if problem:
         return Plan(outcome=Blocked("AuditFileStorageInvalid", problem), gate=True)
     return Plan(outcome=Done())
@@ -59,12 +59,10 @@ def problem_of(wanted: AuditVolume, claim: NamedClaimFacts, owner_uid: str, repl
 
 
 def audit_storage_ready(
-    wanted: AuditVolume | None, claim: NamedClaimFacts | None, owner_uid: str, replicas: int
+    wanted: AuditVolume, claim: NamedClaimFacts | None, owner_uid: str, replicas: int
 ) -> Finding:
     """Answer the condition."""
     kind = "AuditFileStorageReady"
-    if wanted is None:
-        return Finding(kind, "True", "Ready", f"{_FIELD} is not set: no volume is needed")
     if claim is None:
         told = f"PersistentVolumeClaim {wanted.claim} is made" if wanted.managed else ""
         return Finding(kind, "False", "PrerequisitesMissing", told or _missing(wanted))

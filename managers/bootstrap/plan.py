@@ -27,7 +27,7 @@ DRAW_ROOT_TOKEN = "draw-root-token"  # noqa: S105  the name of an effect
 
 def plan(resolved: Resolved, observed: Observed) -> Plan:
     """Want the configuration and the secrets of the first boot."""
-    intents: list[Intent] = [_config(resolved)]
+    intents: list[Intent] = [_config(resolved), *_read_config(resolved)]
     if not resolved.initialized:
         intents.append(_first_boot_document(resolved))
     seal = seal_step(resolved, observed)
@@ -57,6 +57,15 @@ def _config(resolved: Resolved) -> Intent:
 
 
 @remembered
+def _read_config(resolved: Resolved) -> tuple[Intent, ...]:
+    """What read replicas start from, as soon as there is something that they can join."""
+    if resolved.read is None or not resolved.initialized:
+        return ()
+    name, content = names.read_config_map(resolved.name), resolved.read.config_text
+    return (cluster_object(resolved, CONFIG_MAP, name, {"data": {"config.hcl": content}}),)
+
+
+@remembered
 def _first_boot_document(resolved: Resolved) -> Intent:
     # Not part of config.hcl: the pods that join must have no way to see it (rule I05).
     return cluster_object(
@@ -74,11 +83,11 @@ def _first_volume(resolved: Resolved, observed: Observed) -> Blocked | None:
     there means that these hold data which it would never join.
     """
     claim = names.data_claim(resolved.name, 0)
-    if resolved.initialized or not observed.claims:
+    # The volume of a read replica holds a whole copy.
+    found = (*observed.claims, *observed.read.claims)
+    if resolved.initialized or not found or any(one.name == claim for one in found):
         return None
-    if any(found.name == claim for found in observed.claims):
-        return None
-    others = ", ".join(found.name for found in observed.claims)
+    others = ", ".join(one.name for one in found)
     return Blocked(
         "PrerequisitesMissing",
         f"PersistentVolumeClaim {claim} does not exist and {others} may hold the data of an "

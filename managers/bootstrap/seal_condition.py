@@ -20,12 +20,12 @@ IDENTITY_MARKS = (
 )
 
 
-def unseal_identity(spec: ClusterSpec, observed: Observed) -> Finding:
-    """Judge by what the spec gives; other seals than those of a cloud need no identity."""
+def unseal_identity(spec: ClusterSpec, observed: Observed) -> Finding | None:
+    """Judge by what the spec gives; None for other seals than those of a cloud."""
     kind = "CloudUnsealIdentityReady"
     name = spec.unseal.secret_name
     if spec.unseal.type not in CLOUD_SEALS:
-        return Finding(kind, "True", "Ready", f"The seal {spec.unseal.type} is none of a cloud")
+        return None
     if name is not None:
         wrong = problems(spec.unseal, observed.secrets.get(name))
         if wrong:

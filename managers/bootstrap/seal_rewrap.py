@@ -48,7 +48,7 @@ def due(cluster: OpenBaoCluster, pods: Sequence[PodFacts]) -> PodFacts | None:
     Every server must know both keys and encrypt with the one that stays: then whatever the leader
     writes can be read by each of them after a restart.
     """
-    if cluster.spec.unseal.type != "static" or len(pods) != cluster.spec.replicas:
+    if cluster.spec.unseal.type != "static" or len(pods) != cluster.spec.servers:
         return None
     rings = {pod.unseal for pod in pods}
     ring = KeyRing.parse(rings.pop()) if len(rings) == 1 else None

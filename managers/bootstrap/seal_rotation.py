@@ -17,14 +17,14 @@ pod template and in each pod, as an annotation: nothing else has to be remembere
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from contracts import labels, names
 from contracts.api.seal import Unseal
 from contracts.api.status_unseal import Step
 from contracts.foreign import foreign_secret
-from contracts.observed import Observed
+from contracts.observed import Observed, PodFacts, StatefulSetFacts
 from contracts.unseal_keys import KeyRing, Rotation, UnsealKey, generated_file
 from runtime.outcome import Blocked
 
@@ -66,7 +66,7 @@ def rotation(cluster: str, unseal: Unseal, observed: Observed, told: str) -> Rot
         wanted=wanted,
         everywhere=_everywhere(observed, live),
         rewrapped=any(
-            pod.unseal == str(live) and pod.rewrapped == live.current.id for pod in observed.pods
+            pod.unseal == str(live) and pod.rewrapped == live.current.id for pod in observed.servers
         ),
         stored=bool(supplied) or secret_of(cluster, wanted, supplied) in observed.secrets,
         supplied=bool(supplied),
@@ -75,10 +75,21 @@ def rotation(cluster: str, unseal: Unseal, observed: Observed, told: str) -> Rot
 
 
 def live_ring(observed: Observed, told: str) -> KeyRing | None:
-    """What the pod template carries; None before there is one that tells."""
+    """What the pod template carries; None before there is one that tells.
+
+    Whoever may edit a StatefulSet may write any row into it. One that shares no key with the row
+    of the last status, which every pod still carries, was never ours: each row keeps one key of the
+    row before it.
+    """
     if observed.stateful_set is None:
         return KeyRing.parse(told)
-    return KeyRing.parse(observed.stateful_set.unseal)
+    live = KeyRing.parse(observed.stateful_set.unseal)
+    if told == observed.stateful_set.unseal:
+        return live
+    status, pods = KeyRing.parse(told), observed.pods
+    if live is None or status is None or {*live.keys} & {*status.keys}:
+        return live
+    return status if pods and all(pod.unseal == str(status) for pod in pods) else live
 
 
 def secret_of(cluster: str, key: UnsealKey, supplied: str | None) -> str:
@@ -121,13 +132,21 @@ def _named(unseal: Unseal, observed: Observed, generation: int) -> UnsealKey:
 
 
 def _everywhere(observed: Observed, live: KeyRing) -> bool:
-    found = observed.stateful_set
+    pool = observed.read
+    # Nobody is no witness: what sleeps has read nothing.
+    if not observed.pods or not _knows(observed.stateful_set, observed.pods, live):
+        return False
+    # A server without a vote unseals with the same keys.
+    return not (pool.stateful_set or pool.pods) or _knows(pool.stateful_set, pool.pods, live)
+
+
+def _knows(found: StatefulSetFacts | None, pods: Sequence[PodFacts], live: KeyRing) -> bool:
     return (
         found is not None
         and found.settled
         and found.unseal == str(live)
-        and len(observed.pods) == found.replicas
-        and all(pod.ready and pod.unseal == str(live) for pod in observed.pods)
+        and len(pods) == found.replicas
+        and all(pod.ready and pod.unseal == str(live) for pod in pods)
     )
 
 

@@ -91,7 +91,7 @@ def _once_proven(
     resolved: Resolved, observed: Observed, leaf: CertificateFacts, since: datetime, then: Turn
 ) -> Turn:
     """Hold the turn back until every pod serves the leaf, and the overlap since is over."""
-    if not all_serve(observed.pods, leaf.fingerprint):
+    if not all_serve(observed.servers, leaf.fingerprint):
         return Turn(told=f"{then.told}; not every server is known to serve the newest certificate")
     overlap = resolved.tls.ca_overlap
     if observed.now - since < overlap:

@@ -36,7 +36,7 @@ def tls_ready(
 
 def _served(leaf: CertificateFacts, secret: SecretFacts, observed: Observed) -> Finding:
     kind = "TLSReady"
-    ready = [pod for pod in observed.pods if pod.ready]
+    ready = [pod for pod in observed.servers if pod.ready]
     late = behind(ready, leaf.fingerprint)
     if late:
         return Finding(
@@ -64,7 +64,7 @@ def _turn(observed: Observed) -> str:
 
 def _acme(observed: Observed) -> Finding:
     kind = "TLSReady"
-    if any(pod.ready for pod in observed.pods):
+    if any(pod.ready for pod in observed.servers):
         told = "The servers fetch their certificates by ACME, and at least one has one"
         return Finding(kind, "True", "Ready", told)
     told = (

@@ -36,7 +36,7 @@ def plan(resolved: Resolved, observed: Observed) -> Plan:
     made = PLANS[resolved.tls.mode](resolved, observed)
     server = observed.secrets.get(resolved.tls.server_secret or "")
     leaf = server.certificate if server else None
-    if leaf is None or made.gate or not behind(observed.pods, leaf.fingerprint):
+    if leaf is None or made.gate or not behind(observed.servers, leaf.fingerprint):
         return made
     # Nobody tells us when a server has read its files anew.
     return replace(made, outcome=combine(made.outcome, Done(LOOK_AGAIN)))

@@ -20,13 +20,25 @@ _MOUNT = re.compile(r"sys/auth/(?P<mount>.+?)/?")
 _WRITES = ("create", "update", "patch")
 
 
-@remembered
-def user_access(spec: ClusterSpec, cluster: str) -> Finding:
-    """Judge whether a person can log in after the first boot."""
+def root_access(secret: str, *, there: bool, initialized: bool) -> Finding:
+    """Judge whether the root token of a cluster that the operator initialises is a way in."""
     kind = "UserAccessBootstrap"
-    if not spec.self_initializes:
-        secret = names.root_token_secret(cluster)
+    if there:
         return Finding(kind, "True", "RootTokenStored", f"Secret {secret} holds a root token")
+    if not initialized:
+        message = f"The first boot makes the root token, and Secret {secret} will hold it"
+        return Finding(kind, "False", "NotInitialized", message)
+    message = (
+        f"Secret {secret} does not exist: whether people have logins of their own is known to "
+        "OpenBao alone"
+    )
+    return Finding(kind, "Unknown", "RootTokenMissing", message)
+
+
+@remembered
+def user_access(spec: ClusterSpec) -> Finding:
+    """Judge whether a person can log in after the first boot of a cluster that does it itself."""
+    kind = "UserAccessBootstrap"
     mount = user_login(spec)
     if mount:
         return Finding(
@@ -68,11 +80,14 @@ def _mount_of(request: Request) -> re.Match[str] | None:
 
 def recovery_keys(
     spec: ClusterSpec, known: RecoveryKeysStatus | None, *, cluster: str, initialized: bool
-) -> Finding:
-    """Judge whether the first recovery keys are where their recipients find them."""
+) -> Finding | None:
+    """Judge whether the first recovery keys are where their recipients find them.
+
+    None when the spec asks for none.
+    """
     kind = "RecoveryKeysReady"
     if spec.recovery_keys is None or spec.recovery_keys.initial is None:
-        return Finding(kind, "Unknown", "RecoveryKeysNotRequested")
+        return None
     if not initialized:
         return Finding(kind, "False", "NotInitialized", "The first boot makes the recovery keys")
     if known is None:
@@ -89,11 +104,14 @@ def recovery_keys(
 
 def operator_login(
     spec: ClusterSpec, known: OperatorLoginStatus | None, *, initialized: bool
-) -> Finding:
-    """Judge whether OpenBao trusts the tokens that the operator and its jobs log in with."""
+) -> Finding | None:
+    """Judge whether OpenBao trusts the tokens that the operator and its jobs log in with.
+
+    None when the operator initialises the cluster: it uses the root token.
+    """
     kind = "OperatorLoginReady"
     if not spec.self_initializes:
-        return Finding(kind, "True", "RootTokenStored", "The operator uses the root token")
+        return None
     if not spec.wants_operator_login:
         message = "spec.selfInit.oidc.enabled is not true: the operator only watches this cluster"
         return Finding(kind, "False", "OperatorLoginMissing", message)
@@ -102,5 +120,6 @@ def operator_login(
     if known is None:
         return Finding(kind, "Unknown", "Unknown", "The keys of the login were not compared yet")
     if known.problem:
-        return Finding(kind, "False", "OperatorLoginOutdated", known.problem)
+        # Without a reason it is of an earlier version, which knew but the one.
+        return Finding(kind, "False", known.reason or "OperatorLoginOutdated", known.problem)
     return Finding(kind, "True", "OperatorLoginTrusted")

@@ -24,14 +24,14 @@ from managers.autopilot.run import Asking, keep
 from managers.bao.client import Bao
 from managers.bao.login import Logins
 from managers.bootstrap.seal_rewrap import RECHECK, Servers, rewrap
-from managers.cluster.facts import pod_facts
+from managers.cluster.facts import server_facts
 from managers.cluster.keys import KeyDuties
 from managers.cluster.observe import CLUSTER_INDEX, Observer
 from managers.cluster.reconcile import owner_of, read_cluster
 from managers.cluster.status_writer import StatusWriter
-from managers.membership.plan import as_object, judge
+from managers.membership.plan import Expected, as_object, judge
 from managers.membership.run import ask
-from runtime.informer import Informer
+from runtime.cache import Cache
 from runtime.outcome import Done, Outcome, Wait, combine
 from runtime.ownership import Owner
 from runtime.resources import POD
@@ -43,8 +43,8 @@ class AdminOpsReconciler:
 
     def __init__(
         self,
-        clusters: Informer,
-        informers: Mapping[Resource, Informer],
+        clusters: Cache,
+        informers: Mapping[Resource, Cache],
         observer: Observer,
         statuses: StatusWriter,
         context: Context,
@@ -71,7 +71,8 @@ class AdminOpsReconciler:
         except InvalidClusterError:
             # The workload reconciler says so.
             return Done()
-        if cluster.spec.paused or not cluster.status.initialized:
+        if cluster.spec.paused or cluster.spec.hibernate or not cluster.status.initialized:
+            # Who sleeps, or falls asleep, has no answers: the last ones stand.
             return Done()
         owner = owner_of(live)
         reach = await self._observer.reach(cluster, owner)
@@ -86,15 +87,18 @@ class AdminOpsReconciler:
     async def _look(
         self, cluster: OpenBaoCluster, owner: Owner, reach: Reach
     ) -> tuple[dict[str, object], Outcome]:
-        pods = pod_facts(owner.name, self._pods.by_index(CLUSTER_INDEX, str(owner.key)))
+        found = self._pods.by_index(CLUSTER_INDEX, str(owner.key))
+        pods = server_facts(owner.name, found)
+        readers = cluster.spec.servers - cluster.spec.replicas
         async with Bao(reach.authority, reach.server_name) as bao:
             login = await self._logins.of_cluster(cluster, owner)
-            answers = await ask(bao, pods, login)
+            answers = await ask(bao, pods, login, health=bool(readers))
             autopilot = await self._autopilot(cluster, owner, Asking(bao, pods, login))
             keys = await self._keys.look(bao, pods, login, cluster, owner)
             more = await rewrap(self._context, cluster, owner, Servers(bao, pods, login))
         now = self._context.clock.now()
-        status, outcome = judge(answers, cluster.spec.replicas, cluster.status.admin_ops, now)
+        expected = Expected(owner.name, cluster.spec.replicas, readers)
+        status, outcome = judge(answers, expected, cluster.status.admin_ops, now)
         if more:
             outcome = combine(outcome, Done(RECHECK))
         return as_object(status.model_copy(update={"autopilot": autopilot, **keys})), outcome

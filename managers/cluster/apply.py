@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from contracts.desired import AppliedSet, Desired
 from contracts.foreign import foreign
 from runtime.applied import Applied, Verdict
 from runtime.apply import OwnedApply
+from runtime.errors import ApiError, Transient
+from runtime.intent import Intent
 from runtime.outcome import Blocked, Done, Outcome, Wait
 from runtime.ownership import Owner
 from runtime.resources import (
     CONFIG_MAP,
+    INGRESS,
     NETWORK_POLICY,
     POD_DISRUPTION_BUDGET,
     ROLE,
@@ -22,6 +27,7 @@ from runtime.resources import (
 # are not here and never will be.
 PRUNED = (
     CONFIG_MAP,
+    INGRESS,
     NETWORK_POLICY,
     POD_DISRUPTION_BUDGET,
     ROLE,
@@ -30,6 +36,9 @@ PRUNED = (
     SERVICE_ACCOUNT,
 )
 TERMINATING_RECHECK = 5.0
+OPTIONAL_RETRY = 10.0
+# How the API server (1.36) answers a change that managers.workload.recreate does not know of.
+IMMUTABLE = "updates to statefulset spec for fields other than"
 
 
 class Applier:
@@ -39,7 +48,7 @@ class Applier:
         self._owned = owned
 
     async def apply(self, owner: Owner, desired: Desired) -> AppliedSet:
-        """Apply the foundation, then the workload, then prune.
+        """Apply the foundation, then the workload, then what no pod needs, then prune.
 
         The workload waits until all of the foundation is in place: a pod must not start without
         its policy, nor against a configuration that is somebody else's.
@@ -51,12 +60,30 @@ class Applier:
         objects += await self._owned.ensure_all(owner, bindings)
         if all(applied.in_place for applied in objects):
             objects += await self._owned.ensure_all(owner, desired.workload)
-        done = AppliedSet(desired, objects, tuple(outcome_of(applied) for applied in objects))
+        optional, trouble = await self._optional(owner, desired.optional)
+        told = tuple(outcome_of(applied) for applied in (*objects, *optional))
+        done = AppliedSet(desired, objects, told + trouble, optional)
         if desired.complete and done.in_place:
             # After the workload: the new pod template no longer mounts what goes away here.
             keep = {(intent.resource, intent.key) for intent in desired.intents}
-            await self._owned.prune(owner, PRUNED, keep)
+            keep |= {*desired.spared}
+            # The kinds of others last: their API may be away.
+            await self._owned.prune(owner, (*PRUNED, *desired.optional_kinds), keep)
         return done
+
+    async def _optional(
+        self, owner: Owner, intents: Sequence[Intent]
+    ) -> tuple[tuple[Applied, ...], tuple[Outcome, ...]]:
+        """Apply objects of which each may fail for itself, and for nothing else."""
+        applied: list[Applied] = []
+        trouble: list[Outcome] = []
+        for intent in intents:
+            try:
+                applied.append(await self._owned.ensure(owner, intent))
+            except (ApiError, Transient) as error:
+                told = f"{intent} cannot be written: {error}"
+                trouble.append(Wait("TransientError", told, OPTIONAL_RETRY))
+        return tuple(applied), tuple(trouble)
 
 
 def outcome_of(applied: Applied) -> Outcome:
@@ -64,9 +91,20 @@ def outcome_of(applied: Applied) -> Outcome:
     match applied.verdict:
         case Verdict.FOREIGN:
             return foreign(applied.message)
+        case Verdict.REJECTED if IMMUTABLE in applied.message:
+            return Blocked("StatefulSetImmutable", immutable(applied))
         case Verdict.REJECTED:
             return Blocked("Rejected", f"The API server refuses what is wanted: {applied.message}")
         case Verdict.TERMINATING:
             return Wait("Reconciling", applied.message, TERMINATING_RECHECK)
         case Verdict.SKIPPED | Verdict.CREATED | Verdict.UPDATED:
             return Done()
+
+
+def immutable(applied: Applied) -> str:
+    """Say how a StatefulSet gets around a change that nobody can make in place."""
+    key = applied.intent.key
+    return (
+        f"{applied.message}. The pods go on as they are. To have the StatefulSet made anew around "
+        f"them: kubectl -n {key.namespace} delete statefulset {key.name} --cascade=orphan"
+    )

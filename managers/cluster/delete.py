@@ -5,89 +5,125 @@
 | Retain (default) | stay | stay, without owner |
 | DeletePVCs, DeleteAll | go, after the pods | go with the cluster |
 
-Everything else goes by garbage collection through owner references.
+Everything else goes by garbage collection through owner references. Backups will go with DeleteAll
+once there are any: a step of `POLICIES`. No server is asked for anything.
 """
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
 
 from contracts import labels, names
 from contracts.api.cluster import OpenBaoCluster
-from contracts.observed import Observed
+from contracts.children import COMMON_CLAIMS
+from contracts.tenancy import kept_secrets
 from contracts.unseal_keys import KeyRing
 from managers.access.context import MARKS, Context
 from managers.cluster.facts import stateful_set_facts
-from managers.cluster.observe import Observer
+from managers.cluster.observe import CLUSTER_INDEX
+from runtime.cache import Cache
 from runtime.errors import Conflict, NotFound
-from runtime.informer import Informer
 from runtime.outcome import Done, Outcome, Wait
 from runtime.ownership import Claim, Owner, claim_of
-from runtime.resources import PVC, SECRET, STATEFUL_SET
+from runtime.resources import POD, PVC, SECRET, STATEFUL_SET
 from runtime.types import (
+    Object,
     ObjectKey,
     Resource,
     annotations_of,
     controller_of,
+    is_terminating,
+    key_of,
     resource_version_of,
     uid_of,
 )
 
 PODS_RECHECK = 5.0
+# So long the volumes wait for the pods. A node that is gone, or a server that hangs, must wedge
+# neither the cluster nor its namespace; then the API server itself keeps each volume until its pod
+# has ended (PROTECTED).
+PODS_PATIENCE = timedelta(seconds=30)
+PROTECTED = "kubernetes.io/pvc-protection"
+
+
+@dataclass(frozen=True, slots=True)
+class Pool:
+    """A StatefulSet of servers, and what of it is known by name."""
+
+    stateful_set: Callable[[str], str]
+    pod: Callable[[str, str], int | None]
+    claim: Callable[[str, str], int | None]
+
+
+POOLS = (
+    Pool(names.stateful_set, names.ordinal_of, names.claim_ordinal_of),
+    Pool(names.read_stateful_set, names.read_ordinal_of, names.read_claim_ordinal_of),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Going:
+    """A cluster that goes, when somebody asked for it, and the Secrets that may stay."""
+
+    owner: Owner
+    asked: datetime
+    kept: tuple[str, ...] = ()
 
 
 class Deletion:
     """Carries a deletion out, one look at a time; every step may be repeated.
 
     Guarantees: keys that can open retained volumes are let go of before the finalizer is; a
-    volume is deleted only with its UID, only when it carries our UID, and only after the last
-    pod that could write to it is gone.
+    volume is deleted only with its UID, only when it carries our UID, and never under a pod that
+    could write to it; it ends within PODS_PATIENCE and a look, whatever the servers do.
     """
 
-    def __init__(
-        self, context: Context, observer: Observer, informers: Mapping[Resource, Informer]
-    ) -> None:
+    def __init__(self, context: Context, informers: Mapping[Resource, Cache]) -> None:
         self._context = context
-        self._observer = observer
         self._informers = informers
 
-    async def run(self, cluster: OpenBaoCluster | None, owner: Owner) -> Outcome:
+    async def run(self, cluster: OpenBaoCluster | None, owner: Owner, asked: datetime) -> Outcome:
         """Do what the policy asks; `Wait` while pods still run, `Done` when the cluster may go.
 
-        A cluster whose spec cannot be read any more (None) loses nothing: it is retained.
+        A cluster whose spec cannot be read any more (None) loses nothing: it is retained. `asked`:
+        when the deletion was asked for (metadata.deletionTimestamp).
         """
-        if cluster is None or cluster.spec.deletion_policy == "Retain":
-            await self._retain_keys(owner)
-            return Done()
-        return await self._delete_volumes(cluster, owner)
+        policy = "Retain" if cluster is None else cluster.spec.deletion_policy
+        going = Going(owner, asked, kept_secrets(cluster, owner.name))
+        for step in POLICIES[policy]:
+            outcome = await step(self, going)
+            if not isinstance(outcome, Done):
+                return outcome
+        return Done()
 
-    async def _retain_keys(self, owner: Owner) -> None:
-        generation, newest = 1, self._newest_key(owner)
-        # Older keys open older snapshots, and a newer one may have been drawn a moment ago.
-        while await self._orphan(_key(owner, generation), owner) or generation <= newest:
-            generation += 1
-        for name in (
-            names.root_token_secret(owner.name),
-            names.recovery_shares_secret(owner.name),
-        ):
+    async def _retain_keys(self, going: Going) -> Outcome:
+        owner = going.owner
+        wanted = dict.fromkeys(going.kept)
+        if names.unseal_key_secret(owner.name) in wanted:
+            # Older keys open older snapshots, and a newer one may have been drawn a moment ago.
+            newest = self._newest_key(owner) + 1
+            wanted |= dict.fromkeys(
+                names.unseal_key_secret(owner.name, number) for number in range(1, newest + 1)
+            )
+        for name in wanted:
             await self._orphan(ObjectKey(owner.namespace, name), owner)
+        return Done()
 
     def _newest_key(self, owner: Owner) -> int:
         live = stateful_set_facts(self._informers[STATEFUL_SET].get(owner.key))
         ring = KeyRing.parse(live.unseal) if live is not None else None
         return max(key.generation for key in ring.keys) if ring is not None else 0
 
-    async def _orphan(self, key: ObjectKey, owner: Owner) -> bool:
-        """Take our owner reference off a Secret; its annotation still says whose it was.
-
-        Tells whether there is a Secret of that name.
-        """
+    async def _orphan(self, key: ObjectKey, owner: Owner) -> None:
+        """Take our owner reference off a Secret; its annotation still says whose it was."""
         try:
             secret = await self._context.client.get(SECRET, key, metadata_only=True)
             controller = controller_of(secret)
             if controller is None or controller.uid != owner.uid:
-                return True
+                return
             await self._context.client.json_patch(
                 SECRET,
                 key,
@@ -102,50 +138,121 @@ class Deletion:
                 ],
             )
         except NotFound:
-            return False
-        return True
+            return
 
-    async def _delete_volumes(self, cluster: OpenBaoCluster, owner: Owner) -> Outcome:
-        observed = await self._observer.observe(cluster, owner)
-        if await self._stop_pods(owner, observed):
-            return Wait("Deleting", "the servers stop before their volumes go", PODS_RECHECK)
-        for claim in observed.claims:
-            if claim.owner_uid != owner.uid or claim.terminating:
-                # Somebody else's, or one of an earlier cluster of this name: not ours to judge.
+    async def _stop_servers(self, going: Going) -> Outcome:
+        owner = going.owner
+        stopping = [await self._stop(owner, pool.stateful_set(owner.name)) for pool in POOLS]
+        pods = self._pods(owner)
+        if not (any(stopping) or pods) or self._is_late(going):
+            return Done()
+        told = "the servers stop before their volumes go"
+        if pods:
+            told += f": {_listed(pods)} still run (they are waited for {PODS_PATIENCE.seconds} s)"
+        kept = self._kept(owner)
+        if kept:
+            told += f"; kept, because they are of an earlier cluster of this name: {_listed(kept)}"
+        return Wait("Deleting", told, PODS_RECHECK)
+
+    async def _delete_volumes(self, going: Going) -> Outcome:
+        owner = going.owner
+        held, pods = [], self._pods(owner)
+        for claim in self._claims(owner):
+            if is_terminating(claim) or not _is_ours(claim, owner):
                 continue
-            try:
-                await self._context.client.delete(
-                    PVC, ObjectKey(owner.namespace, claim.name), uid=claim.uid
-                )
-            except (NotFound, Conflict):
+            if pods and PROTECTED not in (claim["metadata"].get("finalizers") or ()):
+                # Nothing would keep it from a pod that still writes.
+                held.append(claim)
                 continue
-        for shared in (names.audit_claim(owner.name), names.acme_cache_claim(owner.name)):
-            await self._delete_shared_volume(owner, shared)
+            with contextlib.suppress(NotFound, Conflict):
+                await self._context.client.delete(PVC, key_of(claim), uid=uid_of(claim))
+        self._tell(going, pods, held)
         return Done()
 
-    async def _delete_shared_volume(self, owner: Owner, name: str) -> None:
-        """Delete a claim that several servers mount, if its annotation says that it is ours."""
-        key = ObjectKey(owner.namespace, name)
-        live = self._informers[PVC].get(key)
-        if live is None or annotations_of(live).get(labels.OWNER_UID) != owner.uid:
-            return
-        with contextlib.suppress(NotFound, Conflict):
-            await self._context.client.delete(PVC, key, uid=uid_of(live))
+    def _tell(self, going: Going, pods: Sequence[Object], held: Sequence[Object]) -> None:
+        kept = self._kept(going.owner)
+        if kept:
+            self._warn(
+                going.owner,
+                "VolumesKept",
+                f"Kept {_listed(kept)}: of an earlier cluster of this name, or of somebody else",
+            )
+        if pods:
+            self._warn(
+                going.owner,
+                "ServersStillRun",
+                f"{_listed(pods)} did not end within {PODS_PATIENCE.seconds} s. Kubernetes deletes "
+                "each volume when its pod has ended; force the deletion of a pod only when its "
+                "node is surely off",
+            )
+        if held:
+            self._warn(
+                going.owner,
+                "VolumesKept",
+                f"Kept {_listed(held)}: a pod still runs, and without the finalizer {PROTECTED} "
+                "it would lose its volume. Delete them once the pod is gone",
+            )
 
-    async def _stop_pods(self, owner: Owner, observed: Observed) -> bool:
-        """Delete the StatefulSet if it is there; tell whether it or a pod of it still is."""
-        live = self._informers[STATEFUL_SET].get(owner.key)
+    def _warn(self, owner: Owner, reason: str, text: str) -> None:
+        self._context.events.event(owner.identity(), "Warning", reason, text)
+
+    def _is_late(self, going: Going) -> bool:
+        return self._context.clock.now() - going.asked >= PODS_PATIENCE
+
+    def _pods(self, owner: Owner) -> list[Object]:
+        pods = self._informers[POD].by_index(CLUSTER_INDEX, str(owner.key))
+        return _of_a_pool(pods, owner, lambda pool: pool.pod)
+
+    def _claims(self, owner: Owner) -> list[Object]:
+        """Every volume that servers of this name use, whoever made it."""
+        claims = self._informers[PVC].by_index(CLUSTER_INDEX, str(owner.key))
+        common = (ObjectKey(owner.namespace, name(owner.name)) for name in COMMON_CLAIMS)
+        found = (self._informers[PVC].get(key) for key in common)
+        data = _of_a_pool(claims, owner, lambda pool: pool.claim)
+        return data + [claim for claim in found if claim is not None]
+
+    def _kept(self, owner: Owner) -> list[Object]:
+        return [claim for claim in self._claims(owner) if not _is_ours(claim, owner)]
+
+    async def _stop(self, owner: Owner, name: str) -> bool:
+        """Delete a StatefulSet of ours if it is there; tell whether it still is."""
+        key = ObjectKey(owner.namespace, name)
+        live = self._informers[STATEFUL_SET].get(key)
         if live is None or claim_of(live, owner, MARKS) is Claim.FOREIGN:
-            return bool(observed.pods)
-        if not live["metadata"].get("deletionTimestamp"):
-            try:
+            return False
+        if not is_terminating(live):
+            with contextlib.suppress(NotFound, Conflict):
                 await self._context.client.delete(
-                    STATEFUL_SET, owner.key, uid=uid_of(live), propagation="Foreground"
+                    STATEFUL_SET, key, uid=uid_of(live), propagation="Foreground"
                 )
-            except (NotFound, Conflict):
-                return True
         return True
 
 
-def _key(owner: Owner, generation: int) -> ObjectKey:
-    return ObjectKey(owner.namespace, names.unseal_key_secret(owner.name, generation))
+Step = Callable[[Deletion, Going], Awaitable[Outcome]]
+_VOLUMES: tuple[Step, ...] = (Deletion._stop_servers, Deletion._delete_volumes)
+POLICIES: Mapping[str, tuple[Step, ...]] = {
+    "Retain": (Deletion._retain_keys,),
+    "DeletePVCs": _VOLUMES,
+    "DeleteAll": _VOLUMES,
+}
+
+
+def _of_a_pool(
+    objects: Sequence[Object],
+    owner: Owner,
+    ordinal: Callable[[Pool], Callable[[str, str], int | None]],
+) -> list[Object]:
+    found = [
+        obj
+        for obj in objects
+        if any(ordinal(pool)(owner.name, key_of(obj).name) is not None for pool in POOLS)
+    ]
+    return sorted(found, key=key_of)
+
+
+def _is_ours(claim: Object, owner: Owner) -> bool:
+    return annotations_of(claim).get(labels.OWNER_UID) == owner.uid
+
+
+def _listed(objects: Sequence[Object]) -> str:
+    return ", ".join(key_of(obj).name for obj in objects)

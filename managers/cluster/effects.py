@@ -22,9 +22,21 @@ from managers.certs.run import (
     prepare_authority,
     promote_authority,
 )
+from managers.workload.claims import DELETE_CLAIM
+from managers.workload.day_two import fence_pod, mark_pod, ungate_pod
+from managers.workload.fence import FENCE_POD, UNGATE_POD
+from managers.workload.growth import GROW_CLAIM, TAKE_CLAIM
+from managers.workload.marks import MARK_POD
+from managers.workload.peers import REMOVE_PEER
+from managers.workload.read_pool import DELETE_READ_SET
+from managers.workload.read_run import delete_read_set
+from managers.workload.recreate import RECREATE_SET
 from managers.workload.reload import RELOAD_POD
-from managers.workload.replace import STEP_DOWN
-from managers.workload.run import reload_pod, replace_pod, step_down
+from managers.workload.removal import delete_claim, remove_peer
+from managers.workload.replace import MARK_LOG, STEP_DOWN
+from managers.workload.run import mark_log, reload_pod, replace_pod, replace_unstarted, step_down
+from managers.workload.unstarted import REPLACE_UNSTARTED
+from managers.workload.volumes import grow_claim, recreate_set, take_claim
 
 Run = Callable[[Context, Resolved, Effect], Awaitable[None]]
 ServerRun = Callable[[Context, Logins, Resolved, Effect], Awaitable[None]]
@@ -40,12 +52,23 @@ EFFECTS: Mapping[str, Run] = {
     certs.DROP_AUTHORITY: drop_authority,
     acme.MAKE_CACHE_CLAIM: make_acme_cache_claim,
     RELOAD_POD: reload_pod,
+    DELETE_READ_SET: delete_read_set,
     workload.REPLACE_POD: replace_pod,
+    REPLACE_UNSTARTED: replace_unstarted,
+    FENCE_POD: fence_pod,
+    UNGATE_POD: ungate_pod,
+    MARK_POD: mark_pod,
+    GROW_CLAIM: grow_claim,
+    TAKE_CLAIM: take_claim,
+    DELETE_CLAIM: delete_claim,
+    RECREATE_SET: recreate_set,
 }
 
 # Those that talk to the servers, with the operator's login.
 SERVER_EFFECTS: Mapping[str, ServerRun] = {
+    MARK_LOG: mark_log,
     STEP_DOWN: step_down,
+    REMOVE_PEER: remove_peer,
 }
 
 

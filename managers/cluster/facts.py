@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 
 from contracts import labels, names
@@ -13,20 +14,38 @@ from contracts.observed import (
     CredentialFacts,
     NamedClaimFacts,
     PodFacts,
+    ReadPoolFacts,
     SecretFacts,
     StatefulSetFacts,
 )
+from contracts.surroundings import AccountFacts
 from managers.access.context import MARKS
 from managers.bootstrap.seal_content import credential_facts
 from managers.certs.reading import Content, content_of
 from managers.certs.wiring import TLS_VOLUME
 from managers.workload.pod import CONTAINER, INIT_VOLUME
+from managers.workload.recreate import fixed_fields
 from managers.workload.reload import reloads
 from runtime.memo import remembered
 from runtime.ownership import Claim, Owner, claim_of, describe_owner
-from runtime.types import Object, annotations_of, is_terminating, key_of, labels_of, uid_of
+from runtime.types import (
+    Object,
+    annotations_of,
+    controller_of,
+    is_terminating,
+    key_of,
+    labels_of,
+    resource_version_of,
+    uid_of,
+)
 
 NOTHING: Mapping[str, Any] = {}
+# Kubernetes API reference, PersistentVolumeClaimStatus.conditions.
+RESIZE_CONDITIONS = frozenset(
+    {"Resizing", "FileSystemResizePending", "ControllerResizeError", "NodeResizeError"}
+)
+Ordinal = Callable[[str, str], int | None]
+"""Tells the ordinal in the name of an object of one pool of a cluster; None for any other."""
 IMAGE_RECORDS = (labels.IMAGE_VERIFICATION, labels.OPERATOR_IMAGE_VERIFICATION)
 
 
@@ -78,13 +97,38 @@ def secret_facts(reading: SecretReading, owner: Owner) -> SecretFacts:
 
 
 def pod_facts(cluster: str, pods: Iterable[Object]) -> tuple[PodFacts, ...]:
-    """Read the pods of the cluster's StatefulSet, in the order of their ordinals."""
+    """Read the pods of the voters' StatefulSet, in the order of their ordinals."""
+    return _pods(cluster, pods, names.ordinal_of)
+
+
+def server_facts(cluster: str, pods: Iterable[Object]) -> tuple[PodFacts, ...]:
+    """Read the pods of all servers: the voters, then the read replicas."""
+    found = tuple(pods)
+    return pod_facts(cluster, found) + _pods(cluster, found, names.read_ordinal_of)
+
+
+def _pods(cluster: str, pods: Iterable[Object], ordinal_of: Ordinal) -> tuple[PodFacts, ...]:
     facts = []
     for pod in pods:
-        ordinal = names.ordinal_of(cluster, key_of(pod).name)
+        ordinal = ordinal_of(cluster, key_of(pod).name)
         if ordinal is not None:
             facts.append(_pod(pod, ordinal))
     return tuple(sorted(facts, key=lambda fact: fact.ordinal))
+
+
+def read_pool_facts(
+    owner: Owner, live: Object | None, pods: Iterable[Object], claims: Iterable[Object]
+) -> ReadPoolFacts:
+    """Read the StatefulSet, the pods and the data volume claims of the read replicas.
+
+    A StatefulSet of that name that belongs to somebody else is none of ours to judge.
+    """
+    mine = live is not None and claim_of(live, owner, MARKS) is not Claim.FOREIGN
+    return ReadPoolFacts(
+        stateful_set=stateful_set_facts(live) if mine else None,
+        pods=_pods(owner.name, pods, names.read_ordinal_of),
+        claims=_claims(owner.name, claims, names.read_claim_ordinal_of),
+    )
 
 
 @remembered
@@ -111,7 +155,28 @@ def _pod(pod: Object, ordinal: int) -> PodFacts:
         reloads=reloads(pod),
         unseal=annotations_of(pod).get(labels.UNSEAL_KEYS, ""),
         rewrapped=annotations_of(pod).get(labels.UNSEAL_REWRAPPED, ""),
+        gated=bool((pod.get("spec") or {}).get("schedulingGates")),
+        node=(pod.get("spec") or {}).get("nodeName") or "",
+        leaves_at=_leaves_at(pod),
+        maintenance=labels.MAINTENANCE in annotations_of(pod),
+        made=_moment(pod["metadata"].get("creationTimestamp")),
+        service_account=(pod.get("spec") or {}).get("serviceAccountName") or "",
+        fence_gate=_is_gated(pod),
     )
+
+
+def _is_gated(pod: Mapping[str, Any]) -> bool:
+    """Tell whether our own scheduling gate is in the spec of a pod or of a template."""
+    gates = (pod.get("spec") or {}).get("schedulingGates") or ()
+    return any(gate.get("name") == labels.FENCE_GATE for gate in gates)
+
+
+def _leaves_at(pod: Object) -> datetime | None:
+    return _moment(pod["metadata"].get("deletionTimestamp"))
+
+
+def _moment(text: str | None) -> datetime | None:
+    return datetime.fromisoformat(text) if text else None
 
 
 def _tls_secret(pod: Object) -> str:
@@ -129,6 +194,13 @@ def named_claim_facts(claim: Object) -> NamedClaimFacts:
         terminating=is_terminating(claim),
         access_modes=tuple((claim.get("spec") or {}).get("accessModes") or ()),
     )
+
+
+def account_facts(account: Object) -> AccountFacts:
+    """Read a ServiceAccount, or its metadata alone."""
+    notes = annotations_of(account)
+    free = controller_of(account) is None and not {labels.OWNER_UID, labels.ADOPT} & notes.keys()
+    return AccountFacts(key_of(account).name, free, notes)
 
 
 def _is_ready(status: Mapping[str, Any]) -> bool:
@@ -177,18 +249,49 @@ def stateful_set_facts(live: Object | None) -> StatefulSetFacts | None:
         claim_class=claim.get("storageClassName"),
         image_records=tuple(notes[name] for name in IMAGE_RECORDS if name in notes),
         unseal=annotations_of(template).get(labels.UNSEAL_KEYS, ""),
+        version=resource_version_of(live),
+        fixed=fixed_fields(spec),
+        service_account=template["spec"].get("serviceAccountName") or "",
+        fence_gate=_is_gated(template),
     )
 
 
 def claim_facts(cluster: str, claims: Iterable[Object]) -> tuple[ClaimFacts, ...]:
-    """Read the data volume claims of a cluster, by name: nothing else holds its data."""
+    """Read the data volume claims of the voters, by name: nothing else holds their data."""
+    return _claims(cluster, claims, names.claim_ordinal_of)
+
+
+def _claims(cluster: str, claims: Iterable[Object], ordinal_of: Ordinal) -> tuple[ClaimFacts, ...]:
     return tuple(
-        ClaimFacts(
-            name=key_of(claim).name,
-            uid=uid_of(claim),
-            owner_uid=annotations_of(claim).get(labels.OWNER_UID, ""),
-            terminating=is_terminating(claim),
-        )
+        _claim(claim)
         for claim in sorted(claims, key=key_of)
-        if names.claim_ordinal_of(cluster, key_of(claim).name) is not None
+        if ordinal_of(cluster, key_of(claim).name) is not None
+    )
+
+
+@remembered
+def _claim(claim: Object) -> ClaimFacts:
+    spec, status = claim.get("spec") or NOTHING, claim.get("status") or NOTHING
+    told = next(
+        (
+            one
+            for one in status.get("conditions") or ()
+            if one.get("status") == "True" and one.get("type") in RESIZE_CONDITIONS
+        ),
+        NOTHING,
+    )
+    return ClaimFacts(
+        name=key_of(claim).name,
+        uid=uid_of(claim),
+        owner_uid=annotations_of(claim).get(labels.OWNER_UID, ""),
+        terminating=is_terminating(claim),
+        requested=((spec.get("resources") or {}).get("requests") or {}).get("storage", ""),
+        capacity=(status.get("capacity") or {}).get("storage", ""),
+        storage_class=spec.get("storageClassName") or "",
+        phase=status.get("phase") or "",
+        resizing=told.get("type") or "",
+        resize_message=told.get("message") or "",
+        resizing_since=_moment(told.get("lastTransitionTime")),
+        adopt=annotations_of(claim).get(labels.ADOPT, ""),
+        removed_peer=annotations_of(claim).get(labels.REMOVED_PEER, ""),
     )

@@ -18,8 +18,7 @@ from managers.bao.login import TokenSource
 from managers.cluster.observe import Observer
 from managers.recovery.plan import due as shares_due
 from managers.recovery.run import hand_over
-from managers.trust.plan import due as keys_due
-from managers.trust.run import renew
+from managers.trust.run import look as look_at_login
 from runtime.errors import Transient
 from runtime.ownership import Owner
 
@@ -79,6 +78,4 @@ class KeyDuties:
         if login is None or oidc is None or not cluster.spec.wants_operator_login:
             return before
         issuer = await self._observer.token_issuer()
-        if issuer is None or not keys_due(issuer, before):
-            return before
-        return await renew(bao, address, login, issuer, oidc.issuer)
+        return await look_at_login(bao, address, login, issuer, oidc.issuer, before)

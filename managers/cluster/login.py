@@ -34,7 +34,7 @@ def operator_login(
         return None
     more = oidc.additional_subjects or AdditionalSubjects()
     return OidcBootstrap(
-        audience=installation.audience,
+        audience=installation.audience_of(owner.key),
         issuer=oidc.issuer or issuer.issuer,
         public_keys=issuer.public_keys,
         roles=_roles(spec, owner, (installation.subject, *more.operator), more),
@@ -69,16 +69,17 @@ def _each(subjects: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(subjects))
 
 
-def wrong_audience(spec: ClusterSpec, installation: Installation) -> Blocked | None:
+def wrong_audience(spec: ClusterSpec, owner: Owner, installation: Installation) -> Blocked | None:
     """Refuse a login by tokens that the operator will never have."""
     oidc = spec.self_init.oidc if spec.self_init else None
     if oidc is None or not spec.wants_operator_login or oidc.audience is None:
         return None
-    if oidc.audience == installation.audience:
+    own = installation.audience_of(owner.key)
+    if oidc.audience in (installation.audience, own):
         return None
     return Blocked(
         "OIDCBootstrapConfigurationInvalid",
-        f"spec.selfInit.oidc.audience: {oidc.audience} is not the audience of this installation, "
-        f"{installation.audience}, so the operator could never log in: remove the field, or change "
-        "OPENBAO_JWT_AUDIENCE and the audience of the operator's projected token",
+        f"spec.selfInit.oidc.audience: {oidc.audience} is neither the audience of this "
+        f"installation, {installation.audience}, nor that of this cluster, {own}, so the operator "
+        "could never log in: remove the field, or change OPENBAO_JWT_AUDIENCE",
     )

@@ -24,9 +24,12 @@ from contracts.observed import (
     TokenIssuer,
 )
 from contracts.resolved import AcmeVolume, AuditVolume
+from contracts.surroundings import AccountFacts
+from managers.access.admission import AdmissionPolicies
 from managers.access.attempts import Attempts
 from managers.access.installation import Installation
 from managers.access.named_claims import NamedClaims
+from managers.access.named_objects import NamedObjects
 from managers.access.secrets import SecretStore
 from managers.access.token_issuer import ApiServer
 from managers.bao.client import Bao
@@ -37,23 +40,30 @@ from managers.certs.look import ServedCertificates
 from managers.certs.wiring import tls_wishes
 from managers.cluster.facts import (
     SecretReading,
+    account_facts,
     claim_facts,
     named_claim_facts,
     pod_facts,
+    read_pool_facts,
     secret_facts,
+    server_facts,
     stateful_set_facts,
 )
 from managers.cluster.reach import reach_of, reach_secrets, tls_secrets
+from managers.cluster.sight import Sight, Watched
+from managers.cluster.ways import WaysIn
+from managers.identity.account import account_name
 from managers.images.plan import images_of
 from managers.images.policy import helper_question, server_question
 from managers.images.verifier import ImageVerifier
 from managers.membership.leadership import ask_who_leads
 from managers.membership.quorum import ask_quorum
+from managers.workload.hibernate import waking_since
 from managers.workload.plan import wants_quorum
+from runtime.cache import Cache
 from runtime.clock import Clock
-from runtime.informer import Informer
 from runtime.ownership import Owner
-from runtime.resources import POD, PVC, STATEFUL_SET
+from runtime.resources import POD, PVC, SERVICE_ACCOUNT, STATEFUL_SET
 from runtime.types import Object, ObjectKey, Resource, key_of, labels_of
 
 CLUSTER_INDEX = "cluster"
@@ -74,6 +84,11 @@ class Witnesses:
     served: ServedCertificates | None = None
     named_claims: NamedClaims | None = None
     images: ImageVerifier | None = None
+    accounts: NamedObjects | None = None
+    ways: WaysIn | None = None
+    sight: Sight | None = None
+    """None: everything is watched."""
+    admission: AdmissionPolicies | None = None
 
 
 class Observer:
@@ -81,7 +96,7 @@ class Observer:
 
     def __init__(
         self,
-        informers: Mapping[Resource, Informer],
+        informers: Mapping[Resource, Cache],
         secrets: SecretStore[SecretReading],
         api_server: ApiServer,
         clock: Clock,
@@ -98,44 +113,65 @@ class Observer:
         self._served = witnesses.served
         self._named_claims = witnesses.named_claims
         self._images = witnesses.images
+        self._accounts = witnesses.accounts
+        self._ways = witnesses.ways
+        self._admission = witnesses.admission
+        self.sight = witnesses.sight or Watched(installation.secret_recheck)
         for resource in (POD, PVC):
             informers[resource].add_index(CLUSTER_INDEX, by_cluster)
 
     async def observe(self, cluster: OpenBaoCluster, owner: Owner) -> Observed:
         """Read everything that the decisions about one cluster may look at."""
+        await self.sight.look(cluster, owner)
         slot = str(owner.key)
-        pods = pod_facts(owner.name, self._informers[POD].by_index(CLUSTER_INDEX, slot))
+        found = self._informers[POD].by_index(CLUSTER_INDEX, slot)
+        volumes = self._informers[PVC].by_index(CLUSTER_INDEX, slot)
+        pods = pod_facts(owner.name, found)
         stateful_set = stateful_set_facts(self._informers[STATEFUL_SET].get(owner.key))
+        read_key = ObjectKey(owner.namespace, names.read_stateful_set(owner.name))
+        read_set = self._informers[STATEFUL_SET].get(read_key)
         ring = stateful_set.unseal if stateful_set else ring_of(cluster.status)
-        readings = await self._read_secrets(cluster, owner, pods, ring)
+        pool = read_pool_facts(owner, read_set, found, volumes)
+        servers = pods + pool.pods
+        readings = await self._read_secrets(cluster, owner, servers, ring)
+        seen = await self._with_served(cluster, readings, servers)
         needs_issuer = cluster.spec.wants_operator_login and not cluster.status.initialized
         observed = Observed(
             now=self._clock.now(),
             stateful_set=stateful_set,
-            pods=await self._with_served(cluster, readings, pods),
-            claims=claim_facts(owner.name, self._informers[PVC].by_index(CLUSTER_INDEX, slot)),
+            pods=seen[: len(pods)],
+            claims=claim_facts(owner.name, volumes),
+            read=replace(pool, pods=seen[len(pods) :]),
             secrets=readings,
-            reach=reach_of(cluster, readings, pods),
+            reach=reach_of(cluster, readings, servers),
             acme_claim=await self._named_claim(tls_wishes(cluster).acme_volume, owner),
             audit_claim=await self._named_claim(
                 audit_volume(owner.name, cluster.spec.audit_file_storage), owner
             ),
             token_issuer=await self._api_server.token_issuer() if needs_issuer else None,
+            members=members(cluster.status),
             rolling_since=rolling_since(cluster.status),
+            waking_since=waking_since(cluster, self._clock.now()),
             api_server_hosts=await self._api_server.hosts(),
+            api_endpoints=await self._api_server.endpoints(),
+            account=await self._account(cluster, owner),
+            admission=self._admission.facts if self._admission else None,
         )
-        uids = frozenset(pod.uid for pod in observed.pods)
+        claims = (*observed.claims, *observed.read.claims)
+        uids = frozenset(pod.uid for pod in observed.servers) | {one.uid for one in claims}
+        uids |= {owner.uid}
         observed = replace(
             observed,
             attempts=self._attempts.of(uids),
             images=await self._verdicts(cluster, owner, observed.stateful_set),
+            ways=await self._ways.facts(cluster, owner) if self._ways else observed.ways,
         )
         if not cluster.status.initialized:
             return observed
         if observed.leader_in_doubt:
             observed = await self._with_leader(observed, owner)
         helper = images_of(cluster.spec, self.installation, observed).helper
-        if wants_quorum(observed, helper, _shown(cluster, readings)):
+        if wants_quorum(cluster.spec, observed, helper, _shown(cluster, readings)):
             observed = await self._with_quorum(observed, cluster, owner)
         return observed
 
@@ -151,6 +187,16 @@ class Observer:
         )
         return await self._images.verdicts(questions, live.image_records if live else ())
 
+    async def _account(self, cluster: OpenBaoCluster, owner: Owner) -> AccountFacts | None:
+        name = account_name(cluster)
+        if name is None:
+            return None
+        key = ObjectKey(owner.namespace, name)
+        live = self._informers[SERVICE_ACCOUNT].get(key)
+        if live is None and self._accounts is not None:
+            live = await self._accounts.get(key)
+        return None if live is None else account_facts(live)
+
     async def _with_quorum(
         self, observed: Observed, cluster: OpenBaoCluster, owner: Owner
     ) -> Observed:
@@ -159,7 +205,7 @@ class Observer:
         if login is None or reach is None:
             return observed
         async with Bao(reach.authority, reach.server_name) as bao:
-            return replace(observed, quorum=await ask_quorum(bao, observed.pods, login))
+            return replace(observed, quorum=await ask_quorum(bao, observed.servers, login))
 
     async def _with_leader(self, observed: Observed, owner: Owner) -> Observed:
         reach = observed.reach
@@ -192,8 +238,9 @@ class Observer:
 
     async def reach(self, cluster: OpenBaoCluster, owner: Owner) -> Reach | None:
         """Say how to reach the servers; None when it is not known whom to trust."""
+        await self.sight.know(cluster, owner)
         slot = str(owner.key)
-        pods = pod_facts(owner.name, self._informers[POD].by_index(CLUSTER_INDEX, slot))
+        pods = server_facts(owner.name, self._informers[POD].by_index(CLUSTER_INDEX, slot))
         wanted = dict.fromkeys(reach_secrets(cluster, pods), True)
         return reach_of(cluster, await self._facts_of(wanted, owner), pods)
 
@@ -203,6 +250,7 @@ class Observer:
 
     def forget(self, key: ObjectKey) -> None:
         """Drop what is known of the Secrets and claims of a cluster that is gone."""
+        self.sight.forget(key)
         if not names.is_cluster_name(key.name):
             # Anybody may put our label on a pod, with the name of a cluster that cannot be.
             return
@@ -231,7 +279,7 @@ class Observer:
                 self._secrets.facts(
                     ObjectKey(owner.namespace, name),
                     reader=owner.uid,
-                    max_age=self.installation.secret_recheck,
+                    max_age=self.sight.secret_age(owner),
                     content=content,
                 )
                 for name, content in wanted.items()
@@ -248,6 +296,12 @@ def _shown(cluster: OpenBaoCluster, secrets: Mapping[str, SecretFacts]) -> str:
     """Return the fingerprint of the certificate that the servers ought to show; "" if not known."""
     server = secrets.get(serving.server_secret(cluster) or "")
     return server.certificate.fingerprint if server and server.certificate else ""
+
+
+def members(status: ClusterStatus) -> int | None:
+    """Read from the last status how many members but read replicas raft had; None if unknown."""
+    raft = status.admin_ops.raft if status.admin_ops else None
+    return None if raft is None else raft.voters + raft.non_voters - (raft.read_replicas or 0)
 
 
 def rolling_since(status: ClusterStatus) -> datetime | None:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from contracts import serving
 from contracts.api.cluster import OpenBaoCluster
 from contracts.observed import PodFacts, Reach, SecretFacts
+from contracts.tenancy import secret_access
 
 
 def tls_secrets(cluster: OpenBaoCluster, pods: Iterable[PodFacts]) -> tuple[str, ...]:
@@ -20,9 +21,14 @@ def tls_secrets(cluster: OpenBaoCluster, pods: Iterable[PodFacts]) -> tuple[str,
 
 
 def reach_secrets(cluster: OpenBaoCluster, pods: Iterable[PodFacts]) -> tuple[str, ...]:
-    """Name those that tell whom to trust; what pods still mount from before is among them."""
+    """Name those that tell whom to trust; what pods still mount from before is among them.
+
+    Of pods only what the cluster may name: whoever may write pods must not choose what is read.
+    """
+    access = secret_access(cluster)
     issuer = serving.acme_issuer_secret(cluster) if cluster.spec.tls.mode == "ACME" else None
-    wanted = (serving.server_secret(cluster), issuer, *(pod.tls_secret for pod in pods))
+    mounted = (pod.tls_secret for pod in pods if access.allows(pod.tls_secret))
+    wanted = (serving.server_secret(cluster), issuer, *mounted)
     return tuple(dict.fromkeys(name for name in wanted if name))
 
 

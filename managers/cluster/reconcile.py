@@ -8,12 +8,12 @@ Composed by `baoctl.wiring`; called by `runtime.controller` with one key at a ti
 from __future__ import annotations
 
 import contextlib
+from datetime import datetime
 
 from contracts import names
 from contracts.api.cluster import OpenBaoCluster
 from contracts.api.group import API_VERSION, CLUSTER_KIND, CLUSTERS
 from contracts.api.violation import InvalidClusterError
-from contracts.observed import Observed
 from managers.access.context import FIELD_MANAGER, Context
 from managers.cluster.apply import Applier
 from managers.cluster.delete import Deletion
@@ -23,15 +23,14 @@ from managers.cluster.resolve import resolve
 from managers.cluster.status import Pass, compute, failing, leaving, unreadable
 from managers.cluster.status_writer import StatusWriter
 from managers.cluster.steps import fold
+from runtime.cache import Cache
 from runtime.errors import ApiError, Transient
 from runtime.finalizer import Finalizer
-from runtime.informer import Informer
 from runtime.memo import remembered
 from runtime.outcome import Blocked, Done, Outcome, Wait, combine
 from runtime.ownership import Owner
 from runtime.types import Object, ObjectKey, Request, key_of, uid_of
 
-LEADER_RECHECK = 2.0
 # Failures in a row before the status speaks of them.
 TOLD_AFTER = 3
 
@@ -43,7 +42,7 @@ class WorkloadReconciler:
 
     def __init__(
         self,
-        clusters: Informer,
+        clusters: Cache,
         observer: Observer,
         applier: Applier,
         deletion: Deletion,
@@ -68,6 +67,8 @@ class WorkloadReconciler:
             self._observer.forget(request)
             self._failures.pop(request, None)
             return Done()
+        if names.FINALIZER not in (live["metadata"].get("finalizers") or ()):
+            self._observer.sight.newborn(owner_of(live))
         # The finalizer first: no child exists without it, so no deletion leaves one behind.
         return await self._finalizer.reconcile(live, apply=self._apply, cleanup=self._cleanup)
 
@@ -85,7 +86,8 @@ class WorkloadReconciler:
             raise
         self._failures.pop(key_of(live), None)
         details_due = await self._statuses.write(live, compute(this))
-        return combine(this.outcome, Done(details_due))
+        again = Done(self._observer.sight.next_look(this))
+        return combine(this.outcome, again, Done(details_due))
 
     async def _tell_failure(self, live: Object, cluster: OpenBaoCluster, error: Exception) -> None:
         """Show an error that lasts in the status; a single one is the log's business."""
@@ -102,7 +104,14 @@ class WorkloadReconciler:
             cluster = read_cluster(live)
         except InvalidClusterError:
             cluster = None
-        outcome = await self._deletion.run(cluster, owner_of(live))
+        asked = datetime.fromisoformat(live["metadata"]["deletionTimestamp"])
+        try:
+            await self._observer.sight.take_stock(owner_of(live))
+            outcome = await self._deletion.run(cluster, owner_of(live), asked)
+        except (ApiError, Transient) as error:
+            if cluster is not None:
+                await self._tell_failure(live, cluster, error)
+            raise
         if isinstance(outcome, Wait) and cluster is not None:
             told = leaving(cluster, outcome.message, self._context.clock.now())
             await self._statuses.write(live, told)
@@ -119,17 +128,8 @@ class WorkloadReconciler:
         applied = await self._applier.apply(owner, desired)
         if applied.in_place or not desired.complete:
             await run_effects(self._context, self._logins, resolved, desired.effects)
-        outcome = combine(*applied.outcomes, *desired.outcomes, self._recheck(observed))
+        outcome = combine(*applied.outcomes, *desired.outcomes)
         return Pass(cluster, observed, outcome, resolved, applied)
-
-    def _recheck(self, observed: Observed) -> Outcome:
-        # Secrets are not watched: even a quiet cluster is looked at again after a while. Nor
-        # does anybody tell us when servers that cannot agree on a leader come to agree.
-        return Done(
-            LEADER_RECHECK
-            if observed.leader_in_doubt
-            else self._observer.installation.secret_recheck
-        )
 
 
 def owner_of(live: Object) -> Owner:

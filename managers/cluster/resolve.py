@@ -9,12 +9,13 @@ from typing import Any
 
 import semver
 
-from contracts import names
+from contracts import labels, names
 from contracts.api.cluster import ClusterSpec, OpenBaoCluster
 from contracts.api.meta import ApiModel, parse_duration
 from contracts.api.network import is_ip
 from contracts.api.not_served import essential_unserved_fields
 from contracts.api.rules import violations
+from contracts.hcl.quote import UnwritableError
 from contracts.hcl.render import ConfigInput, OidcBootstrap, render_config, restart_text
 from contracts.hcl.stanzas import metrics_port
 from contracts.observed import Observed, PodFacts
@@ -27,7 +28,10 @@ from managers.bootstrap.seal_wiring import seal_part
 from managers.bootstrap.server_volumes import audit_volume, server_part
 from managers.certs.wiring import tls_part, tls_wishes
 from managers.cluster.login import operator_login, wrong_audience
+from managers.identity.account import powerful_account, reuses_account
 from managers.images.plan import images_of, version_mismatch
+from managers.networking.wishes import ways_wishes
+from managers.workload.read_wishes import read_wishes, wants_pool
 from runtime.memo import remembered
 from runtime.outcome import Blocked
 from runtime.ownership import Owner
@@ -39,14 +43,26 @@ def resolve(
     cluster: OpenBaoCluster, owner: Owner, observed: Observed, installation: Installation
 ) -> Resolved | Blocked:
     """Turn a spec and what is observed into what is meant, or say why nothing may be done."""
-    refusal = _refusal(cluster, observed, installation)
+    refusal = _refusal(cluster, owner, observed, installation)
     if refusal is not None:
         return refusal
     login = operator_login(cluster.spec, owner, observed.token_issuer, installation)
     images = images_of(cluster.spec, installation, observed)
     initialized = is_initialized(cluster, observed)
-    found = Found(login, images, unseal_wishes(cluster, observed), initialized)
-    return _meant(cluster, owner, installation, found)
+    found = Found(
+        login,
+        images,
+        unseal_wishes(cluster, observed),
+        initialized,
+        reuses_account=reuses_account(observed.account),
+        fixed_ids=installation.platform != "openshift",
+        read_pool=wants_pool(cluster, observed),
+    )
+    try:
+        return _meant(cluster, owner, installation, found)
+    except UnwritableError as error:
+        # The schema lets every character by, and the file of the server does not.
+        return Blocked("InvalidSpec", f"a text of the spec cannot be in config.hcl: {error}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,20 +73,23 @@ class Found:
     images: ImageChoice
     unseal: UnsealWishes
     initialized: bool
+    reuses_account: bool
+    fixed_ids: bool
+    read_pool: bool
+    """Read replicas are asked for, or some are left."""
 
 
 @remembered
 def _meant(
-    cluster: OpenBaoCluster,
-    owner: Owner,
-    installation: Installation,
-    found: Found,
+    cluster: OpenBaoCluster, owner: Owner, installation: Installation, found: Found
 ) -> Resolved:
     spec, unseal, images = cluster.spec, found.unseal, found.images
     config = replace(ConfigInput.of(cluster, found.login), seal=stanza_of(unseal))
     tls = tls_wishes(cluster)
     audit = audit_volume(owner.name, spec.audit_file_storage)
-    account = spec.service_account
+    account, ways = spec.service_account, ways_wishes(cluster)
+    seal = seal_part(owner.name, unseal.spec, unseal.ring)
+    pod = _pod(spec, found, (seal, tls_part(tls), server_part(spec, audit)))
     # In the form in which a certificate gives them back, or it would never carry what is asked.
     addresses = (str(ipaddress.ip_address(san)) for san in spec.tls.extra_sans if is_ip(san))
     more_names = (san for san in spec.tls.extra_sans if not is_ip(san))
@@ -80,23 +99,18 @@ def _meant(
         replicas=spec.replicas,
         initialized=found.initialized,
         members=_members(cluster),
+        voters=_voters(cluster),
+        keeps_volumes=cluster.spec.deletion_policy == "Retain",
         self_init=spec.self_initializes,
         wants_operator_login=spec.wants_operator_login,
         config=config,
         config_text=render_config(config),
         restart_text=restart_text(config),
         unseal=unseal,
-        pod=_pod(
-            spec,
-            found,
-            (
-                seal_part(owner.name, unseal.spec, unseal.ring),
-                tls_part(tls),
-                server_part(spec, audit),
-            ),
-        ),
+        pod=pod,
         service_account=names.service_account(owner.name, account.name if account else None),
         service_account_annotations=(account.annotations if account else None) or {},
+        reuses_account=found.reuses_account,
         service_type=spec.service.type if spec.service else "ClusterIP",
         service_annotations=(spec.service.annotations if spec.service else None) or {},
         network=_network(spec, installation),
@@ -108,6 +122,7 @@ def _meant(
                 (
                     names.raft_server_name(owner.name),
                     *names.server_dns_names(owner.name, owner.namespace),
+                    *ways.hostnames,
                     *more_names,
                 )
             )
@@ -115,13 +130,18 @@ def _meant(
         certificate_addresses=tuple(dict.fromkeys((*LOOPBACK, *addresses))),
         rotate_before=parse_duration(spec.tls.rotation_period),
         tls=tls,
+        ways=ways,
         audit_volume=audit,
         images=images,
+        read=read_wishes(cluster, config, pod) if found.read_pool else None,
+        hibernate=spec.hibernate,
+        fenced=spec.fenced_pods,
+        maintenance=spec.in_maintenance,
     )
 
 
 def _refusal(
-    cluster: OpenBaoCluster, observed: Observed, installation: Installation
+    cluster: OpenBaoCluster, owner: Owner, observed: Observed, installation: Installation
 ) -> Blocked | None:
     """Judge by the rules of the API, by what this release can do, and by what already runs."""
     objection = _objection(cluster)
@@ -135,11 +155,11 @@ def _refusal(
             f"spec.version: {wanted} is older than {running}, which runs: OpenBao cannot read "
             f"newer data. Set it to {running} or newer",
         )
-    mismatch = version_mismatch(cluster.spec)
+    mismatch = version_mismatch(cluster.spec) or powerful_account(cluster, installation)
     if mismatch is not None:
         return mismatch
     if not is_initialized(cluster, observed):
-        wrong = wrong_audience(cluster.spec, installation)
+        wrong = wrong_audience(cluster.spec, owner, installation)
         if wrong is not None:
             return wrong
     failed = _failed_first_boot(cluster, observed)
@@ -193,6 +213,11 @@ def _members(cluster: OpenBaoCluster) -> int | None:
     return None if raft is None else raft.voters + raft.non_voters
 
 
+def _voters(cluster: OpenBaoCluster) -> int | None:
+    raft = cluster.status.admin_ops.raft if cluster.status.admin_ops else None
+    return None if raft is None else raft.voters
+
+
 def _failed_first_boot(cluster: OpenBaoCluster, observed: Observed) -> PodFacts | None:
     """Find a first server that was started again before it was known to be initialised.
 
@@ -216,14 +241,16 @@ def _pod(spec: ClusterSpec, found: Found, parts: tuple[PodPart, ...]) -> PodWish
         image=found.images.server,
         pull_secrets=tuple(secret.name for secret in spec.image_pull_secrets),
         resources=spec.resources.to_object() if spec.resources else {},
-        labels=(metadata.labels if metadata else None) or {},
+        labels=labels.users_own((metadata.labels if metadata else None) or {}),
         annotations={
-            **((metadata.annotations if metadata else None) or {}),
+            **labels.users_own((metadata.annotations if metadata else None) or {}),
             **pod_annotations(found.unseal.ring),
         },
         restart_at=restart or older or "",
         security=_security(spec),
         parts=parts,
+        scheduling=spec.scheduling,
+        fixed_ids=found.fixed_ids,
         operator_image=found.images.helper,
     )
 
@@ -249,6 +276,7 @@ def _network(spec: ClusterSpec, installation: Installation) -> NetworkWishes:
         ingress_rules=_objects(network.ingress_rules),
         egress_rules=_objects(network.egress_rules),
         metrics_port=metrics_port(spec.observability),
+        open_to_namespace=spec.profile != "Hardened",
     )
 
 

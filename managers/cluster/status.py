@@ -12,37 +12,54 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Literal
 
-from contracts import labels, serving
+from contracts import labels, names, serving
 from contracts.api.cluster import OpenBaoCluster
 from contracts.api.cluster_status import ClusterStatus, Phase, WorkloadStatus
 from contracts.api.not_served import unserved_fields
 from contracts.api.status_parts import LastError
 from contracts.api.status_unseal import UnsealStatus
 from contracts.conditions import TYPES, Condition, Status, clean_message, condition, merge
-from contracts.desired import AppliedSet
+from contracts.desired import AppliedSet, Operation
 from contracts.observed import Observed
 from contracts.resolved import Resolved
-from managers.cluster.conditions import Facts, findings
+from managers.cluster.condition_facts import Facts
+from managers.cluster.conditions import findings
+from managers.cluster.operation import operation_status
+from managers.networking.wishes import ways_wishes
 from managers.workload.plan import ROLL
-from runtime import quantity
+from managers.workload.read_condition import read_status
 from runtime.memo import remembered
 from runtime.outcome import Blocked, Outcome, Wait
 from runtime.types import Object
 
+# What is said of a cluster when less than a whole pass is known. The three of kstatus (Ready,
+# Reconciling, Stalled) are told together always: an older answer of one would contradict the new
+# one of another.
+FAILING: tuple[tuple[str, Status], ...] = (
+    ("Ready", "Unknown"),
+    ("Reconciling", "True"),
+    ("Stalled", "False"),
+)
+
 LEAVING: tuple[tuple[str, Status], ...] = (
     ("Ready", "False"),
     ("Reconciling", "True"),
+    ("Stalled", "False"),
     ("Available", "False"),
 )
 
 UNREADABLE: tuple[tuple[str, Status], ...] = (
     ("Ready", "False"),
-    ("Degraded", "True"),
+    ("Reconciling", "False"),
     ("Stalled", "True"),
+    ("Degraded", "True"),
 )
+
+TLS_SECRETS_MAX = 16
 
 # Pure functions whose answers are the same in nearly every pass.
 _unserved_fields = remembered(unserved_fields)
+_ways = remembered(ways_wishes)
 _condition = lru_cache(maxsize=1024)(condition)
 
 
@@ -75,12 +92,13 @@ def compute(this: Pass) -> ClusterStatus:
         autopilot=previous.admin_ops.autopilot if previous.admin_ops else None,
         trouble=previous.admin_ops.last_error if previous.admin_ops else None,
         was_running=previous.phase == "Running",
-        unserved=(*_unserved_fields(cluster.spec), *_unserved_growth(cluster, observed)),
+        unserved=_unserved_fields(cluster.spec),
         conflicts=_conflicts(this.applied, this.outcome),
         server_secret=serving.server_secret(cluster),
         recovery_keys=previous.admin_ops.recovery_keys if previous.admin_ops else None,
         operator_login=previous.admin_ops.operator_login if previous.admin_ops else None,
         owner_uid=cluster.metadata.uid,
+        ways=_ways(cluster),
     )
     ready = sum(pod.ready for pod in observed.pods)
     leaders = observed.leaders
@@ -95,18 +113,48 @@ def compute(this: Pass) -> ClusterStatus:
         sealed=_sealed(observed, initialized=initialized),
         current_version=_version(observed) or previous.current_version,
         initialized=initialized,
-        self_initialized=initialized and cluster.spec.self_initializes,
+        self_initialized=initialized and _self_initialized(cluster),
+        operation=operation_status(_operation(this), previous.operation, observed.now),
         unseal=_unseal(this),
+        read_replicas=read_status(cluster.spec, observed, facts.raft),
+        tls_secrets=_tls_secrets(cluster, observed),
         workload=_workload(this.outcome, previous.workload, observed.now),
         conditions=_conditions(facts, cluster.metadata.generation, previous.conditions),
     )
 
 
+def _self_initialized(cluster: OpenBaoCluster) -> bool:
+    """Only the first boot decides it, whatever the spec says later."""
+    before = cluster.status
+    if before.initialized and "self_initialized" in before.model_fields_set:
+        return before.self_initialized
+    return cluster.spec.self_initializes
+
+
+def _tls_secrets(cluster: OpenBaoCluster, observed: Observed) -> tuple[str, ...] | None:
+    """Remember which Secrets the spec named while pods mount them.
+
+    Only what a spec named once counts: whoever may write pods must not choose what is read.
+    """
+    own = names.tls_server_secret(cluster.metadata.name)
+    mounted = {pod.tls_secret for pod in observed.servers}
+    kept = {name for name in cluster.status.tls_secrets or () if name in mounted}
+    known = {*kept, serving.server_secret(cluster)} - {None, own}
+    return tuple(sorted(name for name in known if name))[:TLS_SECRETS_MAX] or None
+
+
 def failing(cluster: OpenBaoCluster, error: str, now: datetime) -> ClusterStatus:
     """Say that passes fail, and leave everything else as it was last seen."""
+    return held_back(cluster, Wait("TransientError", error), now)
+
+
+def held_back(cluster: OpenBaoCluster, why: Wait, now: datetime) -> ClusterStatus:
+    """Say why no pass is made, and leave everything else as it was last seen."""
     generation = cluster.metadata.generation
-    told = condition("Reconciling", "True", "TransientError", error, generation)
-    return _with(cluster.status, [told], now)
+    told = [
+        condition(kind, status, why.reason, why.message, generation) for kind, status in FAILING
+    ]
+    return _with(cluster.status, told, now)
 
 
 def leaving(cluster: OpenBaoCluster, message: str, now: datetime) -> ClusterStatus:
@@ -147,6 +195,11 @@ def _conditions(
     return merge(previous, stated, facts.observed.now)
 
 
+def _operation(this: Pass) -> Operation | None:
+    """What the plan of this pass does; a paused or refused pass does nothing."""
+    return this.applied.desired.operation if this.applied is not None else None
+
+
 def _phase(facts: Facts, ready: int) -> Phase:
     if isinstance(facts.outcome, Blocked) and facts.outcome.reason == "SelfInitFailed":
         return "Failed"
@@ -158,20 +211,10 @@ def _phase(facts: Facts, ready: int) -> Phase:
 def _sealed(observed: Observed, *, initialized: bool) -> Literal["true", "false", "unknown"]:
     if not initialized:
         return "unknown"
-    said = [pod.registration.sealed for pod in observed.pods if not pod.terminating]
+    said = [pod.registration.sealed for pod in observed.servers if not pod.terminating]
     if any(said):
         return "true"
     return "unknown" if not said or None in said else "false"
-
-
-def _unserved_growth(cluster: OpenBaoCluster, observed: Observed) -> tuple[str, ...]:
-    """Name the volume size as a field without effect once it differs from the volumes there are."""
-    live = observed.stateful_set
-    if live is None or not live.claim_size:
-        return ()
-    if quantity.parse(cluster.spec.storage.size) == quantity.parse(live.claim_size):
-        return ()
-    return (f"spec.storage.size: the volumes keep their {live.claim_size}",)
 
 
 def _version(observed: Observed) -> str:

@@ -7,11 +7,11 @@ from typing import Any
 from contracts.api.cluster_status import ClusterStatus
 from contracts.api.group import CLUSTERS
 from managers.cluster.transitions import notes
+from runtime.cache import Cache
 from runtime.client import Client
 from runtime.clock import Clock
 from runtime.errors import NotFound
 from runtime.events import EventRecorder
-from runtime.informer import Informer
 from runtime.types import Object, ObjectKey, key_of, uid_of
 
 STATUS_MANAGER = "openbao-operator-status"
@@ -20,7 +20,8 @@ ADMINOPS = "adminOps"
 
 
 # Details may lag this many seconds behind, so that a pod's first moments are not told one by one;
-# a headline never waits.
+# a headline never waits. A new leader is one, and so is a ready server more or less once the
+# cluster runs: people and clients look there.
 DETAIL_INTERVAL = 2.0
 HEADLINES = frozenset(
     {"Ready", "Available", "Degraded", "Stalled", "OpenBaoInitialized", "Conflict"}
@@ -31,7 +32,7 @@ class StatusWriter:
     """Writes one part of the status for one field manager."""
 
     def __init__(
-        self, client: Client, clusters: Informer, events: EventRecorder, clock: Clock
+        self, client: Client, clusters: Cache, events: EventRecorder, clock: Clock
     ) -> None:
         self._client = client
         self._clusters = clusters
@@ -54,7 +55,7 @@ class StatusWriter:
         key = key_of(live)
         now = self._clock.monotonic()
         due = self._written.get(key, now - DETAIL_INTERVAL) + DETAIL_INTERVAL - now
-        if due > 0 and _headline(before) == _headline(status):
+        if due > 0 and not _is_headline(before, status):
             return due
         if await self._apply(live, wanted, STATUS_MANAGER):
             self._written[key] = now
@@ -94,6 +95,15 @@ class StatusWriter:
             return False
         self._clusters.observe(result.object)
         return True
+
+
+def _is_headline(before: ClusterStatus, after: ClusterStatus) -> bool:
+    """Tell whether a change may not wait."""
+    if after.active_leader and after.active_leader != before.active_leader:
+        return True
+    if before.phase == "Running" and after.ready_replicas != before.ready_replicas:
+        return True
+    return _headline(before) != _headline(after)
 
 
 def _headline(status: ClusterStatus) -> tuple[object, ...]:

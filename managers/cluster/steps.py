@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import managers.bootstrap.audit_storage as audit_storage
 import managers.bootstrap.plan as bootstrap
@@ -12,6 +12,7 @@ import managers.identity.plan as identity
 import managers.images.plan as images
 import managers.networking.plan as networking
 import managers.workload.plan as workload
+import managers.workload.read_pool as read_pool
 from contracts.desired import Desired, Plan
 from contracts.observed import Observed
 from contracts.resolved import Resolved
@@ -40,7 +41,7 @@ FOUNDATION: tuple[Step, ...] = (
 
 
 def _workload(resolved: Resolved, observed: Observed) -> Plan:
-    """Want the StatefulSet, its budget, and at most one pod replaced."""
+    """Want the StatefulSets, the budget, and at most one pod of each replaced."""
     server = observed.secrets.get(resolved.tls.server_secret or "")
     certificate = server.certificate if server else None
     inputs = workload.Inputs(
@@ -52,7 +53,9 @@ def _workload(resolved: Resolved, observed: Observed) -> Plan:
         ),
         operator_image=resolved.pod.operator_image,
     )
-    return workload.plan(resolved, observed, inputs)
+    pool = read_pool.plan(resolved, observed, inputs)
+    inputs = replace(inputs, hold=pool.hold, hold_reload=pool.hold_reload)
+    return read_pool.beside(workload.plan(resolved, observed, inputs), pool)
 
 
 WORKLOAD = Step("workload", _workload)
@@ -72,7 +75,11 @@ def fold(resolved: Resolved, observed: Observed) -> Desired:
     return Desired(
         foundation=foundation,
         workload=pods.intents,
+        optional=tuple(intent for plan in plans for intent in plan.optional),
+        optional_kinds=observed.ways.usable,
         effects=tuple(effect for plan in everything for effect in plan.effects),
         outcomes=tuple(plan.outcome for plan in everything),
         complete=not gated,
+        operation=next((plan.operation for plan in everything if plan.operation), None),
+        spared=tuple(named for plan in everything for named in plan.spared),
     )

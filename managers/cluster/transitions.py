@@ -17,9 +17,16 @@ GOOD: Mapping[str, str] = {
     "Conflict": "False",
     "RaftMembershipReady": "True",
     "ImageVerified": "True",
+    "StorageConfigured": "True",
+    "APIServerNetworkReady": "True",
+    "ServiceAccountReady": "True",
 }
+# What the spec asks for and takes a while: told when it is so, and its end by Available.
+ASKED_FOR = frozenset({"Hibernated", "PodsFenced"})
 # A cluster that is being made is not yet any of these, and that is no news either.
 TAKE_TIME = frozenset({"OpenBaoInitialized", "Available", "RaftMembershipReady"})
+# Of course they become good, once there is something to look at.
+ROUTINE = frozenset({"StorageConfigured", "APIServerNetworkReady"})
 
 # How the end of bad news is told.
 OVER: Mapping[str, str] = {
@@ -44,12 +51,15 @@ def notes(before: Sequence[Condition], after: Sequence[Condition]) -> tuple[Note
     for condition in after:
         good = GOOD.get(condition.type)
         was = old.get(condition.type)
+        if condition.type in ASKED_FOR and condition.status == "True" and was != "True":
+            told.append(Note("Normal", condition.reason, condition.message))
         if good is None or condition.status in (was, "Unknown"):
             continue
         is_good = condition.status == good
         never_was_good = was is None or (was == "Unknown" and condition.type in TAKE_TIME)
         expected = is_good != (condition.type in TAKE_TIME)
-        if never_was_good and expected:
+        routine = is_good and condition.type in ROUTINE and was in (None, "Unknown")
+        if routine or (never_was_good and expected):
             continue
         text = OVER.get(condition.type, condition.message) if is_good else condition.message
         told.append(Note("Normal" if is_good else "Warning", condition.reason, text))

@@ -5,25 +5,47 @@ A server labels its own pod (service registration) and does nothing else in the 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from contracts import names
-from contracts.desired import Plan
+from contracts.desired import Named, Plan
 from contracts.observed import Observed
 from contracts.resolved import Resolved
 from contracts.shapes.metadata import cluster_object
 from runtime.intent import Intent
 from runtime.memo import remembered
 from runtime.resources import ROLE, ROLE_BINDING, SERVICE_ACCOUNT
+from runtime.types import ObjectKey
 
 
 def plan(resolved: Resolved, observed: Observed) -> Plan:
-    """Want an account for the pods, with rights to their own pods by name."""
+    """Want an account for the pods, with rights to their own pods by name.
+
+    After a rename the former account and its rights stay until the last pod that runs under it is
+    gone: without them it could not say any more whether it leads. They are spared and not kept up,
+    so that a pod that somebody made by hand gives no rights to the account that it names.
+    """
+    voters = tuple(pod.ordinal for pod in observed.pods)
+    readers = tuple(pod.ordinal for pod in observed.read.pods)
+    account = () if resolved.reuses_account else (_account(resolved),)
     return Plan(
-        intents=(
-            _account(resolved),
-            _role(resolved, tuple(pod.ordinal for pod in observed.pods)),
-            _binding(resolved),
-        ),
+        intents=(*account, _role(resolved, voters, readers), _binding(resolved)),
+        spared=tuple(_of_others(resolved, observed)),
     )
+
+
+def _of_others(resolved: Resolved, observed: Observed) -> Iterator[Named]:
+    """Name the objects of every account but the wanted one under which a pod runs or may start."""
+    sets = (observed.stateful_set, observed.read.stateful_set)
+    used = {pod.service_account for pod in (*observed.pods, *observed.read.pods)}
+    used |= {live.service_account for live in sets if live is not None}
+    for account in sorted(used - {"", resolved.service_account}):
+        if len(account) > names.SERVICE_ACCOUNT_NAME_MAX:
+            # No cluster can have asked for it.
+            continue
+        yield SERVICE_ACCOUNT, ObjectKey(resolved.namespace, account)
+        yield ROLE, ObjectKey(resolved.namespace, names.role(account))
+        yield ROLE_BINDING, ObjectKey(resolved.namespace, names.role_binding(account))
 
 
 @remembered
@@ -38,11 +60,15 @@ def _account(resolved: Resolved) -> Intent:
 
 
 @remembered
-def _role(resolved: Resolved, running: tuple[int, ...]) -> Intent:
+def _role(resolved: Resolved, voters: tuple[int, ...], readers: tuple[int, ...]) -> Intent:
     # Names of pods that still run stay in the list while the cluster shrinks. In the order of
     # ordinals: an unordered list would be written anew in every pass.
-    ordinals = {*range(max(3, resolved.replicas)), *running}
-    pods = [names.pod(resolved.name, ordinal) for ordinal in sorted(ordinals)]
+    wanted = resolved.read.replicas if resolved.read is not None else 0
+    first, second = {*range(max(3, resolved.replicas)), *voters}, {*range(wanted), *readers}
+    pods = [
+        *(names.pod(resolved.name, ordinal) for ordinal in sorted(first)),
+        *(names.read_pod(resolved.name, ordinal) for ordinal in sorted(second)),
+    ]
     return cluster_object(
         resolved,
         ROLE,

@@ -39,6 +39,14 @@ _MANIFESTS = (
     "application/vnd.docker.distribution.manifest.list.v2+json",
     "application/vnd.docker.distribution.manifest.v2+json",
 )
+_METADATA = tuple(
+    map(
+        ipaddress.ip_network,
+        ("100.100.100.200", "168.63.129.16", "192.0.0.0/24", "fd00:ec2::/32", "fd20:ce::/32"),
+    )
+)
+"""Metadata services beside those of the link: Alibaba, Azure, Oracle, AWS and Google over IPv6."""
+_TRANSLATED = ipaddress.ip_network("64:ff9b::/96")
 _PARAMETER = re.compile(r'([a-zA-Z_]+)="([^"]*)"')
 
 
@@ -94,13 +102,19 @@ class PublicResolver(AbstractResolver):
 def may_be_asked(address: str, *, loopback: bool) -> bool:
     """Tell whether an address may be a registry: private ones may, those of a node's own may not.
 
-    Link-local addresses hold the metadata services of clouds, with credentials in them.
+    Link-local addresses hold the metadata services of clouds, with credentials in them; some
+    clouds have theirs at other addresses.
     """
     ip = ipaddress.ip_address(address.partition("%")[0])
-    mapped = getattr(ip, "ipv4_mapped", None)
-    ip = mapped or ip
+    if isinstance(ip, ipaddress.IPv6Address):
+        # Routers and translators take these for the IPv4 address that is in them.
+        if ip.teredo is not None or ip in _TRANSLATED:
+            return False
+        ip = ip.ipv4_mapped or ip.sixtofour or ip
     if ip.is_loopback:
         return loopback
+    if any(ip.version == place.version and ip in place for place in _METADATA):
+        return False
     return not (ip.is_link_local or ip.is_multicast or ip.is_unspecified or ip.is_reserved)
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from contracts import names
 from contracts.api.cluster_status import AdminOpsStatus, RaftStatus
 from contracts.api.status_parts import LastError
 from contracts.conditions import clean_message
@@ -15,6 +16,7 @@ from runtime.outcome import Done, Outcome, Wait
 
 # Autopilot takes some ten seconds to give a new server its vote, and tells nobody.
 CONVERGING_RECHECK = 2.0
+OUTSIDE = "ServerOutsideRaft"
 QUIET_RECHECK = 60.0
 
 
@@ -28,34 +30,119 @@ class Answers:
     """None when nobody could be asked."""
     trouble: str
     """Why the members are not known, for a person; "" when they are."""
+    healthy: frozenset[str] = frozenset()
+    """Node ids that the autopilot finds well; only asked for with read replicas."""
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """Whom a spec wants in the raft cluster."""
+
+    cluster: str
+    voters: int
+    read_replicas: int = 0
 
 
 def judge(
-    answers: Answers, replicas: int, previous: AdminOpsStatus | None, now: datetime
+    answers: Answers, expected: Expected, previous: AdminOpsStatus | None, now: datetime
 ) -> tuple[AdminOpsStatus, Outcome]:
     """Turn answers into `status.adminOps`, and say when to ask again."""
-    raft = _raft(answers, previous)
+    raft = _raft(answers, expected, previous)
     split = _split(answers.cluster_ids)
     error: tuple[str, str] | None = None
     if split is not None:
         error = ("SplitBrain", split)
     elif answers.trouble:
         error = ("MembershipUnknown", answers.trouble)
+    elif outside := _outside(answers, expected):
+        error = (OUTSIDE, _how_to_join(outside, expected.cluster))
     status = AdminOpsStatus(last_error=_last_error(error, previous, now), raft=raft)
-    return status, _next_look(raft, replicas, error)
+    return status, _next_look(
+        raft, expected, error, converging=voters_on_their_way(answers, expected)
+    )
 
 
-def _raft(answers: Answers, previous: AdminOpsStatus | None) -> RaftStatus | None:
+def _raft(
+    answers: Answers, expected: Expected, previous: AdminOpsStatus | None
+) -> RaftStatus | None:
     if answers.members is None:
         # What was true is better than nothing while a server is away; `lastError` tells.
         return previous.raft if previous else None
     leaders = [member.node_id for member in answers.members if member.leader]
+    readers = [member.node_id for member in answers.members if _reads(member, expected.cluster)]
+    counted = bool(readers or expected.read_replicas)
     ids = sorted(set(filter(None, answers.cluster_ids.values())))
     return RaftStatus(
         voters=sum(member.voter for member in answers.members),
         non_voters=sum(not member.voter for member in answers.members),
+        read_replicas=len(readers) if counted else None,
+        healthy_read_replicas=len(answers.healthy.intersection(readers)) if counted else None,
         leader=leaders[0] if leaders else "",
         cluster_id=ids[0] if len(ids) == 1 else "",
+    )
+
+
+def _reads(member: Member, cluster: str) -> bool:
+    """Tell a read replica from a new voter, which has no vote for its first seconds."""
+    return not member.voter and names.read_ordinal_of(cluster, member.node_id) is not None
+
+
+def is_as_wanted(raft: RaftStatus, voters: int, read_replicas: int) -> bool:
+    """Tell whether every voter votes, every read replica is there without a vote, and nobody else.
+
+    A pure question about three numbers, for the next look and for the condition alike.
+    """
+    return (raft.voters, raft.non_voters, raft.read_replicas or 0) == (
+        voters,
+        read_replicas,
+        read_replicas,
+    )
+
+
+def _is_wanted(server: str, expected: Expected) -> bool:
+    voter = names.ordinal_of(expected.cluster, server)
+    reader = names.read_ordinal_of(expected.cluster, server)
+    if voter is not None:
+        return voter < expected.voters
+    return reader is not None and reader < expected.read_replicas
+
+
+def _outside(answers: Answers, expected: Expected) -> tuple[str, ...]:
+    """Name the servers that are ready and to stay, and that the leader does not count as members.
+
+    A new server is a member before it is ready. One that is being taken away is no news.
+    """
+    if not answers.members:
+        return ()
+    members = {member.node_id for member in answers.members}
+    return tuple(
+        server
+        for server, cluster_id in sorted(answers.cluster_ids.items())
+        if cluster_id and server not in members and _is_wanted(server, expected)
+    )
+
+
+def _how_to_join(outside: tuple[str, ...], cluster: str) -> str:
+    first = outside[0]
+    reader, voter = names.read_ordinal_of(cluster, first), names.ordinal_of(cluster, first)
+    volume = names.data_claim(cluster, voter or 0)
+    if reader is not None:
+        volume = names.read_data_claim(cluster, reader)
+    return (
+        f"{', '.join(outside)} run and are no members of the raft cluster: they were removed, or "
+        "started with the volume of an earlier server, and never join with that data. When nobody "
+        f"needs it: `kubectl delete pvc {volume} --wait=false`, then `kubectl delete pod {first}`, "
+        "and it joins with an empty volume"
+    )
+
+
+def voters_on_their_way(answers: Answers, expected: Expected) -> bool:
+    """Tell whether a server is there that will be a voter as soon as the autopilot trusts it."""
+    voters = {member.node_id for member in answers.members or () if member.voter}
+    return any(
+        names.ordinal_of(expected.cluster, server) is not None and server not in voters
+        for server in answers.cluster_ids
+        if _is_wanted(server, expected)
     )
 
 
@@ -79,10 +166,22 @@ def _last_error(
     return LastError(reason=reason, message=message, at=now.replace(microsecond=0))
 
 
-def _next_look(raft: RaftStatus | None, replicas: int, error: tuple[str, str] | None) -> Outcome:
-    if error is None and raft is not None and (raft.voters, raft.non_voters) != (replicas, 0):
-        told = f"{raft.voters} of {replicas} servers are voters"
-        return Wait("VotersMissing", told, CONVERGING_RECHECK)
+def _next_look(
+    raft: RaftStatus | None,
+    expected: Expected,
+    error: tuple[str, str] | None,
+    *,
+    converging: bool,
+) -> Outcome:
+    if error is not None or raft is None:
+        return Done(QUIET_RECHECK)
+    # The autopilot tells nobody either when it finds a read replica well.
+    there = is_as_wanted(raft, expected.voters, expected.read_replicas)
+    if not there or (raft.healthy_read_replicas or 0) < expected.read_replicas:
+        told = f"{raft.voters} of {expected.voters} servers are voters"
+        # Pods that come or go wake us; only the autopilot tells nobody.
+        soon = converging or raft.voters == expected.voters
+        return Wait("VotersMissing", told, CONVERGING_RECHECK if soon else QUIET_RECHECK)
     return Done(QUIET_RECHECK)
 
 

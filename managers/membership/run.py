@@ -11,8 +11,13 @@ from managers.bao.login import TokenSource, as_known
 from managers.membership.plan import Answers
 
 
-async def ask(bao: Bao, pods: Sequence[PodFacts], login: TokenSource | None) -> Answers:
-    """Ask every ready server for its cluster, and the leader for the members."""
+async def ask(
+    bao: Bao, pods: Sequence[PodFacts], login: TokenSource | None, *, health: bool = False
+) -> Answers:
+    """Ask every ready server for its cluster, and the leader for the members.
+
+    `health`: also for whom its autopilot finds well.
+    """
     ready = [pod for pod in pods if pod.ready and pod.ip]
     ids = dict(await asyncio.gather(*(_cluster_id(bao, pod) for pod in ready)))
     leaders = [pod for pod in ready if pod.registration.active]
@@ -24,9 +29,15 @@ async def ask(bao: Bao, pods: Sequence[PodFacts], login: TokenSource | None) -> 
         )
     try:
         members = await as_known(bao, leaders[0].ip, login, bao.members)
+        well = await _healthy(bao, leaders[0].ip, login) if health else frozenset()
     except (BaoError, Denied) as error:
         return Answers(ids, None, f"{leaders[0].name} was asked for the members: {error}")
-    return Answers(ids, members, "")
+    return Answers(ids, members, "", well)
+
+
+async def _healthy(bao: Bao, address: str, login: TokenSource) -> frozenset[str]:
+    state = await as_known(bao, address, login, bao.autopilot_state)
+    return frozenset(name for name, server in (state.servers or {}).items() if server.healthy)
 
 
 async def _cluster_id(bao: Bao, pod: PodFacts) -> tuple[str, str]:

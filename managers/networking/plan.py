@@ -5,20 +5,31 @@ from __future__ import annotations
 from contracts.desired import Plan
 from contracts.observed import Observed
 from contracts.resolved import Resolved
-from managers.networking.policy import network_policy
-from managers.networking.services import acme_service, headless_service, public_service
+from managers.networking.policy import jobs_network_policy, network_policy
+from managers.networking.services import (
+    acme_service,
+    headless_service,
+    public_service,
+    read_service,
+)
+from managers.networking.ways import gateway_outcome, ways
 
 
 def plan(resolved: Resolved, observed: Observed) -> Plan:
-    """Want the Services and the policy that guards the pods.
+    """Want the Services and the policies that guard the pods.
 
-    The policy belongs to the foundation, so that no pod ever runs unguarded.
+    The policies belong to the foundation, so that no pod ever runs unguarded.
     """
+    read = resolved.read
     return Plan(
         intents=(
             headless_service(resolved),
             public_service(resolved),
             *((acme_service(resolved),) if resolved.tls.mode == "ACME" else ()),
+            *((read_service(resolved, read),) if read and read.service else ()),
             network_policy(resolved, observed),
-        )
+            jobs_network_policy(resolved, observed),
+        ),
+        optional=ways(resolved, observed),
+        outcome=gateway_outcome(resolved, observed),
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contracts import labels, names
 from contracts.ports import API, CLUSTER
-from contracts.resolved import Resolved
+from contracts.resolved import ReadWishes, Resolved
 from contracts.shapes.metadata import cluster_object
 from runtime.intent import Intent
 from runtime.memo import remembered
@@ -13,7 +13,7 @@ from runtime.resources import SERVICE
 
 @remembered
 def headless_service(resolved: Resolved) -> Intent:
-    """Give each pod a DNS name, ready or not.
+    """Give each pod of either pool a DNS name, ready or not.
 
     Raft peers must find each other before they are ready, and a sealed server must stay
     reachable for the person who unseals it.
@@ -26,7 +26,7 @@ def headless_service(resolved: Resolved) -> Intent:
             "spec": {
                 "clusterIP": "None",
                 "publishNotReadyAddresses": True,
-                "selector": labels.voters(resolved.name),
+                "selector": labels.servers(resolved.name),
                 "ports": [API.service_port(), CLUSTER.service_port()],
             }
         },
@@ -35,7 +35,10 @@ def headless_service(resolved: Resolved) -> Intent:
 
 @remembered
 def public_service(resolved: Resolved) -> Intent:
-    """Give clients one stable address: every ready server, since a standby forwards."""
+    """Give clients one stable address: every ready server of either pool.
+
+    A standby answers what it may and forwards the rest; so does a server without a vote.
+    """
     return cluster_object(
         resolved,
         SERVICE,
@@ -43,11 +46,29 @@ def public_service(resolved: Resolved) -> Intent:
         {
             "spec": {
                 "type": resolved.service_type,
-                "selector": labels.voters(resolved.name),
+                "selector": labels.servers(resolved.name),
                 "ports": [API.service_port()],
             }
         },
         annotations=resolved.service_annotations,
+    )
+
+
+@remembered
+def read_service(resolved: Resolved, read: ReadWishes) -> Intent:
+    """Give clients the ready read replicas alone."""
+    return cluster_object(
+        resolved,
+        SERVICE,
+        names.read_service(resolved.name),
+        {
+            "spec": {
+                "type": read.service_type,
+                "selector": labels.read_replicas(resolved.name),
+                "ports": [API.service_port()],
+            }
+        },
+        annotations=read.service_annotations,
     )
 
 

@@ -11,6 +11,7 @@ from contracts.conditions import clean_message
 from contracts.observed import TokenIssuer
 
 KEYS = "jwt_validation_pubkeys"
+OUTDATED = "OperatorLoginOutdated"
 # What an administrator may have put in the place of fixed keys: then they are not ours to write.
 OTHER_SOURCES = ("jwks_url", "oidc_discovery_url", "jwks_pairs")
 KEPT = ("bound_issuer", "default_role", "jwt_supported_algs")
@@ -52,11 +53,45 @@ def known(issuer: TokenIssuer) -> OperatorLoginStatus:
     return OperatorLoginStatus(keys=digest(issuer))
 
 
-def refused(issuer: TokenIssuer, error: str) -> OperatorLoginStatus:
-    """Say that OpenBao could not be told; that is tried again when the keys change again."""
+def outdated(issuer: TokenIssuer, error: str) -> OperatorLoginStatus:
+    """Say that OpenBao could not be told of new keys."""
     message = (
         "the API server signs ServiceAccount tokens with other keys than before, and OpenBao could "
         f"not be told: {error}. An administrator writes them to auth/jwt-operator/config; "
         "docs/first-boot.md says how"
     )
-    return OperatorLoginStatus(keys=digest(issuer), problem=clean_message(message))
+    return _in_trouble(digest(issuer), OUTDATED, message)
+
+
+def refused(error: str, previous: OperatorLoginStatus | None) -> OperatorLoginStatus:
+    """Say that OpenBao does not let the operator in; the keys are those that were compared last."""
+    if previous is not None and previous.reason == OUTDATED:
+        # That says why, and what to do.
+        return previous
+    message = (
+        f"OpenBao refuses the login of the operator: {error}. The role openbao-operator at "
+        "auth/jwt-operator has to take the operator's ServiceAccount and the audience of this "
+        "cluster; docs/first-boot.md says how an administrator corrects it"
+    )
+    return _in_trouble(_keys(previous), "OperatorLoginRefused", message)
+
+
+def without_token(error: str, previous: OperatorLoginStatus | None) -> OperatorLoginStatus:
+    """Say that the API server gives the operator nothing to log in with."""
+    message = f"{error}. It needs the right to create serviceaccounts/token of itself"
+    return _in_trouble(_keys(previous), "OperatorLoginMissing", message)
+
+
+def lets_in(previous: OperatorLoginStatus | None) -> OperatorLoginStatus | None:
+    """Say that a login worked, whatever is known of the keys."""
+    if previous is None or previous.reason in ("", OUTDATED):
+        return previous
+    return OperatorLoginStatus(keys=previous.keys)
+
+
+def _in_trouble(keys: str, reason: str, message: str) -> OperatorLoginStatus:
+    return OperatorLoginStatus(keys=keys, reason=reason, problem=clean_message(message))
+
+
+def _keys(previous: OperatorLoginStatus | None) -> str:
+    return previous.keys if previous else ""

@@ -1,12 +1,46 @@
-"""Telling OpenBao about new keys of the API server, as long as the operator can still log in."""
+"""Keeping the operator's login in order: that it works, and by which keys OpenBao checks it."""
 
 from __future__ import annotations
 
 from contracts.api.status_login import OperatorLoginStatus
 from contracts.observed import TokenIssuer
 from managers.bao.client import Bao, Denied
-from managers.bao.login import TokenSource
-from managers.trust.plan import correction, known, refused
+from managers.bao.login import NoToken, TokenSource
+from managers.trust.plan import (
+    correction,
+    due,
+    known,
+    lets_in,
+    outdated,
+    refused,
+    without_token,
+)
+
+
+async def look(
+    bao: Bao,
+    address: str,
+    login: TokenSource,
+    issuer: TokenIssuer | None,
+    chosen: str | None,
+    before: OperatorLoginStatus | None,
+) -> OperatorLoginStatus | None:
+    """Say how the login is. A token that still lives and keys that were compared cost nothing.
+
+    What was in trouble is looked at each time, because a person may have mended it. Raises BaoError
+    when the server does not answer.
+    """
+    try:
+        await login.token(bao, address)
+    except NoToken as error:
+        return without_token(str(error), before)
+    except Denied as error:
+        if issuer is not None and before is not None and due(issuer, before):
+            return outdated(issuer, str(error))
+        return refused(str(error), before)
+    if issuer is not None and (due(issuer, before) or (before and before.problem)):
+        return await renew(bao, address, login, issuer, chosen)
+    return lets_in(before)
 
 
 async def renew(
@@ -22,5 +56,5 @@ async def renew(
         if wanted is not None:
             await bao.set_login_settings(address, token, wanted)
     except Denied as error:
-        return refused(issuer, str(error))
+        return outdated(issuer, str(error))
     return known(issuer)

@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from itertools import islice
 
-from contracts.desired import Effect, Plan
-from contracts.observed import Observed, PodFacts, Reach, StatefulSetFacts
+from contracts.api.cluster import ClusterSpec
+from contracts.desired import Effect, Operation, Plan
+from contracts.observed import Observed, PodFacts, StatefulSetFacts
 from contracts.resolved import Resolved
+from managers.workload import fence as fencing
+from managers.workload import scale as scaling
+from managers.workload.growth import cramped, growth
+from managers.workload.hibernate import hibernate
+from managers.workload.hold import Hold, hold
+from managers.workload.marks import pod_marks
 from managers.workload.pod import server_mounts
+from managers.workload.read_size import asks_for_members, asks_for_votes
+from managers.workload.recreate import renewal
 from managers.workload.reload import (
     RELOAD_POD,
     RELOADING,
@@ -18,9 +29,12 @@ from managers.workload.reload import (
     container,
     split,
 )
-from managers.workload.replace import REST, STEP_DOWN, Move, next_move
+from managers.workload.replace import REST, Move, hand_over, mark_log, next_move
+from managers.workload.size import Row, Size, first_boot
 from managers.workload.statefulset import Shape, disruption_budget, stateful_set, template_digest
-from runtime.outcome import Blocked, Done, Outcome, Wait, combine
+from managers.workload.stuck import absent, stuck
+from managers.workload.unstarted import replace_unstarted
+from runtime.outcome import Done, Outcome, Wait, combine
 
 REPLACE_POD = "replace-pod"
 ROLLING_OUT = "RollingOut"
@@ -30,7 +44,9 @@ ROLL = frozenset({ROLLING_OUT, ROLL_STUCK})
 # nowhere else: conditions follow the reason.
 ROLL_PATIENCE = timedelta(minutes=5)
 # What a leader finds of its followers changes without any event.
-QUORUM_RECHECK = 3.0
+QUORUM_RECHECK = 1.0
+# Kubernetes API reference, PodCondition PodScheduled.
+UNSCHEDULABLE = "Unschedulable"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +59,10 @@ class Inputs:
     """What it also reads when it is told to."""
     operator_image: str = ""
     """Image of the operator, which tells a server to; "" when that is not known."""
+    hold: str = ""
+    """Why no ready server may be replaced now; "" when nothing speaks against it."""
+    hold_reload: bool = False
+    """No server may be told to read its files again now."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +73,10 @@ class Pods:
     """From another template than the newest one."""
     lagging: Split
     """From the newest template, and not with the newest files."""
+    renewed: int = 0
+    """Ready ones from the newest template that have no need of another replacement."""
+    cramped: int = 0
+    """How many need a new pod for their file system to grow."""
 
     @property
     def outdated(self) -> tuple[PodFacts, ...]:
@@ -67,9 +91,9 @@ def plan(resolved: Resolved, observed: Observed, inputs: Inputs) -> Plan:
     new cluster. With data, every further pod is made from a template that does not name it.
     """
     live = observed.stateful_set
-    size, outcome = _replicas(resolved, observed)
+    size = size_of(resolved, observed)
     shape = Shape(
-        replicas=size,
+        replicas=size.replicas,
         digest=template_digest(resolved, inputs.restart),
         reload=inputs.files.digest,
         first_boot=not resolved.initialized,
@@ -77,66 +101,141 @@ def plan(resolved: Resolved, observed: Observed, inputs: Inputs) -> Plan:
         claim_class=live.claim_class if live else resolved.storage_class,
     )
     budget = disruption_budget(resolved)
-    intents = (stateful_set(resolved, shape), *(() if budget is None else (budget,)))
+    servers = stateful_set(resolved, shape)
+    intents = (servers, *(() if budget is None else (budget,)))
     if not resolved.initialized:
         waiting = Wait("FirstBoot", "the first server initialises the cluster")
-        return Plan(intents, (), combine(outcome, waiting))
-    pods = _sorted(observed, shape, inputs)
-    move = next_move(observed, pods.outdated, size) if _is_newest(live, shape) else REST
+        unstarted = replace_unstarted(observed, shape.digest, newest=is_newest(live, shape))
+        return Plan(intents, unstarted, combine(size.outcome, waiting))
+    stopped = fencing.fence(resolved, observed)
+    asked = (*size.effects, *stopped.effects, *pod_marks(resolved, observed))
+    if resolved.hibernate:
+        outcome = combine(size.outcome, stuck(observed))
+        return Plan(intents, asked, outcome, operation=size.operation)
+    pods = sort_pods(observed, shape, inputs)
+    held = hold(resolved)
+    free = held is None and is_newest(live, shape) and not size.alone
+    move = next_move(observed, pods.outdated, shape.replicas) if free else REST
+    if inputs.hold and move.pod is not None and move.pod.ready:
+        move = Move("hold", move.pod, inputs.hold)
+    volumes = growth(resolved, observed)
+    anew = renewal(resolved, observed, servers.body["spec"], rolling=bool(pods.outdated))
+    if anew.barred:
+        intents = intents[1:]
     effects = (
-        *_of_move(move, observed.reach),
-        *_of_reload(resolved, pods.lagging, inputs, observed.now),
+        *asked,
+        *volumes.effects,
+        *anew.effects,
+        *_of_move(move, observed),
+        *of_reload(resolved, pods.lagging, inputs, observed.now),
     )
-    return Plan(intents, effects, combine(outcome, _progress(observed, pods, move, size)))
+    progress = _later(pods, held) or _progress(
+        observed, pods, move, shape.replicas - len(resolved.fenced)
+    )
+    operation = (
+        size.operation
+        or stopped.operation
+        or _roll(pods, progress, shape)
+        or volumes.operation
+        or anew.operation
+    )
+    pods_told = combine(size.outcome, stopped.outcome, progress, stuck(observed))
+    outcome = combine(pods_told, volumes.told.outcome(), anew.outcome)
+    return Plan(intents, effects, outcome, operation=operation)
 
 
-def wants_quorum(observed: Observed, operator_image: str, certificate: str) -> bool:
+def _later(pods: Pods, held: Hold | None) -> Wait | None:
+    """Say which replacements wait for a person."""
+    if held is None or not pods.outdated:
+        return None
+    told = f"{len(pods.outdated)} pods are to be replaced by newer ones"
+    return Wait(held.reason, f"{told}; {held.message}")
+
+
+def _roll(pods: Pods, progress: Outcome, shape: Shape) -> Operation | None:
+    """Count the pods that are new and ready, as long as pods are replaced."""
+    if not isinstance(progress, Wait) or progress.reason not in ROLL:
+        return None
+    return Operation("Rolling", min(pods.renewed, shape.replicas), shape.replicas)
+
+
+# The first row that has a say decides how many pods there are to be.
+SIZES: tuple[Row, ...] = (first_boot, hibernate, scaling.scale)
+
+
+def size_of(resolved: Resolved, observed: Observed) -> Size:
+    """Ask the rows."""
+    sizes = (row(resolved, observed) for row in SIZES)
+    return next(size for size in sizes if size is not None)
+
+
+Asks = Callable[[ClusterSpec, Observed], bool]
+# What else than a roll is to be weighed against the opinion of the leader.
+ASKS: tuple[Asks, ...] = (fencing.asks, scaling.asks, asks_for_members, asks_for_votes)
+
+
+def wants_quorum(
+    spec: ClusterSpec, observed: Observed, operator_image: str, certificate: str
+) -> bool:
     """Tell whether the leader has to be asked for its followers: only when a pod is about to go.
 
     Asked of the live template, because the newest one is not known before everything is observed.
     """
     live = observed.stateful_set
-    if live is None or live.first_boot or live.replicas < 2:
+    if live is None or live.first_boot or spec.paused:
         return False
-    older = tuple(pod for pod in observed.pods if pod.template != live.template)
+    if any(asks(spec, observed) for asks in ASKS):
+        return True
+    if live.replicas < 2 or spec.fenced_pods or spec.in_maintenance:
+        return False
+    small = cramped(observed)
+    older = tuple(pod for pod in observed.pods if pod.template != live.template or pod in small)
     present = [pod for pod in observed.pods if pod not in older]
     target = Target(live.reload_hash, certificate)
     hopeless = split(observed, present, target, operator_image).hopeless
     return next_move(observed, older + hopeless, live.replicas).pod is not None
 
 
-def _is_newest(live: StatefulSetFacts | None, shape: Shape) -> bool:
+def is_newest(live: StatefulSetFacts | None, shape: Shape) -> bool:
     """Tell whether a pod that is made now is made from the newest template."""
     return live is not None and (live.template, live.reload_hash) == (shape.digest, shape.reload)
 
 
-def _sorted(observed: Observed, shape: Shape, inputs: Inputs) -> Pods:
-    older = tuple(pod for pod in observed.pods if pod.template != shape.digest)
+def sort_pods(observed: Observed, shape: Shape, inputs: Inputs) -> Pods:
+    """Sort the pods of one set by what is to become of them."""
+    small = cramped(observed)
+    older = tuple(pod for pod in observed.pods if pod.template != shape.digest or pod in small)
     # What is to be replaced anyway need not reload first; unless that takes its time, and a
     # certificate may run out meanwhile.
-    present = [pod for pod in observed.pods if pod not in older or is_late(observed)]
+    present = [
+        pod
+        for pod in observed.pods
+        # Nothing reads anything behind the gate of a fence.
+        if not pod.fence_gate and (pod not in older or is_late(observed))
+    ]
     lagging = split(observed, present, inputs.files.target, inputs.operator_image)
     hopeless = tuple(pod for pod in lagging.hopeless if pod not in older)
-    return Pods(older, Split(lagging.due, lagging.waiting, hopeless))
+    renewed = sum(pod.ready and pod not in (*older, *hopeless) for pod in observed.pods)
+    return Pods(older, Split(lagging.due, lagging.waiting, hopeless), renewed, len(small))
 
 
-def _of_move(move: Move, reach: Reach | None) -> tuple[Effect, ...]:
+def _of_move(move: Move, observed: Observed) -> tuple[Effect, ...]:
     pod = move.pod
     if pod is not None and move.kind == "replace":
         return (Effect(REPLACE_POD, pod.name, pod.uid),)
-    if pod is not None and move.kind == "step-down" and reach is not None:
-        where = {
-            "address": pod.ip,
-            "authority": reach.authority,
-            "server_name": reach.server_name,
-        }
-        return (Effect(STEP_DOWN, pod.name, pod.uid, where),)
+    if pod is not None and move.kind == "step-down":
+        return hand_over(pod, observed.reach)
+    if pod is not None and move.kind == "mark":
+        return mark_log(pod, observed)
     return ()
 
 
-def _of_reload(
+def of_reload(
     resolved: Resolved, lagging: Split, inputs: Inputs, now: datetime
 ) -> tuple[Effect, ...]:
+    """Tell the servers that are due to read their files again, unless that is held back."""
+    if inputs.hold_reload:
+        return ()
     mounts = server_mounts(resolved) if lagging.due else ()
     return tuple(
         Effect(
@@ -147,31 +246,6 @@ def _of_reload(
         )
         for pod in lagging.due
     )
-
-
-def _replicas(resolved: Resolved, observed: Observed) -> tuple[int, Outcome]:
-    """Decide the number of pods; a smaller number than there is needs voters removed first."""
-    live = observed.stateful_set
-    if not resolved.initialized:
-        return 1, Done()
-    if live is None or live.replicas <= resolved.replicas or _never_joined(resolved, observed):
-        return resolved.replicas, Done()
-    return live.replicas, Blocked(
-        "ScaleDownNotServed",
-        f"spec.replicas is {resolved.replicas} and {live.replicas} servers run: taking a "
-        "voter away is not served by this release, so none was removed; set spec.replicas "
-        f"to {live.replicas}",
-    )
-
-
-def _never_joined(resolved: Resolved, observed: Observed) -> bool:
-    """Tell whether every pod beyond the wanted number is none of the cluster's members yet.
-
-    That is so when somebody else scaled the StatefulSet a moment ago: taking it back harms nobody.
-    """
-    if resolved.members is None or resolved.members > resolved.replicas:
-        return False
-    return not any(pod.ready and pod.ordinal >= resolved.replicas for pod in observed.pods)
 
 
 def is_late(observed: Observed) -> bool:
@@ -185,9 +259,12 @@ def _progress(observed: Observed, pods: Pods, move: Move, size: int) -> Outcome:
     ready = sum(pod.ready for pod in observed.pods)
     if pods.outdated:
         told = f"{len(pods.outdated)} of {size} pods run an older template"
+        if pods.cramped:
+            told += f", or need a new pod for their file system to grow ({pods.cramped})"
         return _rolling(observed, told, move)
     if ready < size:
-        told = f"{ready} of {size} servers are ready"
+        unfenced = [pod for pod in observed.pods if not pod.fence_gate]
+        told = f"{ready} of {size} servers are ready{absent(unfenced)}"
         # The last pod of a roll is the newest already, and on its way.
         return _rolling(observed, told, move) if observed.rolling_since else Wait("NotReady", told)
     lagging = len(pods.lagging.due) + len(pods.lagging.waiting)
@@ -198,10 +275,13 @@ def _progress(observed: Observed, pods: Pods, move: Move, size: int) -> Outcome:
 
 def _rolling(observed: Observed, told: str, move: Move) -> Outcome:
     told = "; ".join(filter(None, (told, move.why)))
-    after = QUORUM_RECHECK if move.kind in ("hold", "step-down") else None
-    if not is_late(observed):
-        return Wait(ROLLING_OUT, told, after)
-    broken = next((pod for pod in observed.pods if not pod.ready and pod.waiting), None)
-    if broken is not None:
-        told += f"; {broken.name} waits: {broken.waiting}"
-    return Wait(ROLL_STUCK, told, after)
+    after = QUORUM_RECHECK if move.kind in ("hold", "step-down", "mark") else None
+    late = is_late(observed)
+    # What the scheduler says is no passing state, and worth a word at once.
+    broken = (pod for pod in observed.pods if not pod.ready and pod.waiting)
+    told += "".join(
+        f"; {pod.name} waits: {pod.waiting}"
+        for pod in islice(broken, 1)
+        if late or pod.waiting.startswith(UNSCHEDULABLE)
+    )
+    return Wait(ROLL_STUCK if late else ROLLING_OUT, told, after)

@@ -10,11 +10,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from contracts import labels, names, paths
+from contracts.pool import VOTERS, Pool
 from contracts.ports import API, CLUSTER
 from contracts.resolved import Resolved
 from contracts.shapes.pod_part import PodPart
 from contracts.shapes.security import LOW_PORTS, container_security, pod_security
 from managers.workload.probes import probes
+from managers.workload.scheduling import scheduling_fields
 
 CONTAINER = "openbao"
 INIT_VOLUME = "init"
@@ -25,7 +27,7 @@ SECRET_MODE = 0o440
 
 
 def pod_template(
-    resolved: Resolved, *, digest: str, reload: str, first_boot: bool
+    resolved: Resolved, *, digest: str, reload: str, first_boot: bool, pool: Pool = VOTERS
 ) -> dict[str, Any]:
     """Build the template.
 
@@ -33,25 +35,26 @@ def pod_template(
     is the first one of a cluster without data.
     """
     metadata = {
-        "labels": {**resolved.pod.labels, **labels.server_pod(resolved.name)},
+        "labels": {**resolved.pod.labels, **pool.pod_labels(resolved.name)},
         "annotations": {
             **resolved.pod.annotations,
             labels.TEMPLATE_HASH: digest,
             labels.RELOAD_HASH: reload,
         },
     }
-    return {"metadata": metadata, "spec": _spec(resolved, first_boot=first_boot)}
+    return {"metadata": metadata, "spec": _spec(resolved, pool, first_boot=first_boot)}
 
 
-def _spec(resolved: Resolved, *, first_boot: bool) -> dict[str, Any]:
-    whole = PodPart.merged((_base(resolved, first_boot=first_boot), *resolved.pod.parts))
+def _spec(resolved: Resolved, pool: Pool, *, first_boot: bool) -> dict[str, Any]:
+    base = _base(resolved, pool, first_boot=first_boot)
+    whole = PodPart.merged((base, *resolved.pod.parts))
     spec: dict[str, Any] = {
         "serviceAccountName": resolved.service_account,
         "automountServiceAccountToken": False,
         "enableServiceLinks": False,
         "terminationGracePeriodSeconds": GRACE_SECONDS,
         "securityContext": _security(resolved),
-        "affinity": _spread(resolved),
+        **scheduling_fields(resolved.pod.scheduling, pool.selector(resolved.name)),
         "containers": [_container(resolved, whole, first_boot=first_boot)],
         "volumes": [*map(dict, whole.volumes)],
     }
@@ -61,26 +64,26 @@ def _spec(resolved: Resolved, *, first_boot: bool) -> dict[str, Any]:
 
 
 def _security(resolved: Resolved) -> dict[str, Any]:
-    security = {**pod_security(), **resolved.pod.security}
+    security = {**pod_security(fixed_ids=resolved.pod.fixed_ids), **resolved.pod.security}
     if resolved.tls.mode == "ACME":
         chosen = [one for one in security.get("sysctls") or () if one["name"] != LOW_PORTS["name"]]
         security["sysctls"] = [*chosen, LOW_PORTS]
     return security
 
 
-def _base(resolved: Resolved, *, first_boot: bool) -> PodPart:
+def _base(resolved: Resolved, pool: Pool, *, first_boot: bool) -> PodPart:
     """What every pod has, before any feature adds to it."""
     return PodPart(
         env=tuple(_environment(resolved)),
         mounts=tuple(_mounts(first_boot=first_boot)),
-        volumes=tuple(_volumes(resolved, first_boot=first_boot)),
+        volumes=tuple(_volumes(resolved, pool, first_boot=first_boot)),
         ports=(API.container_port(), CLUSTER.container_port()),
     )
 
 
 def server_mounts(resolved: Resolved) -> tuple[Mapping[str, Any], ...]:
-    """What the server's container mounts, once there is data."""
-    return PodPart.merged((_base(resolved, first_boot=False), *resolved.pod.parts)).mounts
+    """What the server's container mounts, once there is data: the same in every pool."""
+    return PodPart.merged((_base(resolved, VOTERS, first_boot=False), *resolved.pod.parts)).mounts
 
 
 def _container(resolved: Resolved, whole: PodPart, *, first_boot: bool) -> dict[str, Any]:
@@ -131,10 +134,10 @@ def _mounts(*, first_boot: bool) -> list[dict[str, Any]]:
     return mounts
 
 
-def _volumes(resolved: Resolved, *, first_boot: bool) -> list[dict[str, Any]]:
+def _volumes(resolved: Resolved, pool: Pool, *, first_boot: bool) -> list[dict[str, Any]]:
     cluster = resolved.name
     volumes: list[dict[str, Any]] = [
-        {"name": "config", "configMap": {"name": names.config_map(cluster)}},
+        {"name": "config", "configMap": {"name": pool.config_map(cluster)}},
         {"name": "api-token", "projected": {"sources": _api_token_sources()}},
         {"name": "tmp", "emptyDir": {}},
     ]
@@ -171,17 +174,3 @@ def _api_token_sources() -> list[dict[str, Any]]:
         },
         {"downwardAPI": {"items": [namespace]}},
     ]
-
-
-def _spread(resolved: Resolved) -> dict[str, Any]:
-    term = {
-        "labelSelector": {"matchLabels": labels.voters(resolved.name)},
-        "topologyKey": "kubernetes.io/hostname",
-    }
-    return {
-        "podAntiAffinity": {
-            "preferredDuringSchedulingIgnoredDuringExecution": [
-                {"weight": 100, "podAffinityTerm": term}
-            ]
-        }
-    }

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from contracts.observed import PodFacts, Quorum
+from collections.abc import Iterable, Sequence
+
+from contracts.observed import PodFacts, Quorum, RaftServer
 
 # Below three servers no loss can be tolerated: a restart is an outage, however it is done.
 TOLERANT = 3
@@ -39,12 +41,32 @@ def objection(quorum: Quorum | None, victim: PodFacts, size: int) -> str:
         return f"{victim.name} is a healthy voter, and only {others} others are ({needed} needed)"
     if len(voters) != size:
         return f"{len(voters)} of {size} servers are voters"
-    ill = sorted(server.node_id for server in quorum.servers if not server.healthy)
-    if ill:
-        return f"the leader does not find these well: {', '.join(ill)}"
+    unfit = _unfit(voters, victim)
+    if unfit:
+        return unfit
     if size >= TOLERANT and (others < needed or quorum.failure_tolerance < 1):
         return (
             f"{others} healthy voters would be left and {needed} are needed "
             f"(failure tolerance {quorum.failure_tolerance})"
         )
     return ""
+
+
+def _unfit(voters: Sequence[RaftServer], victim: PodFacts) -> str:
+    """Name the voters that could not stand in; "" when all could.
+
+    Without a vote nobody is missed: an ill read replica must not hold back the voters. One that the
+    leader cannot reach yet casts no vote, however well it is.
+    """
+    ill = sorted(server.node_id for server in voters if not server.healthy)
+    if ill:
+        return f"the leader does not find these well: {', '.join(ill)}"
+    return unreached(one for one in voters if one.node_id != victim.name)
+
+
+def unreached(servers: Iterable[RaftServer]) -> str:
+    """Name the servers that the leader cannot reach yet; "" when it reaches all."""
+    late = sorted(one.node_id for one in servers if not one.follows)
+    if not late:
+        return ""
+    return f"the log of the leader has not reached these since they started: {', '.join(late)}"

@@ -8,29 +8,34 @@ has no login, or may not ask that, the terminating server hands its leadership o
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Literal
+from typing import Any, Literal
 
-from contracts.observed import Observed, PodFacts
+from contracts.desired import Effect
+from contracts.observed import Observed, PodFacts, Reach
 from managers.workload.quorum import is_down, objection
 
 STEP_DOWN = "step-down"
 # A server that stepped down sleeps for ten seconds before it may lead again: who still leads after
 # this has been elected anew, or never heard us.
 STEP_DOWN_AGAIN = timedelta(seconds=20)
+MARK_LOG = "mark-log"
+# A leader needs up to some twenty seconds to reach a server that was restarted.
+YOUNG = timedelta(seconds=60)
 
 
 @dataclass(frozen=True, slots=True)
 class Move:
     """What a roll does next: one pod, or a reason why none may be touched now.
 
-    `replace` deletes the pod, `step-down` asks its server to hand over the lead, `hold` and `rest`
-    do nothing; only `hold` is worth a word.
+    `replace` deletes the pod, `step-down` asks its server to hand over the lead, `mark` has the
+    leader write something that a new pod has to follow, `hold` and `rest` do nothing; only `hold`
+    and `mark` are worth a word.
     """
 
-    kind: Literal["replace", "step-down", "hold", "rest"]
+    kind: Literal["replace", "step-down", "mark", "hold", "rest"]
     pod: PodFacts | None = None
     why: str = ""
 
@@ -66,6 +71,13 @@ def next_move(observed: Observed, outdated: Collection[PodFacts], size: int) -> 
     return _unless_objected(observed, victim, size)
 
 
+def hand_over(leader: PodFacts, reach: Reach | None) -> tuple[Effect, ...]:
+    """Ask a leader to step down; nothing while it is not known how to reach it."""
+    if reach is None:
+        return ()
+    return (Effect(STEP_DOWN, leader.name, leader.uid, where(leader, reach)),)
+
+
 def _hand_over(observed: Observed, leader: PodFacts, size: int) -> Move:
     asked = observed.attempted(STEP_DOWN, leader.uid)
     if asked is not None and asked.refused:
@@ -83,4 +95,47 @@ def _unless_objected(
     kind: Literal["replace", "step-down"] = "replace",
 ) -> Move:
     reason = objection(observed.quorum, pod, size)
-    return Move("hold", pod, reason) if reason else Move(kind, pod)
+    if reason:
+        return Move("hold", pod, reason)
+    young = _unmarked(observed, pod)
+    if young is not None:
+        return Move("mark", young, f"{young.name} is new, and has to follow the leader first")
+    return Move(kind, pod)
+
+
+def _unmarked(observed: Observed, victim: PodFacts) -> PodFacts | None:
+    """Find a new pod that may follow the leader only because nothing was written since.
+
+    Its log ends where the leader's does as long as nobody writes, whether or not the leader
+    reaches it. Once something was written after its start, its log tells.
+    """
+    if observed.quorum is None or not victim.ready or len(observed.leaders) != 1:
+        return None
+    return next(
+        (
+            pod
+            for pod in observed.pods
+            if pod.uid != victim.uid
+            and pod.uid != observed.leaders[0].uid
+            and pod.made is not None
+            and observed.now - pod.made < YOUNG
+            and observed.attempted(MARK_LOG, pod.uid) is None
+        ),
+        None,
+    )
+
+
+def mark_log(pod: PodFacts, observed: Observed) -> tuple[Effect, ...]:
+    """Have the leader write something, on behalf of a new pod."""
+    if observed.reach is None or len(observed.leaders) != 1:
+        return ()
+    return (Effect(MARK_LOG, pod.name, pod.uid, where(observed.leaders[0], observed.reach)),)
+
+
+def where(server: PodFacts, reach: Reach) -> Mapping[str, Any]:
+    """Name a server for an effect that asks it: address, authority and server_name."""
+    return {
+        "address": server.ip,
+        "authority": reach.authority,
+        "server_name": reach.server_name,
+    }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from contracts.desired import Effect
@@ -13,7 +14,7 @@ from managers.bao.client import Bao, BaoError, Denied
 from managers.bao.login import Logins, as_known
 from runtime.errors import Conflict, Forbidden, Invalid, NotFound, PatchFailed
 from runtime.resources import POD
-from runtime.types import ObjectKey, uid_of
+from runtime.types import Object, ObjectKey, resource_version_of, uid_of
 
 EPHEMERAL = "ephemeralcontainers"
 
@@ -28,6 +29,30 @@ async def replace_pod(context: Context, resolved: Resolved, effect: Effect) -> N
         # It is gone or another one has its name: what there is to see is on its way to us.
         return
     _tell(context, resolved, "PodReplaced", f"Replaced pod {effect.target}: it was outdated")
+
+
+async def replace_unstarted(context: Context, resolved: Resolved, effect: Effect) -> None:
+    """Delete one pod whose server never ran, unless anything became of it meanwhile."""
+    key = ObjectKey(resolved.namespace, effect.target)
+    try:
+        live = await context.client.get(POD, key)
+        if uid_of(live) != effect.uid or _has_run(live):
+            return
+        # Whoever gives it a node or starts it changes the object first.
+        await context.client.delete(
+            POD, key, uid=effect.uid, resource_version=resource_version_of(live)
+        )
+    except (NotFound, Conflict):
+        return
+    told = f"Replaced pod {effect.target}: it could not start, and its template was corrected"
+    _tell(context, resolved, "PodReplaced", told)
+
+
+def _has_run(pod: Object) -> bool:
+    containers = (pod.get("status") or {}).get("containerStatuses") or ()
+    return any(
+        one.get("restartCount") or "waiting" not in (one.get("state") or {}) for one in containers
+    )
 
 
 async def reload_pod(context: Context, resolved: Resolved, effect: Effect) -> None:
@@ -105,8 +130,37 @@ async def step_down(context: Context, logins: Logins, resolved: Resolved, effect
         context,
         resolved,
         "LeaderSteppedDown",
-        f"Asked {effect.target} to hand over its lead before its pod is replaced",
+        f"Asked {effect.target} to hand over its lead before its pod goes",
     )
+
+
+async def mark_log(context: Context, logins: Logins, resolved: Resolved, effect: Effect) -> None:
+    """Have the leader write one of its settings anew, so that its log grows by an entry.
+
+    Tried again by the next pass when the leader cannot be asked now.
+    """
+    where = effect.body or {}
+    login = await logins.of(
+        resolved.owner, own=resolved.wants_operator_login, stored=not resolved.self_init
+    )
+    if login is None:
+        _note(context, effect, refused="the operator has no login")
+        return
+    async with Bao(where["authority"], where["server_name"]) as bao:
+        try:
+            await as_known(bao, where["address"], login, partial(_write_anew, bao))
+        except Denied as denied:
+            _note(context, effect, refused=str(denied))
+            return
+        except BaoError:
+            return
+    _note(context, effect)
+
+
+async def _write_anew(bao: Bao, address: str, token: str) -> None:
+    live = await bao.autopilot_settings(address, token)
+    setting = "max_trailing_logs"
+    await bao.set_autopilot(address, token, {setting: live[setting]} if setting in live else {})
 
 
 def _note(context: Context, effect: Effect, refused: str = "") -> None:

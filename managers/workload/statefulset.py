@@ -6,8 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from contracts import labels, names
+from contracts.pool import VOTERS, Pool
 from contracts.resolved import Resolved
 from contracts.shapes.metadata import cluster_object
+from managers.workload.marks import set_marks, with_marks
 from managers.workload.pod import pod_template
 from runtime.intent import Intent, digest
 from runtime.memo import remembered
@@ -18,14 +20,14 @@ QUORUM_FLOOR = 3
 
 
 @remembered
-def template_digest(resolved: Resolved, restart: str) -> str:
+def template_digest(resolved: Resolved, restart: str, pool: Pool = VOTERS) -> str:
     """Name everything that a running pod would have to be replaced for.
 
     `restart` is the part of config.hcl that a server reads only when it starts. What it reads
     again on a signal has a name of its own (`managers.workload.reload`). The document of the first
     boot is left out on purpose: a pod that saw it is not outdated.
     """
-    template = pod_template(resolved, digest="", reload="", first_boot=False)
+    template = pod_template(resolved, digest="", reload="", first_boot=False, pool=pool)
     return digest([template, restart, resolved.pod.restart_at])
 
 
@@ -43,7 +45,7 @@ class Shape:
 
 
 @remembered
-def stateful_set(resolved: Resolved, shape: Shape) -> Intent:
+def stateful_set(resolved: Resolved, shape: Shape, pool: Pool = VOTERS) -> Intent:
     """Build the StatefulSet.
 
     Pods are made in parallel, and never replaced by the StatefulSet controller: which pod goes
@@ -52,7 +54,7 @@ def stateful_set(resolved: Resolved, shape: Shape) -> Intent:
     return cluster_object(
         resolved,
         STATEFUL_SET,
-        names.stateful_set(resolved.name),
+        pool.stateful_set(resolved.name),
         {
             "spec": {
                 "serviceName": names.headless_service(resolved.name),
@@ -63,17 +65,22 @@ def stateful_set(resolved: Resolved, shape: Shape) -> Intent:
                     "whenDeleted": "Retain",
                     "whenScaled": "Retain",
                 },
-                "selector": {"matchLabels": labels.voters(resolved.name)},
-                "template": pod_template(
+                "selector": {"matchLabels": pool.selector(resolved.name)},
+                "template": with_marks(
                     resolved,
-                    digest=shape.digest,
-                    reload=shape.reload,
-                    first_boot=shape.first_boot,
+                    pool,
+                    pod_template(
+                        resolved,
+                        digest=shape.digest,
+                        reload=shape.reload,
+                        first_boot=shape.first_boot,
+                        pool=pool,
+                    ),
                 ),
                 "volumeClaimTemplates": [_claim(resolved, shape)],
             }
         },
-        annotations=dict(resolved.images.records),
+        annotations={**dict(resolved.images.records), **set_marks(resolved)},
     )
 
 

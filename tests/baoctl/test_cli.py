@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from functools import partial
 from typing import Any
 
 import pytest
@@ -79,8 +80,8 @@ class TestExplain:
 
 # sentence: (arguments, setting, value)
 FLAGS: dict[str, tuple[tuple[str, ...], str, Any]] = {
-    "without flags the environment speaks": ((), "watch_namespace", "from-env"),
-    "a flag wins": (("--watch-namespace", "a"), "watch_namespace", "a"),
+    "without flags the environment speaks": ((), "namespaces", ("from-env",)),
+    "a flag wins": (("--watch-namespace", "a"), "namespaces", ("a",)),
     "a kubeconfig is named": (("--kubeconfig", "/k"), "kubeconfig", "/k"),
     "no lease is taken": (("--no-leader-elect",), "leader_election", False),
     "a lease is taken": ((), "leader_election", True),
@@ -95,7 +96,7 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[Settings]:
     """What the operator would have been started with."""
     env = {"WATCH_NAMESPACE": "from-env", "METRICS_PORT": "9090"}
     seen: list[Settings] = []
-    monkeypatch.setattr(baoctl.settings, "from_environment", lambda: from_environment(env))
+    monkeypatch.setattr(baoctl.settings, "from_environment", partial(from_environment, env))
     monkeypatch.setattr(baoctl.run, "run_operator", seen.append)
     return seen
 

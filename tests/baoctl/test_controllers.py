@@ -7,6 +7,7 @@ import pytest
 
 from baoctl.controllers import (
     CHILDREN,
+    CLAIM_FIELDS,
     OWNED,
     cluster_of,
     part_changed,
@@ -202,4 +203,4 @@ def test_secrets_are_never_watched() -> None:
 
 def test_every_kind_that_is_applied_is_watched_whole() -> None:
     assert set(OWNED) == {*PRUNED, STATEFUL_SET}
-    assert dict(CHILDREN) == {**dict.fromkeys(OWNED, False), POD: False, PVC: True}
+    assert dict(CHILDREN) == {**dict.fromkeys(OWNED, ()), POD: (), PVC: CLAIM_FIELDS}

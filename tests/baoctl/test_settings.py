@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from baoctl.settings import TOKEN_FILE, from_environment
+from baoctl.settings import from_environment
 
 POD = {"KUBERNETES_SERVICE_HOST": "10.96.0.1", "POD_NAME": "op-1", "POD_NAMESPACE": "ops"}
 
@@ -57,9 +57,31 @@ ROWS: dict[str, tuple[Mapping[str, str], str, Any]] = {
         "installation.image_repository",
         "registry.example.com/bao",
     ),
-    "all namespaces are watched": ({}, "watch_namespace", None),
-    "an empty name is all of them": ({"WATCH_NAMESPACE": ""}, "watch_namespace", None),
-    "one namespace is watched": ({"WATCH_NAMESPACE": "a"}, "watch_namespace", "a"),
+    "all namespaces are watched": ({}, "namespaces", ()),
+    "an empty name is all of them": ({"WATCH_NAMESPACE": ""}, "namespaces", ()),
+    "one namespace is watched": ({"WATCH_NAMESPACE": "a"}, "namespaces", ("a",)),
+    "a list of namespaces, each once": (
+        {"WATCH_NAMESPACE": "a, b,a,,"},
+        "namespaces",
+        ("a", "b"),
+    ),
+    "without a word everything is seen": ({}, "installation.mode", "cluster"),
+    "a list is a mode": ({"WATCH_NAMESPACE": "a,b"}, "installation.mode", "namespaces"),
+    "so is one": ({"WATCH_NAMESPACE": "a"}, "installation.mode", "namespaces"),
+    "tenants are a mode": ({"TENANCY_MODE": "multi-tenant"}, "installation.mode", "tenants"),
+    "what is no mode of tenants watches": ({"TENANT_READS": "poll"}, "installation.reads", "watch"),
+    "tenants are asked by name": ({"TENANCY_MODE": "multi-tenant"}, "installation.reads", "poll"),
+    "tenants may be watched": (
+        {"TENANCY_MODE": "multi-tenant", "TENANT_READS": "watch"},
+        "installation.reads",
+        "watch",
+    ),
+    "policies are looked at now and then": ({}, "installation.admission_recheck", 600.0),
+    "they may be looked at more often": (
+        {"ADMISSION_RECHECK_SECONDS": "5"},
+        "installation.admission_recheck",
+        5.0,
+    ),
     "a lease is taken": ({}, "leader_election", True),
     "the port has a default": ({}, "port", 8080),
     "the port may be another": ({"METRICS_PORT": "0"}, "port", 0),
@@ -67,8 +89,6 @@ ROWS: dict[str, tuple[Mapping[str, str], str, Any]] = {
     "one address is listened on": ({"LISTEN_ADDRESS": "127.0.0.1"}, "listen", "127.0.0.1"),
     "what matters is logged": ({}, "log_level", "info"),
     "more is logged": ({"LOG_LEVEL": "debug"}, "log_level", "debug"),
-    "the token is where the pod mounts it": ({}, "token_file", TOKEN_FILE),
-    "the token is elsewhere": ({"OPENBAO_TOKEN_FILE": "/t"}, "token_file", Path("/t")),
 }
 
 
@@ -105,3 +125,25 @@ def test_no_log_is_believed_without_a_trust_root(tmp_path: Path) -> None:
     file.write_text("{}")
     with pytest.raises(ValueError, match="names no transparency log"):
         from_environment({"SIGSTORE_TRUSTED_ROOT": str(file)})
+
+
+@pytest.mark.parametrize(
+    ("env", "word"),
+    [
+        ({"WATCH_NAMESPACE": "a", "TENANCY_MODE": "multi-tenant"}, "WATCH_NAMESPACE"),
+        ({"WATCH_NAMESPACE": "a,../b"}, "WATCH_NAMESPACE"),
+        ({"WATCH_NAMESPACE": "a" * 64}, "WATCH_NAMESPACE"),
+        ({"TENANCY_MODE": "shared"}, "TENANCY_MODE"),
+        ({"TENANCY_MODE": "multi-tenant", "TENANT_READS": "list"}, "TENANT_READS"),
+        ({"ADMISSION_RECHECK_SECONDS": "0"}, "ADMISSION_RECHECK_SECONDS"),
+    ],
+)
+def test_a_mode_that_makes_no_sense_is_refused(env: dict[str, str], word: str) -> None:
+    with pytest.raises(ValueError, match=word):
+        from_environment(env)
+
+
+def test_the_flag_changes_the_mode_as_the_environment_does() -> None:
+    assert from_environment({}, watch_namespace="a").installation.mode == "namespaces"
+    with pytest.raises(ValueError, match="TENANCY_MODE"):
+        from_environment({"TENANCY_MODE": "multi-tenant"}, watch_namespace="a")

@@ -11,9 +11,11 @@ import pytest_asyncio
 import yaml
 from aiohttp import web
 
-from baoctl.controllers import CHILDREN
+from baoctl.controllers import CHILDREN, CLAIM_FIELDS
 from baoctl.settings import Settings, from_environment
 from baoctl.wiring import Parts, build_controllers, build_manager, build_parts
+from contracts.admission.policy import PREFIX
+from contracts.optional_kinds import OPTIONAL_KINDS
 from runtime.clock import SystemClock
 from runtime.resources import SECRET
 from runtime.testing.clock import ManualClock
@@ -53,7 +55,19 @@ def test_two_controllers_with_names_of_their_own(parts: Parts) -> None:
 
 
 def selections(parts: Parts) -> dict[str, Any]:
-    return {str(found.resource): found for found in parts.informers._informers}
+    """What everybody waits for: of kinds that may be absent tells tests/runtime/test_optional."""
+    made = parts.informers._informers
+    return {str(found.resource): found for found, one in made.items() if not one.optional}
+
+
+def test_kinds_that_may_be_absent_are_read_by_nobody_until_they_come(parts: Parts) -> None:
+    build_controllers(parts)
+    made = parts.informers._informers
+    optional = {found for found, one in made.items() if one.optional}
+    awake = {found.field_selector for found in optional - parts.informers._asleep}
+    assert awake == {f"metadata.name={kind.definition}" for kind in OPTIONAL_KINDS}
+    asleep = {found.resource for found in parts.informers._asleep}
+    assert asleep == {resource for kind in OPTIONAL_KINDS for resource in kind.resources}
 
 
 def test_what_is_watched_and_how_much_of_it(parts: Parts) -> None:
@@ -61,7 +75,8 @@ def test_what_is_watched_and_how_much_of_it(parts: Parts) -> None:
     found = selections(parts)
     assert set(found) == {"openbaoclusters.openbao.org", *(str(kind) for kind, _ in CHILDREN)}
     assert str(SECRET) not in found
-    assert [name for name, one in found.items() if one.metadata_only] == ["persistentvolumeclaims"]
+    reduced = {name: one.fields for name, one in found.items() if one.fields or one.metadata_only}
+    assert reduced == {"persistentvolumeclaims": CLAIM_FIELDS}
     for name, one in found.items():
         ours = (
             ""
@@ -73,7 +88,7 @@ def test_what_is_watched_and_how_much_of_it(parts: Parts) -> None:
 
 
 async def test_one_namespace_is_watched_when_asked_for(tmp_path: Path) -> None:
-    made = await build_parts(settings(tmp_path, watch_namespace="a"), ManualClock())
+    made = await build_parts(settings(tmp_path, namespaces=("a",)), ManualClock())
     build_controllers(made)
     assert {one.namespace for one in selections(made).values()} == {"a"}
     await made.client.close()
@@ -110,6 +125,50 @@ async def test_a_process_starts_waits_and_ends_without_a_single_write(tmp_path: 
         await made.lease_client.close()
     gc.unfreeze()
     assert {request.method for request in server.requests} == {"GET"}
-    kinds = {request.path.rpartition("/")[2] for request in server.requests}
+    # The admission policies are looked at by name.
+    listed = [request.path for request in server.requests if PREFIX not in request.path]
+    kinds = {path.rpartition("/")[2] for path in listed}
     assert "secrets" not in kinds
-    assert len(kinds) == len(CHILDREN) + 1
+    # The clusters and what they own, and the definitions of kinds that may be absent.
+    assert len(kinds) == len(CHILDREN) + 2
+
+
+async def built(tmp_path: Path, **environment: str) -> Parts:
+    """The parts of a process in some mode, its controllers built."""
+    chosen = settings(tmp_path)
+    found = from_environment({"KUBECONFIG": str(chosen.kubeconfig), **environment})
+    made = await build_parts(found, ManualClock())
+    build_controllers(made)
+    await made.client.close()
+    await made.lease_client.close()
+    return made
+
+
+async def test_a_list_of_namespaces_is_read_one_by_one_and_waited_for_by_nobody(
+    tmp_path: Path,
+) -> None:
+    made = await built(tmp_path, WATCH_NAMESPACE="a,b,a")
+    found = [one for one in made.informers._informers if one.resource.namespaced]
+    assert {one.namespace for one in found} == {"a", "b"}
+    assert len(found) == 2 * (1 + len(CHILDREN) + sum(len(k.resources) for k in OPTIONAL_KINDS))
+    assert made.informers.unsynced() is None
+
+
+async def test_tenants_that_are_polled_have_only_our_own_kinds_watched(tmp_path: Path) -> None:
+    made = await built(tmp_path, TENANCY_MODE="multi-tenant")
+    assert {str(one.resource) for one in made.informers._informers} == {
+        "openbaoclusters.openbao.org",
+        "openbaotenants.openbao.org",
+    }
+    assert [one.name for one in made.beside][-2:] == ["definitions", "pulse"]
+
+
+async def test_tenants_that_are_watched_are_watched_once_they_are_provisioned(
+    tmp_path: Path,
+) -> None:
+    made = await built(tmp_path, TENANCY_MODE="multi-tenant", TENANT_READS="watch")
+    assert set(selections(made)) == {
+        "openbaoclusters.openbao.org",
+        "openbaotenants.openbao.org",
+    }
+    assert "definitions" in [one.name for one in made.beside]

@@ -62,7 +62,7 @@ def test_a_base_without_the_container_is_refused() -> None:
 
 
 def test_a_base_without_a_deployment_is_refused() -> None:
-    with pytest.raises(DemoError, match="0 Deployments"):
+    with pytest.raises(DemoError, match="no Deployment openbao-operator"):
         operator_objects("kind: Service\n", WISHES)
 
 

@@ -5,9 +5,9 @@ everything.
 """
 
 from tests.gen.clusters import NAMESPACE, Cluster, cluster
-from tests.gen.pods import Pod, pod
+from tests.gen.pods import Pod, pod, read_pod
 from tests.gen.secrets import LATER, NOW, certificate, secret, unseal_key
-from tests.gen.stateful_sets import StatefulSet, stateful_set
+from tests.gen.stateful_sets import StatefulSet, read_set, stateful_set
 from tests.gen.worlds import INSTALLATION, World, resolved, running, world
 
 __all__ = [
@@ -22,6 +22,8 @@ __all__ = [
     "certificate",
     "cluster",
     "pod",
+    "read_pod",
+    "read_set",
     "resolved",
     "running",
     "secret",

@@ -11,7 +11,6 @@ import itertools
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, NoReturn
 
 import orjson
@@ -21,7 +20,7 @@ from managers.access.secrets import SecretStore
 from managers.bao.login import Logins
 from managers.cluster.facts import SecretReading, secret_reading
 from runtime.client import ApplyResult, Client
-from runtime.errors import ApiError, status_error
+from runtime.errors import ApiError, Invalid, PatchFailed, status_error
 from runtime.events import EventRecorder, Reporter
 from runtime.informer import Informer
 from runtime.metrics import Metrics
@@ -29,6 +28,7 @@ from runtime.selection import Selection
 from runtime.testing.clock import ManualClock
 from runtime.types import Object, ObjectKey, Resource, key_of, resource_version_of, uid_of
 from runtime.watch import Replace
+from tests.gen.worlds import INSTALLATION
 
 Where = tuple[Resource, ObjectKey]
 REASONS = {
@@ -36,6 +36,7 @@ REASONS = {
     403: "Forbidden",
     404: "NotFound",
     409: "Conflict",
+    410: "Gone",
     422: "Invalid",
     429: "TooManyRequests",
     500: "InternalError",
@@ -65,7 +66,9 @@ class FakeApi(Client):
         self.raw: dict[str, Any] = {}
         self.calls: list[Call] = []
         self._versions = itertools.count(10)
+        self._tokens = 0
         self._refusals: dict[str, Exception] = {}
+        self._applied: dict[tuple[Resource, ObjectKey, str], frozenset[str]] = {}
 
     def holding(self, *objects: tuple[Resource, Object]) -> FakeApi:
         """Put objects there, as if they had always been."""
@@ -101,9 +104,17 @@ class FakeApi(Client):
         return {f: live[f] for f in ("apiVersion", "kind", "metadata")} if metadata_only else live
 
     async def create(
-        self, resource: Resource, body: Object, *, field_manager: str, dry_run: bool = False
+        self,
+        resource: Resource,
+        body: Object,
+        *,
+        field_manager: str,
+        subresource: str | None = None,
+        dry_run: bool = False,
     ) -> Object:
         body = copy.deepcopy(body)
+        if subresource == "token":
+            return self._token(body)
         if prefix := body["metadata"].pop("generateName", ""):
             body["metadata"]["name"] = f"{prefix}{next(self._versions)}"
         key = key_of(body)
@@ -111,6 +122,12 @@ class FakeApi(Client):
         if (resource, key) in self.objects:
             _fail(409, "AlreadyExists", f"{key.name} exists")
         return self._store(resource, body)
+
+    def _token(self, body: Object) -> Object:
+        """Answer a TokenRequest; nothing is kept."""
+        self._note(Call("create/token", "ServiceAccount", key_of(body).name, body))
+        self._tokens += 1
+        return {**body, "status": {"token": f"jwt-{self._tokens}"}}
 
     async def apply(
         self,
@@ -132,11 +149,26 @@ class FakeApi(Client):
         wanted_version = resource_version_of(body)
         if wanted_version and live and wanted_version != resource_version_of(live):
             _fail(409, "Conflict", "the object has been modified")
-        merged = self.admitted(_merged(live or {}, body))
+        left = live
+        if subresource == "status":
+            left = self._without_former(live, (resource, key, field_manager), body)
+        merged = self.admitted(_merged(left or {}, body))
         if merged == live:
             # Nothing new: the version stays, as it does on a real server.
             return ApplyResult(copy.deepcopy(live), created=False)
         return ApplyResult(self._store(resource, merged), created=live is None)
+
+    def _without_former(
+        self, live: Object | None, who: tuple[Resource, ObjectKey, str], body: Object
+    ) -> Object | None:
+        """Take away what this manager applied to the status before and does not any more."""
+        former = self._applied.get(who, frozenset())
+        self._applied[who] = frozenset(body["status"])
+        gone = former - body["status"].keys()
+        if live is None or not gone:
+            return live
+        status = {name: value for name, value in live["status"].items() if name not in gone}
+        return {**live, "status": status}
 
     def admitted(self, obj: Object) -> Object:
         """The form in which the server keeps an object; the same unless a test says otherwise."""
@@ -154,8 +186,12 @@ class FakeApi(Client):
     ) -> Object:
         self._note(Call("patch", resource.kind, key.name, list(ops)))
         live = copy.deepcopy(self._find(resource, key))
-        for op in ops:
-            _patch(live, op)
+        try:
+            for op in ops:
+                _patch(live, op)
+        except Invalid as error:
+            # As the real client says it.
+            raise PatchFailed(error.info) from error
         return self._store(resource, live)
 
     async def delete(
@@ -168,9 +204,10 @@ class FakeApi(Client):
         propagation: str = "Background",
         dry_run: bool = False,
     ) -> None:
-        self._note(
-            Call("delete", resource.kind, key.name, {"uid": uid, "propagation": propagation})
-        )
+        body = {"uid": uid, "propagation": propagation}
+        if resource_version is not None:
+            body["version"] = resource_version
+        self._note(Call("delete", resource.kind, key.name, body))
         if uid_of(self._find(resource, key)) != uid:
             _fail(409, "Conflict", "the uid differs")
         del self.objects[(resource, key)]
@@ -276,7 +313,7 @@ class Outside:
         self.events = EventRecorder(
             self.api, Reporter("test.example.com/op", "1"), clock=self.clock
         )
-        self.logins = Logins(self.api, self.clock, Path("/nowhere/token"))
+        self.logins = Logins(self.api, self.clock, INSTALLATION)
         self.context = Context(
             self.api, self.secrets, self.clock, lambda count: b"\x07" * count, self.events
         )

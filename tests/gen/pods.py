@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from typing import Any
 
 from contracts import labels, names
 from contracts.observed import PodFacts
-from managers.cluster.facts import pod_facts
+from managers.cluster.facts import server_facts
 from managers.workload.pod import CONTAINER
 from runtime.types import Object
 from tests.gen.clusters import NAMESPACE, VERSION
+from tests.gen.secrets import NOW
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +34,13 @@ class Pod:
     ephemeral: tuple[tuple[str, int | None, int], ...] = ()
     keys: str = ""
     rewrapped: str = ""
+    gates: tuple[str, ...] = ()
+    marked: bool = False
+    account: str = ""
+    node: str = ""
+    age: timedelta | None = None
+    reader: bool = False
+    """It has no vote: a pod of the other StatefulSet."""
 
     def ready(self, *, leading: bool = False, version: str = VERSION) -> Pod:
         """Let it serve, and say of itself what a server says."""
@@ -51,6 +60,10 @@ class Pod:
     def made_from(self, template: str) -> Pod:
         """Let it have been made from a template of that digest."""
         return replace(self, template=template)
+
+    def born(self, ago: timedelta) -> Pod:
+        """Let it have been made so long before now."""
+        return replace(self, age=ago)
 
     def reading(self, files: str) -> Pod:
         """Let its server have read files of that digest when it started."""
@@ -80,29 +93,55 @@ class Pod:
         """Let it have been seen to serve that certificate; "" when it did not answer."""
         return replace(self, serves=fingerprint)
 
+    def under(self, account: str) -> Pod:
+        """Let it run under that ServiceAccount."""
+        return replace(self, account=account)
+
+    def on(self, node: str) -> Pod:
+        """Let it have been given that node."""
+        return replace(self, node=node)
+
+    def gated(self, *gates: str) -> Pod:
+        """Let it wait at the gate of a fence, or at these gates, and not be scheduled."""
+        held = replace(self, gates=gates or (labels.FENCE_GATE,), is_ready=False, said={})
+        return held.unscheduled("waits at a gate")
+
+    def in_maintenance(self) -> Pod:
+        """Let it carry the mark of maintenance."""
+        return replace(self, marked=True)
+
     def terminating(self) -> Pod:
         """Let somebody have deleted it."""
         return replace(self, deleted="2030-01-01T00:00:00Z")
 
     def object(self) -> Object:
         """The object as the API server shows it."""
-        name = names.pod(self.cluster, self.ordinal)
+        name = (names.read_pod if self.reader else names.pod)(self.cluster, self.ordinal)
+        marks = (labels.read_pod if self.reader else labels.server_pod)(self.cluster)
         metadata: Object = {
             "name": name,
             "namespace": NAMESPACE,
             "uid": self.uid or f"uid-{name}",
             "resourceVersion": "1",
-            "labels": {**labels.server_pod(self.cluster), **self.said},
+            "labels": {**marks, **self.said},
             "annotations": self._annotations(),
         }
+        if self.age is not None:
+            metadata["creationTimestamp"] = (NOW - self.age).isoformat()
         if self.deleted:
             metadata["deletionTimestamp"] = self.deleted
         ready = {"type": "Ready", "status": "True" if self.is_ready else "False"}
         status: Object = {"conditions": [*self.conditions, ready]}
         if not self.conditions:
-            status["podIP"] = f"10.0.0.{self.ordinal + 1}"
+            status["podIP"] = f"10.0.{int(self.reader)}.{self.ordinal + 1}"
             status["containerStatuses"] = [{"name": CONTAINER, "restartCount": 0, **self.server}]
         spec: Object = {"containers": [{"name": CONTAINER}]}
+        if self.gates:
+            spec["schedulingGates"] = [{"name": gate} for gate in self.gates]
+        if self.node:
+            spec["nodeName"] = self.node
+        if self.account:
+            spec["serviceAccountName"] = self.account
         if self.ephemeral:
             spec["ephemeralContainers"] = [
                 {"name": name, "args": ["--asked", str(asked)]} for name, _, asked in self.ephemeral
@@ -130,15 +169,21 @@ class Pod:
             labels.RELOAD_HASH: self.files,
             labels.UNSEAL_KEYS: self.keys,
             labels.UNSEAL_REWRAPPED: self.rewrapped,
+            labels.MAINTENANCE: "true" if self.marked else "",
         }
         return {key: value for key, value in found.items() if value}
 
     def facts(self) -> PodFacts:
         """The pod as a plan sees it."""
-        (facts,) = pod_facts(self.cluster, [self.object()])
+        (facts,) = server_facts(self.cluster, [self.object()])
         return facts
 
 
 def pod(ordinal: int = 0, cluster: str = "x") -> Pod:
     """A pod that was just started, from the template "now"."""
     return Pod(ordinal, cluster)
+
+
+def read_pod(ordinal: int = 0, cluster: str = "x") -> Pod:
+    """A read replica that was just started, from the template "now"."""
+    return Pod(ordinal, cluster, reader=True)

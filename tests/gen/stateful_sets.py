@@ -26,7 +26,17 @@ class StatefulSet:
     generation: int = 4
     observed_generation: int = 4
     deleted: str = ""
+    service: str = ""
+    """Name of the governing Service; "" for the usual one."""
     keys: str = ""
+    gates: tuple[str, ...] = ()
+    account: str = ""
+    reader: bool = False
+    """The one of the read replicas."""
+
+    def under(self, account: str) -> StatefulSet:
+        """Let its pods run under that ServiceAccount."""
+        return replace(self, account=account)
 
     def knowing(self, keys: str) -> StatefulSet:
         """Let its template name these keys of the static seal."""
@@ -52,16 +62,22 @@ class StatefulSet:
         """Let its controller not have seen the newest spec."""
         return replace(self, observed_generation=self.generation - 1)
 
+    def gated(self, *gates: str) -> StatefulSet:
+        """Let its pods be made with the gate of a fence, or with these gates."""
+        return replace(self, gates=gates or (labels.FENCE_GATE,))
+
     def terminating(self) -> StatefulSet:
         """Let somebody have deleted it."""
         return replace(self, deleted="2030-01-01T00:00:00Z")
 
     def object(self) -> Object:
         """The object as the API server shows it."""
+        name = (names.read_stateful_set if self.reader else names.stateful_set)(self.cluster)
+        selector = (labels.read_replicas if self.reader else labels.voters)(self.cluster)
         metadata: Object = {
-            "name": names.stateful_set(self.cluster),
+            "name": name,
             "namespace": NAMESPACE,
-            "uid": f"uid-sts-{self.cluster}",
+            "uid": f"uid-sts-{name}",
             "resourceVersion": "1",
             "generation": self.generation,
             "labels": labels.base(self.cluster),
@@ -72,6 +88,11 @@ class StatefulSet:
         volumes = [{"name": "config"}]
         if self.carries_first_boot:
             volumes.append({"name": INIT_VOLUME})
+        marks = {
+            "name": names.DATA_VOLUME,
+            "labels": labels.base(self.cluster),
+            "annotations": {labels.OWNER_UID: cluster(self.cluster).owner().uid},
+        }
         claim: Object = {"resources": {"requests": {"storage": self.claim_size}}}
         if self.claim_class is not None:
             claim["storageClassName"] = self.claim_class
@@ -81,6 +102,9 @@ class StatefulSet:
             "metadata": metadata,
             "spec": {
                 "replicas": self.replicas,
+                "serviceName": self.service or names.headless_service(self.cluster),
+                "podManagementPolicy": "Parallel",
+                "selector": {"matchLabels": selector},
                 "template": {
                     "metadata": {
                         "annotations": {
@@ -89,9 +113,13 @@ class StatefulSet:
                             **({labels.UNSEAL_KEYS: self.keys} if self.keys else {}),
                         }
                     },
-                    "spec": {"volumes": volumes},
+                    "spec": {
+                        "volumes": volumes,
+                        "schedulingGates": [{"name": gate} for gate in self.gates],
+                        **({"serviceAccountName": self.account} if self.account else {}),
+                    },
                 },
-                "volumeClaimTemplates": [{"metadata": {"name": "data"}, "spec": claim}],
+                "volumeClaimTemplates": [{"metadata": marks, "spec": claim}],
             },
             "status": {
                 "observedGeneration": self.observed_generation,
@@ -107,3 +135,8 @@ class StatefulSet:
 def stateful_set(cluster: str = "x") -> StatefulSet:
     """Three replicas of the template "now", without the document of the first boot."""
     return StatefulSet(cluster)
+
+
+def read_set(cluster: str = "x") -> StatefulSet:
+    """Two read replicas of the template "now"."""
+    return StatefulSet(cluster, replicas=2, reader=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
@@ -13,11 +14,15 @@ from contracts.observed import (
     Observed,
     PodFacts,
     Quorum,
+    Reach,
+    ReadPoolFacts,
     SecretFacts,
     TokenIssuer,
 )
 from contracts.resolved import Resolved
-from managers.access.installation import Installation
+from contracts.surroundings import AccountFacts, ApiEndpoints
+from contracts.ways_in import WaysFacts
+from managers.access.installation import Installation, Platform
 from managers.cluster.resolve import resolve
 from managers.workload.reload import Files
 from managers.workload.statefulset import template_digest
@@ -46,9 +51,17 @@ class World:
     secrets: tuple[SecretFacts, ...] = ()
     issuer: TokenIssuer | None = None
     rolling: datetime | None = None
+    waking: datetime | None = None
     quorum: Quorum | None = None
     attempts: tuple[Attempt, ...] = ()
     api_servers: tuple[str, ...] = field(default=("10.96.0.1",))
+    api_endpoints: ApiEndpoints = field(default=ApiEndpoints(("192.0.2.1",)))
+    account: AccountFacts | None = None
+    ways: WaysFacts = field(default=WaysFacts())
+    read_set: StatefulSet | None = None
+    read_pods: tuple[Pod, ...] = ()
+    read_claims: tuple[ClaimFacts, ...] = ()
+    reach: Reach | None = None
 
     def at(self, now: datetime) -> World:
         """Let it be that time."""
@@ -69,6 +82,30 @@ class World:
         )
         return replace(self, claims=self.claims + claims)
 
+    def with_readers(self, live: StatefulSet | None, *pods: Pod) -> World:
+        """Let there be this StatefulSet of read replicas, or none, and exactly these pods."""
+        return replace(self, read_set=live, read_pods=pods)
+
+    def with_read_claims(
+        self, *ordinals: int, owner: str = "uid-x", gone: bool = False, removed: bool = False
+    ) -> World:
+        """Let there be the data volumes of these read replicas, whose peers were `removed`."""
+        claims = tuple(
+            ClaimFacts(
+                names.read_data_claim("x", n),
+                f"uid-read-claim-{n}",
+                owner,
+                gone,
+                removed_peer=names.read_pod("x", n) if removed else "",
+            )
+            for n in ordinals
+        )
+        return replace(self, read_claims=self.read_claims + claims)
+
+    def reached(self) -> World:
+        """Let it be known how to reach the servers."""
+        return replace(self, reach=Reach("the authority", "the name"))
+
     def with_secrets(self, *secrets: SecretFacts) -> World:
         """Let there be these Secrets too; one of the same name is replaced."""
         new = {found.name for found in secrets}
@@ -84,6 +121,10 @@ class World:
         """Let pods have been replaced for that long."""
         return replace(self, rolling=self.now - age)
 
+    def waking_for(self, age: timedelta) -> World:
+        """Let the servers have been on their way back for that long."""
+        return replace(self, waking=self.now - age)
+
     def with_quorum(self, quorum: Quorum | None) -> World:
         """Let the leader have said that of its followers."""
         return replace(self, quorum=quorum)
@@ -94,6 +135,20 @@ class World:
         """Let this process remember an attempt."""
         made = Attempt(effect, uid, self.now - ago, refused)
         return replace(self, attempts=(*self.attempts, made))
+
+    def reaching(self, *hosts: str, endpoints: tuple[str, ...] = (), port: int = 6443) -> World:
+        """Let the API server be at these addresses, and behind them at these."""
+        return replace(self, api_servers=hosts, api_endpoints=ApiEndpoints(endpoints, port))
+
+    def with_account(
+        self, name: str, *, free: bool = True, annotations: Mapping[str, str] | None = None
+    ) -> World:
+        """Let the ServiceAccount that the spec names be there; `free` when a person made it."""
+        return replace(self, account=AccountFacts(name, free, annotations or {}))
+
+    def with_ways(self, ways: WaysFacts) -> World:
+        """Let this be known of the ways in from outside."""
+        return replace(self, ways=ways)
 
     def with_issuer(self) -> World:
         """Let the API server tell who signs its tokens."""
@@ -112,12 +167,22 @@ class World:
             stateful_set=self.stateful_set.facts() if self.stateful_set else None,
             pods=tuple(self._seen(one) for one in self.pods),
             claims=self.claims,
+            read=ReadPoolFacts(
+                self.read_set.facts() if self.read_set else None,
+                tuple(self._seen(one) for one in self.read_pods),
+                self.read_claims,
+            ),
+            reach=self.reach,
             secrets={one.name: one for one in self.secrets},
             token_issuer=self.issuer,
             rolling_since=self.rolling,
+            waking_since=self.waking,
             quorum=self.quorum,
             attempts=self.attempts,
             api_server_hosts=self.api_servers,
+            api_endpoints=self.api_endpoints,
+            account=self.account,
+            ways=self.ways,
         )
 
 
@@ -126,10 +191,10 @@ def world() -> World:
     return World()
 
 
-def resolved(cluster: Cluster, facts: World | None = None) -> Resolved:
+def resolved(cluster: Cluster, facts: World | None = None, on: Platform = "kubernetes") -> Resolved:
     """What the cluster means in that world; AssertionError when it is refused."""
     observed = (facts or world()).facts()
-    answer = resolve(cluster.read(), cluster.owner(), observed, INSTALLATION)
+    answer = resolve(cluster.read(), cluster.owner(), observed, replace(INSTALLATION, platform=on))
     assert isinstance(answer, Resolved), answer
     return answer
 

@@ -1,13 +1,15 @@
 """Reasons and condition types: what the managers state is in the catalogue, and the other way.
 
-Uses contracts.condition_catalogue. A reason that the catalogue does not allow for a condition
-raises at run time, in the middle of a pass; here it is found by reading.
+Uses contracts.condition_catalogue, and contracts.tenant_reasons for what a tenant is told. A reason
+that the catalogue does not allow for a condition raises at run time, in the middle of a pass; here
+it is found by reading.
 """
 
 import ast
 from collections.abc import Iterable, Iterator
 
-from contracts.condition_catalogue import REASONS, TYPES
+from contracts.condition_catalogue import TYPES
+from contracts.tenant_reasons import TENANT_REASONS
 from tests.house.checkout import Source
 from tests.house.rule import Rule, below
 
@@ -17,6 +19,9 @@ _ENDS_IN = {
     "wait": ("Ready", "Reconciling"),
     "blocked": ("Ready", "Stalled", "Degraded"),
 }
+# What is said there goes to a tenant, but for the gate: it tells clusters what they wait for.
+_OF_TENANTS = "managers/tenancy/"
+_OF_CLUSTERS = f"{_OF_TENANTS}gate.py"
 
 
 def outcome_reason(source: Source) -> Iterator[str]:
@@ -24,11 +29,29 @@ def outcome_reason(source: Source) -> Iterator[str]:
     for call in _calls(source.nodes):
         word = _called(call).lower().strip("_")
         reason = _text(_argument(call, 0, "reason"))
-        if word not in _ENDS_IN or reason is None:
+        if word not in _ENDS_IN or reason is None or speaks_to_tenants(source.path):
             continue
         missing = [kind for kind in _ENDS_IN[word] if reason not in _ALLOWED[kind]]
         if missing:
             yield f"line {call.lineno}: {reason} is no reason of {', '.join(missing)}"
+
+
+def speaks_to_tenants(path: str) -> bool:
+    """Whether the reasons of a module are those of a tenant."""
+    return path.startswith(_OF_TENANTS) and path != _OF_CLUSTERS
+
+
+def tenant_reason(source: Source) -> Iterator[str]:
+    """An outcome or a finding about a tenant, by a text or by a constant of the module."""
+    if not speaks_to_tenants(source.path):
+        return
+    named = dict(_constants_of_module(source))
+    for call in _calls(source.nodes):
+        word = _called(call).lower().strip("_")
+        position = 1 if word == "finding" else 0
+        reason = _text(_argument(call, position, "reason"), named)
+        if word in (*_ENDS_IN, "finding") and reason is not None and reason not in TENANT_REASONS:
+            yield f"line {call.lineno}: {reason} is no reason of a tenant"
 
 
 def finding_reason(source: Source) -> Iterator[str]:
@@ -52,20 +75,47 @@ def findings(source: Source) -> Iterator[tuple[int, str, str | None]]:
 
 
 def unstated_types(sources: Iterable[Source]) -> list[str]:
-    """Condition types of the catalogue that no Finding states."""
-    stated = {kind for source in sources for _, kind, _ in findings(source)}
+    """Condition types of the catalogue that no Finding states.
+
+    A type may be named by a constant of a module, which another one may import.
+    """
+    read = list(sources)
+    stated = {kind for source in read for _, kind, _ in findings(source)}
+    if any(_states_by_constant(source) for source in read):
+        stated |= {text for source in read for _, text in _constants_of_module(source)}
     return sorted(_ALLOWED.keys() - stated)
 
 
-def unused_reasons(sources: Iterable[Source]) -> list[str]:
-    """Reasons of the catalogue that no string in the code is equal to."""
+def _states_by_constant(source: Source) -> bool:
+    return any(
+        _called(call) == "Finding" and isinstance(_argument(call, 0, "type"), ast.Name)
+        for call in _calls(source.nodes)
+    )
+
+
+def _constants_of_module(source: Source) -> Iterator[tuple[str, str]]:
+    """Names of a module that stand for one text."""
+    for node in source.tree.body:
+        match node:
+            case ast.Assign(targets=[ast.Name(id=name)], value=value):
+                text = _text(value)
+            case ast.AnnAssign(target=ast.Name(id=name), value=value):
+                text = _text(value)
+            case _:
+                continue
+        if text is not None:
+            yield name, text
+
+
+def unused_reasons(sources: Iterable[Source], catalogue: Iterable[str]) -> list[str]:
+    """Reasons of a catalogue that no string in the code is equal to."""
     said = {
         node.value
         for source in sources
         for node in source.nodes
         if isinstance(node, ast.Constant) and isinstance(node.value, str)
     }
-    return sorted(REASONS.keys() - said)
+    return sorted({*catalogue} - said)
 
 
 def _calls(nodes: Iterable[ast.AST]) -> Iterator[ast.Call]:
@@ -91,10 +141,19 @@ def _constants(function: ast.AST) -> dict[str, str]:
     found = {}
     for node in ast.walk(function):
         if isinstance(node, ast.Assign) and len(node.targets) == 1:
-            text = _text(node.value)
-            if text is not None and isinstance(node.targets[0], ast.Name):
-                found[node.targets[0].id] = text
+            for target, value in _pairs(node.targets[0], node.value):
+                text = _text(value)
+                if text is not None and isinstance(target, ast.Name):
+                    found[target.id] = text
     return found
+
+
+def _pairs(target: ast.expr, value: ast.expr) -> Iterator[tuple[ast.expr, ast.expr]]:
+    match target, value:
+        case ast.Tuple(elts=names), ast.Tuple(elts=values) if len(names) == len(values):
+            yield from zip(names, values, strict=True)
+        case _:
+            yield target, value
 
 
 def _text(node: ast.expr | None, local: dict[str, str] | None = None) -> str | None:
@@ -112,6 +171,7 @@ def _in_a_function(line: str) -> str:
 
 
 _PLAN = "managers/x/plan.py"
+_TENANTS = f"{_OF_TENANTS}run.py"
 
 RULES = (
     Rule(
@@ -128,6 +188,24 @@ RULES = (
         kept=(
             Source(_PLAN, "Blocked('ForeignObject', 'x')"),
             Source(_PLAN, "Wait(reason, 'computed elsewhere')"),
+            # In the other catalogue: see the next rule.
+            Source(_TENANTS, "Wait('Thinking', 'slow')"),
+        ),
+    ),
+    Rule(
+        "a tenant is told a reason of its own catalogue",
+        tenant_reason,
+        below("managers"),
+        broken=(
+            Source(_TENANTS, "Wait('Thinking', 'slow')"),
+            Source(_TENANTS, "Blocked(reason='QuorumLost', message='x')"),
+            Source(_TENANTS, "Finding(True, 'Splendid')"),
+            Source(_TENANTS, "WHY: Final = 'Undecided'\nBlocked(WHY, 'x')"),
+        ),
+        kept=(
+            Source(_TENANTS, "Wait('NamespaceNotFound', 'x')"),
+            Source(_TENANTS, "Finding(False, outcome.reason)"),
+            Source(_OF_CLUSTERS, "Wait('TenantNotProvisioned', 'x')"),
         ),
     ),
     Rule(

@@ -1,11 +1,18 @@
 """The catalogue of conditions holds what is used, and nothing else."""
 
 from contracts.condition_catalogue import REASONS, TYPES
+from contracts.tenant_reasons import TENANT_REASONS
 from tests.house.checkout import LAYERS, Source, python_sources
-from tests.house.reasons import findings, unstated_types, unused_reasons
+from tests.house.reasons import findings, speaks_to_tenants, unstated_types, unused_reasons
 from tests.house.rule import expect_none
 
-_CATALOGUE = ("contracts/condition_catalogue.py", "contracts/condition_reasons.py")
+_CATALOGUE = (
+    "contracts/condition_catalogue.py",
+    "contracts/condition_reasons.py",
+    "contracts/reasons_networking.py",
+    "contracts/reasons_workload.py",
+    "contracts/tenant_reasons.py",
+)
 
 
 def _is_proof(source: Source) -> bool:
@@ -15,7 +22,15 @@ def _is_proof(source: Source) -> bool:
 
 def test_every_reason_is_used() -> None:
     code = filter(_is_proof, python_sources(*LAYERS, "tests", "e2e"))
-    expect_none(unused_reasons(code), "reasons that nobody gives")
+    expect_none(unused_reasons(code, REASONS), "reasons that nobody gives")
+
+
+def test_every_reason_of_a_tenant_is_given_and_expected() -> None:
+    given = (source for source in python_sources("managers") if speaks_to_tenants(source.path))
+    expect_none(unused_reasons(given, TENANT_REASONS), "reasons that no tenant is told")
+    tests = ("tests/managers/tenancy/", "e2e/tenant_lifecycle/")
+    said = (source for source in python_sources("tests", "e2e") if source.path.startswith(tests))
+    expect_none(unused_reasons(said, TENANT_REASONS), "reasons that no test expects")
 
 
 def test_every_condition_type_is_stated() -> None:
@@ -29,7 +44,7 @@ def test_every_reason_may_answer_some_condition() -> None:
 
 def test_an_unused_reason_is_reported() -> None:
     said = "\n".join(repr(reason) for reason in REASONS if reason != "Sealed")
-    assert unused_reasons([Source("managers/x.py", said)]) == ["Sealed"]
+    assert unused_reasons([Source("managers/x.py", said)], REASONS) == ["Sealed"]
 
 
 def test_a_type_that_nobody_states_is_reported() -> None:

@@ -12,7 +12,8 @@ from runtime.client import Client
 from runtime.clock import SystemClock
 from runtime.credentials import KubeconfigCredentials
 from runtime.errors import NotFound
-from runtime.informer import Informer, InformerSet
+from runtime.informer import Informer
+from runtime.informers import InformerSet
 from runtime.intent import Intent
 from runtime.metrics import Metrics
 from runtime.ownership import Marks, Owner

@@ -16,7 +16,7 @@ from contracts.api.schema import open_api_schema, walk
 from contracts.conditions import condition, merge
 from contracts.names import stateful_set
 from e2e.rig import Rig, RigError
-from e2e.rig.kube import ESTABLISHED
+from e2e.rig.kube import wait_established
 from runtime.client import Client
 from runtime.clock import SystemClock
 from runtime.errors import Invalid
@@ -36,7 +36,7 @@ def installed(control_plane: Rig) -> Iterator[Rig]:
     """The control plane with the CRD; --warnings-as-errors is the point of the fixture."""
     file = str(ROOT / CRD_FILE)
     control_plane.kubectl("apply", "--server-side", "--warnings-as-errors", "-f", file)
-    control_plane.kubectl("wait", ESTABLISHED, f"crd/{CLUSTERS}", "--timeout=60s")
+    wait_established(control_plane.kubectl, f"crd/{CLUSTERS}")
     yield control_plane
     control_plane.kubectl("delete", "-f", file, "--wait=true")
 
@@ -150,6 +150,8 @@ async def test_the_columns_show_what_was_observed(
         "activeLeader": f"{stateful_set('c')}-1",
         "sealed": "false",
         "phase": "Initializing",
+        "operation": {"kind": "Rolling", "done": 2, "total": 3, "summary": "Rolling-2/3"},
+        "backup": {"lastBackupTime": stored["metadata"]["creationTimestamp"]},
         "conditions": [ready.to_object()],
     }
     body = {**body, "status": status}
@@ -162,20 +164,15 @@ async def test_the_columns_show_what_was_observed(
         "VERSION",
         "LEADER",
         "SEALED",
-        "PHASE",
+        "OPERATION",
+        "BACKUP-AGE",
         "AGE",
         "REASON",
+        "PHASE",
     ]
     columns = row.split()
-    assert [*columns[:6], columns[7]] == [
-        "c",
-        "2/3",
-        "2.4.0",
-        "c-1",
-        "false",
-        "Initializing",
-        "Reconciling",
-    ]
+    assert columns[:6] == ["c", "2/3", "2.4.0", "c-1", "false", "Rolling-2/3"]
+    assert columns[8:] == ["Reconciling", "Initializing"]
 
 
 async def test_kubectl_scales_a_cluster(installed: Rig, client: Client, namespace: str) -> None:

@@ -19,7 +19,7 @@ import pytest_asyncio
 import yaml
 
 from e2e.rig import Rig
-from e2e.rig.kube import ESTABLISHED
+from e2e.rig.kube import wait_established
 from examples.website.reconcile import DEPLOYMENT, DIRECTORY, WEBSITE
 from runtime.client import Client
 from runtime.clock import SystemClock
@@ -56,7 +56,7 @@ def website_api(control_plane: Rig) -> None:
     """The CRD and the rights of the operator."""
     for name in ("crd.yaml", "rbac.yaml"):
         control_plane.kubectl("apply", "--server-side", "-f", str(FOLDER / name))
-    control_plane.kubectl("wait", ESTABLISHED, "crd/websites.sites.example.com")
+    wait_established(control_plane.kubectl, "crd/websites.sites.example.com")
 
 
 @pytest.fixture

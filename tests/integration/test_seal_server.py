@@ -1,7 +1,6 @@
 """Every seal on a real server: our keys are its keys, and what it refuses is not our configuration.
 
-Key services of clouds are not to be had here. A stand-in on the loopback address refuses everything
-and notes what it was asked, so the end of each start is the server's own word about the far side.
+A stand-in for the key services of clouds refuses everything and notes what it was asked.
 """
 
 import asyncio
@@ -34,6 +33,7 @@ from tests.contracts.hcl.server_seals import ACCEPTED
 from tests.integration.bao_server import NODE_ID, free_port, make_certificate
 
 WRAPPERS = "github.com/openbao/go-kms-wrapping/wrappers"
+pytestmark = pytest.mark.timeout(900)  # one server is built by the first test that needs it
 LIBRARY = "/usr/lib/softhsm/libsofthsm2.so"
 PIN, TOKEN, LABEL = "1234", "openbao", "unseal"
 # Some of the clients try again for a while before they give up.

@@ -31,6 +31,7 @@ REQUIRED = {
     "crane": ("github.com/google/go-containerregistry", versions.CRANE),
     "registry": ("github.com/distribution/distribution/v3", versions.REGISTRY),
     "bao": ("github.com/openbao/openbao", versions.OPENBAO),
+    "gateway-api": ("sigs.k8s.io/gateway-api", versions.GATEWAY_API),
     "hcl": ("github.com/hashicorp/hcl", versions.HCL),
 }
 

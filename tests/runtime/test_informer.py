@@ -9,7 +9,8 @@ from itertools import pairwise
 import pytest
 
 from runtime.clock import yield_to_loop
-from runtime.informer import SLICE, InformerOptions, InformerSet, Selection
+from runtime.informer import SLICE, InformerOptions, Selection
+from runtime.informers import InformerSet
 from runtime.metrics import Metrics
 from runtime.resources import CONFIG_MAP, SECRET
 from runtime.testing.clock import ManualClock

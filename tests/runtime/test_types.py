@@ -57,7 +57,11 @@ def test_every_built_in_resource_is_plural_and_unique() -> None:
     assert len(all_of_them) >= 16
     assert len({(r.group, r.plural) for r in all_of_them}) == len(all_of_them)
     assert all(r.plural == r.plural.lower() and r.plural.endswith("s") for r in all_of_them)
-    assert [r.kind for r in all_of_them if not r.namespaced] == ["Namespace"]
+    assert [r.kind for r in all_of_them if not r.namespaced] == [
+        "Namespace",
+        "ValidatingAdmissionPolicy",
+        "ValidatingAdmissionPolicyBinding",
+    ]
 
 
 def test_readers_of_a_full_object() -> None:

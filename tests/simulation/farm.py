@@ -16,7 +16,8 @@ from runtime.clock import Clock
 from runtime.controller import Controller, ControllerOptions
 from runtime.errors import Transient
 from runtime.handler import enqueue_object, enqueue_owner
-from runtime.informer import InformerOptions, InformerSet
+from runtime.informer import InformerOptions
+from runtime.informers import InformerSet
 from runtime.intent import Intent
 from runtime.metrics import Metrics
 from runtime.outcome import Done, Outcome

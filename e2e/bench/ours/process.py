@@ -15,7 +15,7 @@ from runtime.client import Client
 from runtime.clock import SystemClock
 from runtime.controller import Controller, Reconciler
 from runtime.credentials import ServiceAccountCredentials
-from runtime.informer import InformerSet
+from runtime.informers import InformerSet
 from runtime.metrics import Metrics
 from runtime.types import Request
 

@@ -17,6 +17,12 @@ def _gateway(field: str) -> dict[str, Any]:
 
 
 CASES: dict[str, Case] = {
+    "a path that ends a statement of a proxy": Case(
+        "ingress-path", "spec.ingress.path", {"ingress": {"path": "/x;}location"}}
+    ),
+    "a route that climbs": Case(
+        "gateway-path", "spec.gateway.path", {"gateway": {"path": "/a/%2E%2e/b"}}
+    ),
     "an Ingress without a host": Case(
         "ingress-host", "spec.ingress.host", {"ingress": {"enabled": True}, "network": _PEERS}
     ),
@@ -29,4 +35,19 @@ CASES: dict[str, Case] = {
         "gateway-name", "spec.gateway.gatewayRef.name", _gateway("gatewayRef")
     ),
     "a route for no host": Case("gateway-hostname", "spec.gateway.hostname", _gateway("hostname")),
+    "a route that ends TLS before servers that answer ACME": Case(
+        "gateway-acme",
+        "spec.gateway.tlsPassthrough",
+        {
+            "gateway": _GATEWAY,
+            "replicas": 1,
+            "tls": {
+                "mode": "ACME",
+                "acme": {
+                    "directoryURL": "https://acme.example.com/directory",
+                    "domain": "bao.example.com",
+                },
+            },
+        },
+    ),
 }

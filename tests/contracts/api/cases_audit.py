@@ -18,6 +18,9 @@ def storage(mode: str, **fields: Any) -> dict[str, Any]:
 
 
 CASES: dict[str, Case] = {
+    "a device that climbs": Case(
+        "audit-name", "spec.audit[0].path", {"audit": [{"type": "syslog", "path": "a/../b"}]}
+    ),
     "options of another type": Case(
         "audit-options-type",
         "spec.audit[0]",
@@ -55,36 +58,10 @@ CASES: dict[str, Case] = {
         f"{STORAGE}.storageClassName",
         storage("ExistingPVC", existingClaimName="mine", storageClassName="fast"),
     ),
-}
-
-CODE_CASES: dict[str, Case] = {
-    "a file device without a file": Case(
-        "audit-options-missing", "spec.audit[0].fileOptions", device()
-    ),
-    "an option that no file device reads": Case(
-        "audit-options-known",
-        "spec.audit[0].options",
-        device(fileOptions=STDOUT, options={"facility": "AUTH"}),
-    ),
-    "another spelling of the file": Case(
-        "audit-options-known",
-        "spec.audit[0].options",
-        device(fileOptions=STDOUT, options={"path": "/bao/data/vault.db"}),
-    ),
-    "an option that is an object": Case(
-        "audit-options-known",
-        "spec.audit[0].options",
-        device(fileOptions=STDOUT, options={"format": {"a": "b"}}),
-    ),
     "an audit file over the data": Case(
         "audit-file-place",
         "spec.audit[0].fileOptions.filePath",
         device(fileOptions={"filePath": "/bao/data/raft/raft.db"}),
-    ),
-    "an audit file over the data, among the free options": Case(
-        "audit-file-place",
-        "spec.audit[0].options",
-        device(options={"file_path": "/bao/data/raft/raft.db"}),
     ),
     "an audit file that climbs": Case(
         "audit-file-place",
@@ -108,7 +85,7 @@ CODE_CASES: dict[str, Case] = {
         device(fileOptions={"filePath": "/openbao/audit/a.log"}),
     ),
     "an audit file of the first boot over the data": Case(
-        "audit-file-place",
+        "audit-file-place-request",
         "spec.selfInit.requests[0].auditDevice.fileOptions.filePath",
         {
             "configuration": {"unsafeAllowAPIAuditCreation": True},
@@ -119,16 +96,6 @@ CODE_CASES: dict[str, Case] = {
             ),
         },
     ),
-    "a prefix that the server would refuse": Case(
-        "audit-prefix",
-        "spec.audit[0].options",
-        device(fileOptions=STDOUT, options={"prefix": "@cee: "}),
-    ),
-    "a device of a newer server": Case(
-        "audit-http-version",
-        "spec.audit[0].type",
-        {"audit": [{"type": "http", "path": "h", "httpOptions": {"uri": "https://a.example.com"}}]},
-    ),
     "a volume over the server's own files": Case(
         "audit-mount-place",
         f"{STORAGE}.mountPath",
@@ -138,5 +105,41 @@ CODE_CASES: dict[str, Case] = {
         "audit-mount-place",
         f"{STORAGE}.mountPath",
         storage("ManagedPVC", size="1Gi", mountPath="/openbao"),
+    ),
+}
+
+CODE_CASES: dict[str, Case] = {
+    "an audit file over the data, among the free options": Case(
+        "audit-file-place-options",
+        "spec.audit[0].options",
+        device(options={"file_path": "/bao/data/raft/raft.db"}),
+    ),
+    "a file device without a file": Case(
+        "audit-options-missing", "spec.audit[0].fileOptions", device()
+    ),
+    "an option that no file device reads": Case(
+        "audit-options-known",
+        "spec.audit[0].options",
+        device(fileOptions=STDOUT, options={"facility": "AUTH"}),
+    ),
+    "another spelling of the file": Case(
+        "audit-options-known",
+        "spec.audit[0].options",
+        device(fileOptions=STDOUT, options={"path": "/bao/data/vault.db"}),
+    ),
+    "an option that is an object": Case(
+        "audit-options-known",
+        "spec.audit[0].options",
+        device(fileOptions=STDOUT, options={"format": {"a": "b"}}),
+    ),
+    "a prefix that the server would refuse": Case(
+        "audit-prefix",
+        "spec.audit[0].options",
+        device(fileOptions=STDOUT, options={"prefix": "@cee: "}),
+    ),
+    "a device of a newer server": Case(
+        "audit-http-version",
+        "spec.audit[0].type",
+        {"audit": [{"type": "http", "path": "h", "httpOptions": {"uri": "https://a.example.com"}}]},
     ),
 }

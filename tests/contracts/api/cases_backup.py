@@ -25,6 +25,12 @@ def _place(host: str) -> Case:
 
 
 CASES: dict[str, Case] = {
+    "a bucket that climbs": Case(
+        "backup-bucket", "spec.backup.target.bucket", backup({"bucket": "../b"})
+    ),
+    "keys that climb": Case(
+        "backup-prefix", "spec.backup.target.pathPrefix", backup({"pathPrefix": "a/../../other"})
+    ),
     "a backup that cannot log in": Case(
         "backup-login", "spec.backup.jwtAuthRole", backup(jwtAuthRole=None)
     ),
@@ -76,22 +82,22 @@ CASES: dict[str, Case] = {
             }
         ),
     ),
+    "a snapshot every minute": Case(
+        "hasty-backup.schedule", "spec.backup.schedule", backup(schedule="* * * * *")
+    ),
+    "a test that is due too often": Case(
+        "hasty-backup.restoreTest.schedule",
+        "spec.backup.restoreTest.schedule",
+        backup(restoreTest={"schedule": "*/14 * * * *"}),
+    ),
 }
 
 # What CEL cannot say: the operator alone checks it.
 CODE_CASES: dict[str, Case] = {
-    "a snapshot every minute": Case(
-        "backup-schedule", "spec.backup.schedule", backup(schedule="* * * * *")
-    ),
     "two snapshots in a minute of each other over midnight": Case(
         "backup-schedule", "spec.backup.schedule", backup(schedule="0,59 0,23 * * *")
     ),
     "a snapshot at a minute that is none": Case(
         "backup-schedule", "spec.backup.schedule", backup(schedule="61 3 * * *")
-    ),
-    "a test that is due too often": Case(
-        "backup-schedule",
-        "spec.backup.restoreTest.schedule",
-        backup(restoreTest={"schedule": "*/14 * * * *"}),
     ),
 }

@@ -3,6 +3,7 @@
 from typing import Any
 
 from tests.contracts.api.case import Case
+from tests.contracts.api.cases_reserved import placed
 
 KEY = (
     "-----BEGIN PUBLIC KEY-----\n"
@@ -25,6 +26,28 @@ def helper_policy(**fields: Any) -> dict[str, Any]:
 
 
 CASES: dict[str, Case] = {
+    **{
+        f"no image at {path}": Case(f"image-{path}", f"spec.{path}", placed(f"spec.{path}", "a//b"))
+        for path in (
+            "initContainer.image",
+            "backup.image",
+            "upgrade.image",
+            "upgrade.blueGreen.verification.prePromotionHook.image",
+        )
+    },
+    "no image for a test of restores": Case(
+        "image-backup.restoreTest.clusterTemplate.image",
+        "spec.backup.restoreTest.clusterTemplate.image",
+        placed(
+            "spec.backup.restoreTest",
+            {"everySuccessfulBackups": 1, "clusterTemplate": {"image": "A/../b"}},
+        ),
+    ),
+    "no image of a plugin": Case(
+        "image-plugins[].image",
+        "spec.plugins[0].image",
+        {"version": "2.7.0", "plugins": [{"type": "secret", "name": "p", "image": "a@sha256:0"}]},
+    ),
     "a policy that trusts nobody": Case(
         "imageVerification-trust", "spec.imageVerification", policy()
     ),
@@ -67,15 +90,15 @@ CASES: dict[str, Case] = {
         "spec.operatorImageVerification.imagePullSecrets[0].name",
         helper_policy(publicKey=KEY, imagePullSecrets=[{"name": "c-root-token"}]),
     ),
+    "an image in capital letters": Case(
+        "image-image", "spec.image", {"image": "registry.example.com/OpenBao:2.4.0"}
+    ),
+    "an image with half a digest": Case(
+        "image-image", "spec.image", {"image": "openbao@sha256:abc"}
+    ),
 }
 
 CODE_CASES: dict[str, Case] = {
-    "an image in capital letters": Case(
-        "image-reference", "spec.image", {"image": "registry.example.com/OpenBao:2.4.0"}
-    ),
-    "an image with half a digest": Case(
-        "image-reference", "spec.image", {"image": "openbao@sha256:abc"}
-    ),
     "a key that is none": Case(
         "imageVerification-key",
         "spec.imageVerification.publicKey",

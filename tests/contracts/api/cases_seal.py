@@ -107,6 +107,24 @@ CASES: dict[str, Case] = {
         "spec.unseal.pkcs11.runtime.fileEnv[0].name",
         _runtime(fileEnv=[{"name": "BAO_ADDR", "secretKey": "x"}]),
     ),
+    "an attribute that is no name": Case(
+        "kms-config",
+        "spec.unseal.kms.config",
+        {
+            "version": "2.6.0",
+            "plugins": [
+                {
+                    "type": "kms",
+                    "name": "mine",
+                    "image": "registry.example.com/mine",
+                    "version": "v1.0.0",
+                    "binaryName": "mine",
+                    "sha256sum": "ab" * 32,
+                }
+            ],
+            "unseal": {"type": "kms", "kms": {"pluginName": "mine", "config": {"a b": "c"}}},
+        },
+    ),
 }
 CODE_CASES: dict[str, Case] = {
     "a cloud seal on a server that has it no more": Case(
@@ -150,23 +168,5 @@ CODE_CASES: dict[str, Case] = {
         "kms-plugin",
         "spec.unseal.kms.pluginName",
         {"unseal": {"type": "kms", "kms": {"pluginName": "other"}}},
-    ),
-    "an attribute that is no name": Case(
-        "kms-config",
-        "spec.unseal.kms.config",
-        {
-            "version": "2.6.0",
-            "plugins": [
-                {
-                    "type": "kms",
-                    "name": "mine",
-                    "image": "registry.example.com/mine",
-                    "version": "v1.0.0",
-                    "binaryName": "mine",
-                    "sha256sum": "ab" * 32,
-                }
-            ],
-            "unseal": {"type": "kms", "kms": {"pluginName": "mine", "config": {"a b": "c"}}},
-        },
     ),
 }

@@ -15,6 +15,11 @@ CASES: dict[str, Case] = {
     "the ServiceAccount default": Case(
         "service-account", "spec.serviceAccount.name", {"serviceAccount": {"name": "default"}}
     ),
+    "the ServiceAccount of jobs": Case(
+        "service-account-of-jobs",
+        "spec.serviceAccount.name",
+        {"serviceAccount": {"name": "c-backup-serviceaccount"}},
+    ),
     "tokens for this cluster alone, without a login that asks for them": Case(
         "target-token-login", "spec.controllerJWTMode", {"controllerJWTMode": "Target"}
     ),

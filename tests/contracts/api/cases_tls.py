@@ -81,9 +81,6 @@ CASES: dict[str, Case] = {
         "spec.tls.acme.caSecretRef.name",
         _acme(caSecretRef={"name": "other-tls-ca"}),
     ),
-}
-
-CODE_CASES: dict[str, Case] = {
     "a file that no volume brings": Case(
         "acme-ca-root",
         "spec.configuration.acmeCARoot",
@@ -100,3 +97,5 @@ CODE_CASES: dict[str, Case] = {
         },
     ),
 }
+
+CODE_CASES: dict[str, Case] = {}

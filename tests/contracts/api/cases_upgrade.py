@@ -48,4 +48,28 @@ CASES: dict[str, Case] = {
         before=_strategy(),
         status={"blueGreen": {"phase": "Syncing"}},
     ),
+    "a new strategy for servers that do not serve": Case(
+        "upgrade-strategy-healthy",
+        "spec.upgrade.strategy",
+        _strategy(),
+        before={},
+        status={
+            "conditions": [
+                {
+                    "type": "Available",
+                    "status": "False",
+                    "reason": "NotReady",
+                    "message": "no server is ready",
+                    "lastTransitionTime": "2026-01-31T12:00:00Z",
+                }
+            ]
+        },
+    ),
+    "a new strategy behind an order that nobody carried out": Case(
+        "upgrade-strategy-orders",
+        "spec.upgrade.strategy",
+        {"upgrade": {**_GREEN, "requests": {"retry": "try-2"}}},
+        before={"upgrade": {"requests": {"retry": "try-2"}}},
+        status={"upgradeRequests": {"lastHandledRetry": "try-1"}},
+    ),
 }

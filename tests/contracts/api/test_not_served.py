@@ -22,9 +22,12 @@ ASKS: dict[str, tuple[dict[str, Any], list[str]]] = {
     ),
     "the served token mode": ({"controllerJWTMode": "Shared"}, []),
     "the other token mode": ({"controllerJWTMode": "Target"}, ["spec.controllerJWTMode"]),
-    "a setting deep in a part that is served": (
-        {"observability": {"metrics": {"enabled": True, "serviceMonitor": {"interval": "1m"}}}},
-        ["spec.observability.metrics.serviceMonitor"],
+    "ways in are served": (
+        {
+            "gateway": {"enabled": True, "hostname": "a.example.com", "gatewayRef": {"name": "g"}},
+            "observability": {"metrics": {"enabled": True, "serviceMonitor": {"interval": "1m"}}},
+        },
+        [],
     ),
     "a spelling that has no successor": (
         {

@@ -152,7 +152,8 @@ def test_the_defaults_of_the_schema_are_those_of_the_models() -> None:
 def test_columns_show_what_is_and_not_what_is_wished() -> None:
     (version,) = crd()["spec"]["versions"]
     columns = {column["name"]: column["jsonPath"] for column in version["additionalPrinterColumns"]}
-    assert [*columns] == ["Ready", "Version", "Leader", "Sealed", "Phase", "Age", "Reason"]
+    shown = ["Ready", "Version", "Leader", "Sealed", "Operation", "Backup-Age", "Age"]
+    assert [*columns] == [*shown, "Reason", "Phase"]
     assert not any(path.startswith(".spec") for path in columns.values())
     for path in columns.values():
         if path.startswith(".status") and "[" not in path:

@@ -32,7 +32,7 @@ initialize "operator-bootstrap" {
     path = "auth/jwt-operator/role/openbao-operator"
     data = {
       "bound_audiences" = [
-        "openbao-internal",
+        "openbao-internal/bank/whole",
       ]
       "bound_claims" = {
         "sub" = [
@@ -62,7 +62,7 @@ initialize "operator-bootstrap" {
     path = "auth/jwt-operator/role/nightly"
     data = {
       "bound_audiences" = [
-        "openbao-internal",
+        "openbao-internal/bank/whole",
       ]
       "bound_subject" = "system:serviceaccount:bank:whole-backup-serviceaccount"
       "role_type" = "jwt"
@@ -87,7 +87,7 @@ initialize "operator-bootstrap" {
     path = "auth/jwt-operator/role/openbao-operator-upgrade"
     data = {
       "bound_audiences" = [
-        "openbao-internal",
+        "openbao-internal/bank/whole",
       ]
       "bound_subject" = "system:serviceaccount:bank:whole-upgrade-serviceaccount"
       "role_type" = "jwt"
@@ -112,7 +112,7 @@ initialize "operator-bootstrap" {
     path = "auth/jwt-operator/role/openbao-operator-restore"
     data = {
       "bound_audiences" = [
-        "openbao-internal",
+        "openbao-internal/bank/whole",
       ]
       "bound_claims" = {
         "sub" = [

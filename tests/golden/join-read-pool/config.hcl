@@ -19,10 +19,25 @@ storage "raft" {
   path                    = "/bao/data"
   performance_multiplier  = 1
   retry_join_as_non_voter = true
-  election_timeout        = "30s"
 
   retry_join {
-    auto_join               = "provider=k8s namespace=demo label_selector=\"app.kubernetes.io/instance=join-read-pool,app.kubernetes.io/managed-by=openbao-operator,app.kubernetes.io/name=openbao,openbao.org/cluster=join-read-pool,openbao.org/workload-pool=voter\""
+    leader_api_addr         = "https://join-read-pool-0.join-read-pool.demo.svc:8200"
+    leader_tls_servername   = "openbao-cluster-join-read-pool.local"
+    leader_ca_cert_file     = "/etc/bao/tls/ca.crt"
+    leader_client_cert_file = "/etc/bao/tls/tls.crt"
+    leader_client_key_file  = "/etc/bao/tls/tls.key"
+  }
+
+  retry_join {
+    leader_api_addr         = "https://join-read-pool-1.join-read-pool.demo.svc:8200"
+    leader_tls_servername   = "openbao-cluster-join-read-pool.local"
+    leader_ca_cert_file     = "/etc/bao/tls/ca.crt"
+    leader_client_cert_file = "/etc/bao/tls/tls.crt"
+    leader_client_key_file  = "/etc/bao/tls/tls.key"
+  }
+
+  retry_join {
+    leader_api_addr         = "https://join-read-pool-2.join-read-pool.demo.svc:8200"
     leader_tls_servername   = "openbao-cluster-join-read-pool.local"
     leader_ca_cert_file     = "/etc/bao/tls/ca.crt"
     leader_client_cert_file = "/etc/bao/tls/tls.crt"

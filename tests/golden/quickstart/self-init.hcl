@@ -32,7 +32,7 @@ initialize "operator-bootstrap" {
     path = "auth/jwt-operator/role/openbao-operator"
     data = {
       "bound_audiences" = [
-        "openbao-internal",
+        "openbao-internal/openbao-quickstart/quickstart",
       ]
       "bound_subject" = "system:serviceaccount:openbao-operator-system:openbao-operator-controller"
       "role_type" = "jwt"
@@ -57,7 +57,7 @@ initialize "operator-bootstrap" {
     path = "auth/jwt-operator/role/openbao-operator-upgrade"
     data = {
       "bound_audiences" = [
-        "openbao-internal",
+        "openbao-internal/openbao-quickstart/quickstart",
       ]
       "bound_subject" = "system:serviceaccount:openbao-quickstart:quickstart-upgrade-serviceaccount"
       "role_type" = "jwt"
@@ -82,7 +82,7 @@ initialize "operator-bootstrap" {
     path = "auth/jwt-operator/role/openbao-operator-restore"
     data = {
       "bound_audiences" = [
-        "openbao-internal",
+        "openbao-internal/openbao-quickstart/quickstart",
       ]
       "bound_subject" = "system:serviceaccount:openbao-quickstart:quickstart-restore-serviceaccount"
       "role_type" = "jwt"

@@ -8,7 +8,7 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 
 from managers.access.token_issuer import DISCOVERY, KEYS, MAX_AGE, ApiServer, public_keys
-from runtime.errors import Forbidden, ServerError, Transient
+from runtime.errors import ServerError, Transient
 from runtime.resources import SERVICE
 from runtime.testing.clock import ManualClock
 from tests.gen.api import FakeApi, api_error
@@ -197,8 +197,18 @@ class TestHosts:
         server = FakeApi().holding((SERVICE, kubernetes()))
         assert await ApiServer(server, ManualClock(), None).hosts() == ()
 
-    async def test_a_refusal_is_an_error(self) -> None:
+    @pytest.mark.parametrize("code", [401, 403, 404])
+    async def test_what_cannot_be_read_is_not_known(self, code: int) -> None:
+        """A condition says so; the rest of the cluster needs no address."""
         server = FakeApi()
-        server.refuse("get Service kubernetes", api_error(403))
-        with pytest.raises(Forbidden):
+        server.refuse("get Service kubernetes", api_error(code))
+        asker = ApiServer(server, ManualClock(), None)
+        assert await asker.hosts() == ()
+        assert await asker.hosts() == ()
+        assert server.asked == ["get Service kubernetes"]
+
+    async def test_an_outage_is_an_error_as_long_as_nothing_is_known(self) -> None:
+        server = FakeApi()
+        server.refuse("get Service kubernetes", api_error(500))
+        with pytest.raises(ServerError):
             await ApiServer(server, ManualClock(), None).hosts()

@@ -1,19 +1,24 @@
 """managers.bao.login: one login for many passes, and what happens when it no longer works."""
 
-from pathlib import Path
+import asyncio
 
 import pytest
 
-from managers.bao.client import Denied
-from managers.bao.login import TOKEN_SECONDS, Logins, ServiceAccountLogin
+from managers.access.account_token import DOUBTFUL_AFTER, RENEW_AFTER
+from managers.bao.client import BaoError, Denied
+from managers.bao.login import TOKEN_SECONDS, Logins, NoToken, ServiceAccountLogin
 from managers.bao.models import Login
+from runtime.clock import yield_to_loop
+from runtime.errors import LeaseLost, TransportError
 from runtime.testing.clock import ManualClock
 from tests import gen
-from tests.gen.api import FakeApi
+from tests.gen.api import FakeApi, api_error
 from tests.managers.membership.servers import Servers
 
 AT = "10.0.0.1"
 WISHING = gen.cluster().self_init(login=True)
+AUDIENCE = f"openbao-internal/{gen.NAMESPACE}"
+REQUEST = "create/token ServiceAccount the-operator"
 
 
 class Strict(Servers):
@@ -24,59 +29,135 @@ class Strict(Servers):
         self.trusts = True
 
     async def login(self, address: str, mount: str, role: str, token: str) -> Login:
+        # Others get their turn, as while a real server is asked.
+        await yield_to_loop()
         if not self.trusts:
             self.logins += 1
             raise Denied("auth/jwt-operator/login answered 400: error verifying token", 400)
         return await super().login(address, mount, role, token)
 
 
-@pytest.fixture
-def projected(tmp_path: Path) -> Path:
-    """The operator's own token, as the kubelet writes it."""
-    file = tmp_path / "token"
-    file.write_text("jwt\n")
-    return file
+class Bench:
+    """One cluster with a login of the operator, and the API server that gives it tokens."""
+
+    def __init__(self, cluster: gen.Cluster = WISHING) -> None:
+        self.api, self.clock, self.servers = FakeApi(), ManualClock(), Strict()
+        self.logins = Logins(self.api, self.clock, gen.INSTALLATION)
+        self.cluster = cluster
+
+    async def login(self) -> ServiceAccountLogin:
+        source = await self.logins.of_cluster(self.cluster.read(), self.cluster.owner())
+        assert isinstance(source, ServiceAccountLogin)
+        return source
+
+    async def token(self) -> str:
+        return await (await self.login()).token(self.servers, AT)
 
 
-async def test_b35_a_login_lasts_for_many_passes_of_every_reconciler(projected: Path) -> None:
+async def test_b35_a_login_lasts_for_many_passes_of_every_reconciler() -> None:
     """The lease is the server's `lease_duration`, and the login is kept per cluster."""
-    clock, servers = ManualClock(), Servers()
-    logins = Logins(FakeApi(), clock, projected)
-
-    async def a_pass() -> None:
-        source = await logins.of_cluster(WISHING.read(), WISHING.owner())
-        assert source is not None
-        await source.token(servers, AT)
-
+    bench = Bench()
     for _ in range(5):
-        await a_pass()
-        await clock.advance(TOKEN_SECONDS / 6)
-    assert servers.logins == 1
-    await clock.advance(TOKEN_SECONDS)
-    await a_pass()
-    assert servers.logins == 2
+        await bench.token()
+        await bench.clock.advance(TOKEN_SECONDS / 6)
+    assert bench.servers.logins == 1
+    await bench.clock.advance(TOKEN_SECONDS)
+    await bench.token()
+    assert bench.servers.logins == 2
 
 
-async def test_a_login_that_is_refused_falls_back_to_a_token_that_still_lives(
-    projected: Path,
-) -> None:
+async def test_a_cluster_costs_one_request_for_a_token_in_eight_minutes_at_most() -> None:
+    bench = Bench()
+    hour = 3600.0
+    for _ in range(60):
+        await bench.token()
+        await bench.clock.advance(hour / 60)
+    asked = bench.api.asked
+    assert set(asked) == {REQUEST}
+    assert len(asked) <= hour / RENEW_AFTER
+
+
+async def test_two_that_ask_at_the_same_time_cost_one_login() -> None:
+    bench = Bench()
+    assert {*await asyncio.gather(bench.token(), bench.token())} == {"t1"}
+    assert bench.api.asked == [REQUEST]
+
+
+async def test_every_cluster_has_an_audience_of_its_own() -> None:
+    bench, other = Bench(), Bench(gen.cluster("y").self_init(login=True))
+    await bench.token()
+    await other.token()
+    spec = bench.api.body_of(REQUEST)["spec"]
+    assert spec == {"audiences": [f"{AUDIENCE}/x"], "expirationSeconds": 600}
+    assert other.api.body_of(REQUEST)["spec"]["audiences"] == [f"{AUDIENCE}/y"]
+
+
+async def test_a_login_that_is_refused_falls_back_to_a_token_that_still_lives() -> None:
     """So that OpenBao can be told of the new keys that the refusal comes from."""
-    clock, servers = ManualClock(), Strict()
-    login = ServiceAccountLogin(projected, clock)
-    first = await login.token(servers, AT)
-    servers.trusts = False
-    await clock.advance(TOKEN_SECONDS + 1)
-    assert await login.token(servers, AT) == first
-    await clock.advance(3600)
+    bench = Bench()
+    first = await bench.token()
+    bench.servers.trusts = False
+    await bench.clock.advance(TOKEN_SECONDS + 1)
+    assert await bench.token() == first
+    await bench.clock.advance(3600)
     with pytest.raises(Denied):
-        await login.token(servers, AT)
+        await bench.token()
 
 
-async def test_a_token_that_a_server_refused_is_never_used_again(projected: Path) -> None:
-    clock, servers = ManualClock(), Strict()
-    login = ServiceAccountLogin(projected, clock)
-    await login.token(servers, AT)
-    servers.trusts = False
-    assert login.forget()
+async def test_a_token_that_a_server_refused_is_never_used_again() -> None:
+    bench = Bench()
+    await bench.token()
+    bench.servers.trusts = False
+    assert (await bench.login()).forget()
     with pytest.raises(Denied):
-        await login.token(servers, AT)
+        await bench.token()
+
+
+async def test_an_older_token_that_is_refused_is_replaced_and_a_new_one_is_not() -> None:
+    """The API server may sign with another key by now; a request at every try would help nobody."""
+    bench = Bench()
+    bench.servers.trusts = False
+    for _ in range(3):
+        with pytest.raises(Denied):
+            await bench.token()
+    assert bench.api.asked == [REQUEST]
+    await bench.clock.advance(DOUBTFUL_AFTER)
+    with pytest.raises(Denied):
+        await bench.token()
+    bench.servers.trusts = True
+    await bench.token()
+    assert bench.servers.asked[-1].endswith("jwt-2")
+
+
+async def test_a_right_that_is_missing_is_a_refusal_that_names_the_audience() -> None:
+    bench = Bench()
+    bench.api.refuse(REQUEST, api_error(403))
+    with pytest.raises(NoToken, match=f"operators/the-operator.*{AUDIENCE}/x"):
+        await bench.token()
+
+
+async def test_an_api_server_that_is_away_ends_no_login_that_lives() -> None:
+    bench = Bench()
+    first = await bench.token()
+    await bench.clock.advance(TOKEN_SECONDS + 1)
+    bench.api.refuse(REQUEST, TransportError("away"))
+    assert await bench.token() == first
+    bench.api.refuse(REQUEST, api_error(503))
+    (await bench.login()).forget()
+    with pytest.raises(BaoError):
+        await bench.token()
+
+
+async def test_who_leads_no_more_asks_for_no_token() -> None:
+    bench = Bench()
+    bench.api.refuse(REQUEST, LeaseLost("not the leader"))
+    with pytest.raises(LeaseLost):
+        await bench.token()
+
+
+async def test_nothing_that_is_kept_shows_a_token() -> None:
+    bench = Bench()
+    token = await bench.token()
+    shown = f"{await bench.login()!r} {bench.logins!r}"
+    assert token not in shown
+    assert "jwt-1" not in shown

@@ -66,3 +66,10 @@ async def test_a_standby_that_cannot_forward_is_no_refusal(tmp_path: Path) -> No
     async with serving(tmp_path, {STATE: (503, {"errors": []})}) as server, server.client() as bao:
         with pytest.raises(BaoError):
             await bao.autopilot_state(ADDRESS, "token")
+
+
+async def test_a_server_is_taken_out_of_raft_by_its_node_id(tmp_path: Path) -> None:
+    path = "sys/storage/raft/remove-peer"
+    async with serving(tmp_path, {path: (204, None)}) as server, server.client() as bao:
+        await bao.remove_peer(ADDRESS, "token", "x-2")
+    assert server.asked == [Asked("POST", f"/v1/{path}", "token", {"server_id": "x-2"})]

@@ -46,12 +46,37 @@ ACCESS_ROWS: dict[str, tuple[gen.Cluster, gen.World, Outcome, str, str]] = {
         "OperatorLoginReady",
         "False OperatorLoginOutdated",
     ),
-    "nobody asked for recovery keys": (
-        OLD,
+    "OpenBao does not let the operator in": (
+        OLD.self_init(login=True).having(
+            adminOps={"operatorLogin": {"reason": "OperatorLoginRefused", "problem": "denied"}}
+        ),
         FINE,
         Done(),
-        "RecoveryKeysReady",
-        "Unknown RecoveryKeysNotRequested",
+        "OperatorLoginReady",
+        "False OperatorLoginRefused",
+    ),
+    "the API server gives the operator no token": (
+        OLD.self_init(login=True).having(
+            adminOps={"operatorLogin": {"reason": "OperatorLoginMissing", "problem": "403"}}
+        ),
+        FINE,
+        Done(),
+        "OperatorLoginReady",
+        "False OperatorLoginMissing",
+    ),
+    "a root token is none before the first boot made it": (
+        gen.cluster(),
+        gen.world(),
+        Done(),
+        "UserAccessBootstrap",
+        "False NotInitialized",
+    ),
+    "a root token that is gone is none": (
+        OLD,
+        FINE.without_secrets("x-root-token"),
+        Done(),
+        "UserAccessBootstrap",
+        "Unknown RootTokenMissing",
     ),
     "recovery keys were stored": (
         OLD.self_init(login=True)

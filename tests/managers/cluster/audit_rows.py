@@ -7,7 +7,6 @@ OLD = gen.cluster().initialized()
 FINE = gen.running(OLD)
 
 AUDIT_ROWS: dict[str, tuple[gen.Cluster, gen.World, Outcome, str, str]] = {
-    "audit files need no volume": (OLD, FINE, Done(), "AuditFileStorageReady", "True Ready"),
     "the volume of audit files is not there": (
         OLD.wanting(auditFileStorage={"mode": "ManagedPVC", "size": "1Gi"}),
         FINE,

@@ -8,13 +8,6 @@ FINE = gen.running(OLD)
 CLOUD = {"type": "awskms", "awskms": {"region": "r", "kmsKeyID": "k"}}
 
 SEAL_ROWS: dict[str, tuple[gen.Cluster, gen.World, Outcome, str, str]] = {
-    "a seal beside the data needs no identity": (
-        OLD,
-        FINE,
-        Done(),
-        "CloudUnsealIdentityReady",
-        "True Ready",
-    ),
     "a seal of a cloud without anything": (
         OLD.wanting(unseal=CLOUD),
         FINE,

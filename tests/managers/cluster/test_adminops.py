@@ -1,27 +1,29 @@
 """managers.cluster.adminops: when the servers are asked, with which login, and what is written."""
 
 import base64
-from pathlib import Path
 
 import pytest
 
 from contracts.api.group import CLUSTERS
+from managers.access.account_token import REFUSED_SECONDS
 from managers.access.secret_object import secret_object
 from managers.access.token_issuer import ApiServer
 from managers.autopilot.plan import REFUSED_RECHECK
 from managers.bao.login import Logins
+from managers.bao.models import Member
 from managers.certs.x509 import issue_server, make_authority
 from managers.cluster import adminops
 from managers.cluster.adminops import AdminOpsReconciler
 from managers.cluster.observe import Observer, Witnesses
 from managers.cluster.status_writer import StatusWriter
 from managers.membership.plan import CONVERGING_RECHECK, QUIET_RECHECK
+from runtime.errors import TransportError
 from runtime.outcome import Done, Outcome, Wait
 from runtime.resources import POD, PVC, SECRET, STATEFUL_SET
 from runtime.types import Object, ObjectKey
 from tests import gen
-from tests.gen.api import FakeApi, Outside, StillInformer
-from tests.managers.membership.servers import ALL, Servers
+from tests.gen.api import FakeApi, Outside, StillInformer, api_error
+from tests.managers.membership.servers import Servers
 
 KEY = ObjectKey(gen.NAMESPACE, "x")
 WRITE = "apply/status OpenBaoCluster x"
@@ -35,6 +37,7 @@ TLS = secret_object(
     {"tls.crt": SERVER.certificate, "tls.key": SERVER.key, "ca.crt": AUTHORITY.certificate},
 )
 TOKEN = secret_object(OLD.owner(), "x-root-token", {"token": b"root-abc"})
+LEADER = Member(node_id="x-0", leader=True, voter=True)
 
 
 class Bench:
@@ -45,16 +48,16 @@ class Bench:
         monkeypatch: pytest.MonkeyPatch,
         cluster: gen.Cluster,
         *secrets: Object,
-        token_file: Path = Path("/nowhere/token"),
     ) -> None:
         self.api = FakeApi().holding(
             (CLUSTERS, cluster.object()), *((SECRET, secret) for secret in secrets)
         )
         self.servers = Servers()
+        self.servers.raft = (LEADER,)
         self.sessions: list[tuple[str, str]] = []
         monkeypatch.setattr(adminops, "Bao", self.session)
         outside = Outside(self.api)
-        logins = Logins(self.api, outside.clock, token_file)
+        logins = Logins(self.api, outside.clock, gen.INSTALLATION)
         self.logins, self.clock = logins, outside.clock
         self.clusters = StillInformer(CLUSTERS)
         caches = {kind: StillInformer(kind) for kind in (POD, PVC, STATEFUL_SET)}
@@ -69,7 +72,8 @@ class Bench:
                 outside.context.attempts,
             ),
         )
-        caches[POD].says(gen.pod(0).ready(leading=True).object())
+        self.pods = caches[POD]
+        self.pods.says(gen.pod(0).ready(leading=True).object())
         self.reconcile = AdminOpsReconciler(
             self.clusters,
             caches,
@@ -99,6 +103,7 @@ class Bench:
 SILENT: dict[str, gen.Cluster] = {
     "a cluster without data": gen.cluster(),
     "a paused cluster": OLD.wanting(paused=True),
+    "a cluster that sleeps, or falls asleep": OLD.wanting(hibernate=True),
     "a cluster that is being deleted": OLD.marked(deletionTimestamp="2030-01-01T00:00:00Z"),
     "a spec that nobody can read": OLD.wanting(replicas="many"),
 }
@@ -129,7 +134,7 @@ async def test_the_root_token_of_the_first_boot_is_the_login(
         "set autopilot 10.0.0.1 root-abc",
         "bye",
     ]
-    assert bench.written["raft"]["voters"] == len(ALL)
+    assert bench.written["raft"]["voters"] == 1
     # Only servers of the cluster's own authority and name are spoken to.
     assert bench.sessions == [(AUTHORITY.certificate.decode(), "openbao-cluster-x.local")]
 
@@ -204,32 +209,51 @@ async def test_a_cluster_without_a_login_is_asked_for_its_health_alone(
     assert not any("root-token" in line for line in bench.api.asked)
 
 
-async def test_the_operators_own_login_needs_its_token_file(
+async def test_a_token_that_the_api_server_refuses_is_told(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    bench = Bench(monkeypatch, LOGIN, TLS)
+    bench.api.refuse("create/token ServiceAccount the-operator", api_error(403))
+    await bench.turn()
+    assert bench.servers.logins == 0
+    assert "ServiceAccount operators/the-operator" in bench.written["lastError"]["message"]
+    trouble = bench.written["operatorLogin"]
+    assert trouble["reason"] == "OperatorLoginMissing"
+    assert "serviceaccounts/token" in trouble["problem"]
+    assert requests(bench) == 1, "asked by many, refused once"
+    await bench.clock.advance(REFUSED_SECONDS)
+    await bench.turn()
+    assert bench.servers.logins == 1
+    assert not bench.api.body_of(WRITE)["status"]["adminOps"]["operatorLogin"]["problem"]
+
+
+async def test_an_api_server_that_is_away_is_no_refusal(monkeypatch: pytest.MonkeyPatch) -> None:
+    bench = Bench(monkeypatch, LOGIN, TLS)
+    bench.api.refuse("create/token ServiceAccount the-operator", TransportError("away"))
+    await bench.turn()
+    assert bench.written["lastError"]["reason"] == "MembershipUnknown"
+    assert "operatorLogin" not in bench.written
+
+
+def requests(bench: Bench) -> int:
+    return bench.api.asked.count("create/token ServiceAccount the-operator")
+
+
+async def test_a_login_is_kept_from_one_look_to_the_next(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     bench = Bench(monkeypatch, LOGIN, TLS)
     await bench.turn()
-    assert "/nowhere/token" in bench.written["lastError"]["message"]
-
-
-async def test_a_login_is_kept_from_one_look_to_the_next(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    store(tmp_path / "token", "jwt")
-    bench = Bench(monkeypatch, LOGIN, TLS, token_file=tmp_path / "token")
-    await bench.turn()
     await bench.turn()
     assert bench.servers.logins == 1
-
-
-def store(file: Path, text: str) -> None:
-    file.write_text(text, encoding="utf-8")
 
 
 async def test_members_that_are_missing_are_looked_for_soon(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     bench = Bench(monkeypatch, OLD.wanting(replicas=3), TLS, TOKEN)
+    bench.pods.says(gen.pod(0).ready(leading=True).object(), gen.pod(1).ready().object())
+    bench.servers.raft = (LEADER, Member(node_id="x-1"))
     outcome = await bench.turn()
     assert outcome == Wait("VotersMissing", "1 of 3 servers are voters", CONVERGING_RECHECK)
 

@@ -1,10 +1,13 @@
 """managers.cluster.conditions: what speaks against production, the gravest first."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from managers.cluster.conditions import Facts, findings
+from contracts.surroundings import AdmissionFacts
+from managers.cluster.condition_facts import Facts
+from managers.cluster.conditions import findings
 from runtime.outcome import Done
 from tests import gen
 
@@ -14,12 +17,18 @@ EXTERNAL = {"mode": "External"}
 KMS = {"type": "awskms"}
 
 
-def advice(world: gen.World, unserved: tuple[str, ...], **spec: Any) -> str:
+def advice(
+    world: gen.World,
+    unserved: tuple[str, ...],
+    *,
+    admission: AdmissionFacts | None = None,
+    **spec: Any,
+) -> str:
     """Status and reason of ProductionReady, whatever this version serves of the spec."""
     facts = Facts(
         name="x",
         spec=gen.cluster(**spec).read().spec,
-        observed=world.facts(),
+        observed=replace(world.facts(), admission=admission),
         outcome=Done(),
         initialized=True,
         raft=None,
@@ -67,6 +76,12 @@ ROWS: dict[str, tuple[gen.World, tuple[str, ...], dict[str, Any], str]] = {
         {"profile": "Hardened", "tls": EXTERNAL, "unseal": KMS},
         "False RootTokenStored",
     ),
+    "one server too many or too few": (
+        WITHOUT_TOKEN,
+        (),
+        {"profile": "Hardened", "tls": EXTERNAL, "unseal": KMS, "replicas": 4},
+        "False EvenReplicas",
+    ),
     "nothing speaks against it": (
         WITHOUT_TOKEN,
         (),
@@ -79,3 +94,14 @@ ROWS: dict[str, tuple[gen.World, tuple[str, ...], dict[str, Any], str]] = {
 @pytest.mark.parametrize(("world", "unserved", "spec", "said"), ROWS.values(), ids=ROWS.keys())
 def test_row(world: gen.World, unserved: tuple[str, ...], spec: dict[str, Any], said: str) -> None:
     assert advice(world, unserved, **spec) == said
+
+
+FIT = {"profile": "Hardened", "tls": EXTERNAL, "unseal": KMS}
+LACKING = AdmissionFacts(missing=("lock-managed-scale",))
+
+
+def test_admission_policies_count_last() -> None:
+    assert advice(WITHOUT_TOKEN, (), **FIT, admission=AdmissionFacts()) == "True ProductionReady"
+    assert advice(WITHOUT_TOKEN, (), **FIT, admission=LACKING) == "False AdmissionPoliciesMissing"
+    uneven = advice(WITHOUT_TOKEN, (), **FIT, replicas=4, admission=LACKING)
+    assert uneven == "False EvenReplicas"

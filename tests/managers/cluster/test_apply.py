@@ -1,12 +1,13 @@
 """managers.cluster.apply: the order in which a plan is applied, and what each answer means."""
 
 import random
+from dataclasses import replace
 
 import pytest
 
 from contracts.desired import AppliedSet, Desired
 from managers.access.context import FIELD_MANAGER, MARKS
-from managers.cluster.apply import PRUNED, Applier, outcome_of
+from managers.cluster.apply import IMMUTABLE, PRUNED, Applier, outcome_of
 from managers.cluster.steps import fold
 from runtime.applied import Applied, Verdict
 from runtime.apply import OwnedApply
@@ -27,6 +28,7 @@ from runtime.types import Object, ObjectKey
 from tests import gen
 from tests.gen.api import FakeApi, StillInformer, api_error
 from tests.gen.worlds import with_good_secrets
+from tests.house.checkout import ROOT
 
 CLUSTER = gen.cluster()
 OWNER = CLUSTER.owner()
@@ -198,3 +200,39 @@ async def test_a_refusal_of_the_server_is_an_outcome_and_no_crash() -> None:
     done = await bench.apply()
     assert any(isinstance(o, Blocked) and o.reason == "Rejected" for o in done.outcomes)
     assert (STATEFUL_SET, ObjectKey(gen.NAMESPACE, "x")) not in bench.api.objects
+
+
+def test_a_change_that_nobody_can_make_in_place_is_named_with_a_way_around_it() -> None:
+    """For fields that managers.workload.recreate does not know of."""
+    intent = next(intent for intent in DESIRED.intents if intent.resource == STATEFUL_SET)
+    words = f"{intent}: Forbidden: {IMMUTABLE} 'replicas' are forbidden"
+    outcome = outcome_of(Applied(intent, Verdict.REJECTED, None, words))
+    assert isinstance(outcome, Blocked)
+    assert outcome.reason == "StatefulSetImmutable"
+    assert "delete statefulset x --cascade=orphan" in outcome.message
+
+
+def test_those_words_are_the_ones_that_a_server_says() -> None:
+    recorded = (ROOT / "tests/runtime/refusals.json").read_text(encoding="utf-8")
+    assert IMMUTABLE in recorded
+
+
+async def test_what_is_spared_is_neither_written_nor_deleted() -> None:
+    """A former account of pods that still run under it."""
+    former = {
+        "apiVersion": ROLE.api_version,
+        "kind": ROLE.kind,
+        "metadata": {
+            "name": "former-role",
+            "namespace": gen.NAMESPACE,
+            "uid": "uid-former",
+            "ownerReferences": [OWNER.reference()],
+        },
+    }
+    named = (ROLE, ObjectKey(gen.NAMESPACE, "former-role"))
+    for spared, left in (((named,), 1), ((), 0)):
+        bench = Bench(FakeApi().holding((ROLE, former)))
+        await bench.apply(replace(DESIRED, spared=spared))
+        roles = [one for one in bench.api.of(ROLE) if one["metadata"]["name"] == "former-role"]
+        assert len(roles) == left
+        assert not any("former" in call for call in bench.written) or not left

@@ -6,9 +6,8 @@ import pytest
 
 from contracts import labels
 from managers.access.secret_object import secret_object
-from managers.access.token_issuer import ApiServer
-from managers.cluster.delete import Deletion
-from managers.cluster.observe import Observer, Witnesses
+from managers.cluster.delete import PODS_PATIENCE, PROTECTED, Deletion
+from managers.cluster.observe import CLUSTER_INDEX, by_cluster
 from runtime.errors import Conflict, Invalid, ServerError, status_error
 from runtime.outcome import Done, Outcome, Wait
 from runtime.resources import POD, PVC, SECRET, STATEFUL_SET
@@ -32,6 +31,7 @@ def claim(ordinal: int, *, owner: str = "uid-x", **metadata: Any) -> Object:
             "uid": f"uid-{name}",
             "labels": labels.base("x"),
             "annotations": {labels.OWNER_UID: owner},
+            "finalizers": [PROTECTED],
             **metadata,
         },
     }
@@ -45,18 +45,11 @@ class Bench:
         self.api = FakeApi().holding(*secrets, *objects)
         outside = Outside(self.api)
         self.caches = {kind: StillInformer(kind) for kind in (POD, PVC, STATEFUL_SET)}
-        observer = Observer(
-            self.caches,
-            outside.secrets,
-            ApiServer(self.api, outside.clock, "10.96.0.1"),
-            outside.clock,
-            gen.INSTALLATION,
-            Witnesses(
-                outside.logins,
-                outside.context.attempts,
-            ),
-        )
-        self.deletion = Deletion(outside.context, observer, self.caches)
+        for resource in (POD, PVC):
+            self.caches[resource].add_index(CLUSTER_INDEX, by_cluster)
+        self.outside = outside
+        self.asked = outside.clock.now()
+        self.deletion = Deletion(outside.context, self.caches)
         self.sync()
 
     def sync(self) -> None:
@@ -69,7 +62,7 @@ class Bench:
 
     async def run(self, policy: str | None = None) -> Outcome:
         cluster = CLUSTER.wanting(deletionPolicy=policy).read()
-        return await self.deletion.run(cluster, OWNER)
+        return await self.deletion.run(cluster, OWNER, self.asked)
 
     def secret(self, name: str) -> Object:
         return self.api.objects[(SECRET, ObjectKey(gen.NAMESPACE, name))]
@@ -115,7 +108,7 @@ class TestRetain:
 
     async def test_a_spec_that_cannot_be_read_loses_nothing(self) -> None:
         bench = Bench(*WHOLE)
-        assert await bench.deletion.run(None, OWNER) == Done()
+        assert await bench.deletion.run(None, OWNER, bench.asked) == Done()
         assert bench.writes == [f"patch Secret {name}" for name in KEYS]
 
     async def test_a_second_time_nothing_is_written(self) -> None:
@@ -263,3 +256,49 @@ class TestDelete:
             bench.api.objects.pop((POD, ObjectKey(gen.NAMESPACE, "x-0")), None)
         left = {resource for resource, _ in bench.api.objects}
         assert left == {SECRET}
+
+    async def test_read_replicas_and_their_volumes_go_too(self, policy: str) -> None:
+        members = gen.stateful_set().object()
+        members["metadata"] |= {"name": "x-read", "uid": "uid-sts-x-read"}
+        bench = Bench((STATEFUL_SET, members), (PVC, claim(0, name="data-x-read-0")))
+        assert isinstance(await bench.run(policy), Wait)
+        assert bench.writes == ["delete StatefulSet x-read"]
+        bench.sync()
+        assert await bench.run(policy) == Done()
+        assert bench.writes[1:] == ["delete PersistentVolumeClaim data-x-read-0"]
+
+    async def test_a_read_replica_that_still_runs_is_waited_for(self, policy: str) -> None:
+        pod = gen.pod(0).object()
+        pod["metadata"]["name"] = "x-read-0"
+        bench = Bench((POD, pod), (PVC, claim(0)))
+        outcome = await bench.run(policy)
+        assert isinstance(outcome, Wait)
+        assert "x-read-0" in outcome.message
+        assert bench.writes == []
+
+    async def test_what_is_kept_is_told_while_it_waits_and_in_the_end(self, policy: str) -> None:
+        bench = Bench(*WHOLE[:2], (PVC, claim(0)), (PVC, claim(1, owner="uid-of-before")))
+        outcome = await bench.run(policy)
+        assert isinstance(outcome, Wait)
+        assert "data-x-1" in outcome.message
+        assert "x-0 still run" in outcome.message
+        bench.lose(POD, "x-0")
+        assert await bench.run(policy) == Done()
+        ((kind, reason, text),) = await bench.outside.told()
+        assert (kind, reason) == ("Warning", "VolumesKept")
+        assert "data-x-1" in text
+        assert "data-x-0" not in text
+
+    async def test_without_anything_kept_nothing_is_told(self, policy: str) -> None:
+        bench = Bench((PVC, claim(0)))
+        await bench.run(policy)
+        assert await bench.outside.told() == []
+
+    async def test_a_volume_that_nothing_protects_stays_while_a_pod_runs(self, policy: str) -> None:
+        bench = Bench((POD, gen.pod(0).object()), (PVC, claim(0, finalizers=[])), (PVC, claim(1)))
+        await bench.outside.clock.advance(PODS_PATIENCE.total_seconds())
+        assert await bench.run(policy) == Done()
+        assert bench.writes == ["delete PersistentVolumeClaim data-x-1"]
+        told = await bench.outside.told()
+        assert [reason for _, reason, _ in told] == ["ServersStillRun", "VolumesKept"]
+        assert "data-x-0" in told[1][2]

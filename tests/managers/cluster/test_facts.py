@@ -2,6 +2,7 @@
 
 import base64
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -191,6 +192,26 @@ class TestClaims:
         marked = self.claim("data-x-0", annotations={labels.OWNER_UID: "uid-x"})
         found = claim_facts("x", [self.claim("data-x-1"), marked])
         assert [(c.name, c.owner_uid) for c in found] == [("data-x-0", "uid-x"), ("data-x-1", "")]
+
+    def test_its_growth_is_read(self) -> None:
+        live = self.claim("data-x-0", annotations={labels.ADOPT: "x"})
+        live["spec"] = {"resources": {"requests": {"storage": "2Gi"}}, "storageClassName": "fast"}
+        told = {
+            "type": "FileSystemResizePending",
+            "status": "True",
+            "message": "restart it",
+            "lastTransitionTime": "2030-01-01T00:00:00Z",
+        }
+        live["status"] = {
+            "phase": "Bound",
+            "capacity": {"storage": "1Gi"},
+            "conditions": [{**told, "type": "Resizing", "status": "False"}, told],
+        }
+        (found,) = claim_facts("x", [live])
+        assert (found.requested, found.capacity, found.storage_class) == ("2Gi", "1Gi", "fast")
+        assert (found.phase, found.adopt) == ("Bound", "x")
+        assert (found.resizing, found.resize_message) == (told["type"], "restart it")
+        assert found.resizing_since == datetime(2030, 1, 1, tzinfo=UTC)
 
     def test_a_claim_that_goes_is_told(self) -> None:
         (found,) = claim_facts("x", [self.claim("data-x-0", deletionTimestamp="t")])

@@ -171,7 +171,6 @@ def told(cluster: gen.Cluster, *verdicts: ImageVerdict) -> str:
 
 WARNED = ASKING.wanting(imageVerification={**POLICY, "failurePolicy": "Warn"})
 TOLD: dict[str, tuple[gen.Cluster, tuple[ImageVerdict, ...], str]] = {
-    "no policy": (gen.cluster(), (), "Unknown ImageNotVerified: "),
     "proven": (ASKING, (PROVEN,), f"True ImageVerified: Proven by a signature: {PINNED}"),
     "not proven": (ASKING, (UNPROVEN,), "False ImageVerificationFailed: it is not signed"),
     "nobody to ask": (ASKING, (DOWN,), "Unknown ImageRegistryUnavailable: it is down"),

@@ -34,8 +34,8 @@ STATUS = "apply/status OpenBaoCluster x"
 class Bench:
     """One reconciler with caches that see what the server has before each pass."""
 
-    def __init__(self, cluster: gen.Cluster) -> None:
-        self.api = FakeApi().holding((CLUSTERS, cluster.object()))
+    def __init__(self, cluster: gen.Cluster, api: FakeApi | None = None) -> None:
+        self.api = (api or FakeApi()).holding((CLUSTERS, cluster.object()))
         self.outside = Outside(self.api)
         kinds = (*PRUNED, STATEFUL_SET, POD, PVC)
         self.clusters = StillInformer(CLUSTERS)
@@ -64,7 +64,7 @@ class Bench:
             self.clusters,
             observer,
             Applier(owned),
-            Deletion(context, observer, self.caches),
+            Deletion(context, self.caches),
             StatusWriter(self.api, self.clusters, self.outside.events, self.outside.clock),
             context,
         )

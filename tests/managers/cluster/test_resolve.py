@@ -10,6 +10,8 @@ from managers.cluster.resolve import is_initialized, resolve
 from runtime.outcome import Blocked
 from tests import gen
 
+OWN_AUDIENCE = f"openbao-internal/{gen.NAMESPACE}/x"
+
 
 def refusal(cluster: gen.Cluster, world: gen.World | None = None) -> Blocked | None:
     observed = (world or gen.world()).facts()
@@ -312,7 +314,7 @@ def test_the_operators_login_needs_the_wish_and_the_issuer() -> None:
         "openbao-operator-upgrade",
         "openbao-operator-restore",
     ]
-    assert login.audience == "openbao-internal"
+    assert login.audience == OWN_AUDIENCE
     without = gen.resolved(gen.cluster().self_init(), gen.world().with_issuer())
     assert without.config.oidc is None
     assert not without.wants_operator_login
@@ -330,20 +332,25 @@ def _with_audience(audience: str | None) -> gen.Cluster:
     )
 
 
-def test_an_audience_that_the_operator_never_has_is_refused_before_the_first_boot() -> None:
-    refusal = _resolve(_with_audience("other"), gen.world().with_issuer())
+@pytest.mark.parametrize(
+    "audience", ["other", f"{OWN_AUDIENCE}s", "openbao-internal/", "openbao-internal/y/x"]
+)
+def test_an_audience_that_the_operator_never_has_is_refused_before_the_first_boot(
+    audience: str,
+) -> None:
+    refusal = _resolve(_with_audience(audience), gen.world().with_issuer())
     assert isinstance(refusal, Blocked)
     assert refusal.reason == "OIDCBootstrapConfigurationInvalid"
-    assert "openbao-internal" in refusal.message
+    assert OWN_AUDIENCE in refusal.message
     started = _with_audience("other").initialized()
     assert not isinstance(_resolve(started, gen.world()), Blocked)
 
 
-@pytest.mark.parametrize("audience", [None, "openbao-internal"])
-def test_the_audience_of_the_installation_is_taken(audience: str | None) -> None:
+@pytest.mark.parametrize("audience", [None, "openbao-internal", OWN_AUDIENCE])
+def test_the_roles_bind_the_audience_of_their_own_cluster(audience: str | None) -> None:
     login = gen.resolved(_with_audience(audience), gen.world().with_issuer()).config.oidc
     assert login is not None
-    assert login.audience == "openbao-internal"
+    assert login.audience == OWN_AUDIENCE
 
 
 def test_an_issuer_of_the_users_choice_wins() -> None:

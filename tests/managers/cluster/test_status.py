@@ -34,6 +34,10 @@ FINE = gen.running(OLD)
 LEADER, SECOND, THIRD = FINE.pods
 
 
+def types(status: ClusterStatus) -> set[str]:
+    return {found.type for found in status.conditions}
+
+
 def carried_over(cluster: gen.Cluster, status: ClusterStatus) -> gen.Cluster:
     """The cluster after that status was written, beside what adminops wrote."""
     written = status.to_object()
@@ -212,7 +216,10 @@ def test_an_object_of_somebody_else_is_told_even_when_another_trouble_comes_firs
 class TestFailing:
     @pytest.mark.parametrize(
         ("tell", "changes"),
-        [(failing, ["Reconciling"]), (leaving, ["Ready", "Reconciling", "Available"])],
+        [
+            (failing, ["Ready", "Reconciling", "Stalled"]),
+            (leaving, ["Ready", "Reconciling", "Stalled", "Available"]),
+        ],
     )
     def test_only_what_is_told_changes(self, tell: Tell, changes: list[str]) -> None:
         before = status_of(OLD, FINE)
@@ -223,9 +230,9 @@ class TestFailing:
         bare = {"conditions": ()}
         assert after.model_copy(update=bare) == before.model_copy(update=bare)
 
-    def test_a_cluster_without_a_status_gets_its_first_condition(self) -> None:
+    def test_a_cluster_without_a_status_gets_its_first_conditions(self) -> None:
         after = failing(NEW.read(), "no", gen.NOW)
-        assert [found.type for found in after.conditions] == ["Reconciling"]
+        assert [found.type for found in after.conditions] == ["Ready", "Reconciling", "Stalled"]
 
     @pytest.mark.parametrize(
         ("tell", "reason"), [(failing, "TransientError"), (leaving, "Deleting")]
@@ -241,7 +248,13 @@ class TestFailing:
 
 def test_a_stateful_set_without_volumes_is_no_crash() -> None:
     bare = replace(gen.stateful_set(), claim_size="")
-    assert said(status_of(OLD, FINE.with_set(bare)), "FieldsNotServed") == ("False", "Served")
+    assert "FieldsNotServed" not in types(status_of(OLD, FINE.with_set(bare)))
+
+
+@pytest.mark.parametrize("size", ["1Gi", "1024Mi"])
+def test_a_volume_size_in_other_words_is_the_same(size: str) -> None:
+    status = status_of(OLD.wanting(storage={"size": size}), FINE)
+    assert "FieldsNotServed" not in types(status)
 
 
 def test_an_unreadable_status_is_computed_anew() -> None:

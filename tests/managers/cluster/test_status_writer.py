@@ -72,7 +72,7 @@ class Bench:
 
 
 STEADY = status_of(OLD, FINE)
-DETAIL = STEADY.model_copy(update={"ready": "2/3", "ready_replicas": 2})
+DETAIL = STEADY.model_copy(update={"sealed": "unknown"})
 HEADLINE = status_of(OLD, FINE.with_pods(*FINE.pods[:2]))
 
 
@@ -150,7 +150,21 @@ class TestDetails:
         {"phase": "Failed"},
         {"observed_generation": 2},
         {"initialized": False},
+        {"active_leader": "x-2"},
+        {"ready_replicas": 2},
     )
+
+    async def test_that_nobody_leads_for_a_moment_is_a_detail(self) -> None:
+        """The name of the next leader comes next, and that one does not wait."""
+        bench = Bench()
+        await bench.write(STEADY)
+        assert await bench.write(STEADY.model_copy(update={"active_leader": ""})) is not None
+
+    async def test_servers_that_come_up_one_by_one_are_a_detail(self) -> None:
+        bench = Bench()
+        young = STEADY.model_copy(update={"phase": "Initializing", "ready_replicas": 1})
+        await bench.write(young)
+        assert await bench.write(young.model_copy(update={"ready_replicas": 2})) is not None
 
     @pytest.mark.parametrize("fields", HEADLINES, ids=lambda fields: next(iter(fields)))
     async def test_these_are_headlines_too(self, fields: dict[str, Any]) -> None:

@@ -7,7 +7,15 @@ import pytest
 
 from contracts.api.meta import Condition
 from contracts.conditions import TYPES
-from managers.cluster.transitions import GOOD, OVER, TAKE_TIME, Note, notes
+from managers.cluster.transitions import (
+    ASKED_FOR,
+    GOOD,
+    OVER,
+    ROUTINE,
+    TAKE_TIME,
+    Note,
+    notes,
+)
 
 Kind = Literal["Normal", "Warning"]
 STATUSES = (None, "True", "False", "Unknown")
@@ -42,6 +50,19 @@ FLIPS: dict[str, tuple[str, str | None, str, Kind | None]] = {
     "all are voters": ("RaftMembershipReady", "Unknown", "True", "Normal"),
     "a voter is missing": ("RaftMembershipReady", "True", "False", "Warning"),
     "a type that repeats another is never told": ("Ready", "False", "True", None),
+    "it sleeps": ("Hibernated", None, "True", "Normal"),
+    "it sleeps, after it took a while": ("Hibernated", "False", "True", "Normal"),
+    "it still sleeps": ("Hibernated", "True", "True", None),
+    "it is about to sleep": ("Hibernated", None, "False", None),
+    "its pods are fenced": ("PodsFenced", "False", "True", "Normal"),
+    "it stays in maintenance, as the spec says": ("Maintenance", None, "True", None),
+    "its volumes cannot be as the spec asks": ("StorageConfigured", "True", "False", "Warning"),
+    "its volumes are made, as expected": ("StorageConfigured", "Unknown", "True", None),
+    "its volumes are as the spec asks again": ("StorageConfigured", "False", "True", "Normal"),
+    "the API server is reached": ("APIServerNetworkReady", None, "True", None),
+    "the API server is not reached": ("APIServerNetworkReady", None, "False", "Warning"),
+    "an account of a person's fits": ("ServiceAccountReady", None, "True", None),
+    "an account of a person's does not fit": ("ServiceAccountReady", "True", "False", "Warning"),
     "advice is never told": ("ProductionReady", "True", "False", None),
 }
 
@@ -60,7 +81,7 @@ def test_no_type_is_told_without_a_change_and_unknown_is_never_news(kind: str) -
         if was == now or now in (None, "Unknown"):
             assert told == ()
         for note in told:
-            assert (note.kind == "Normal") is (now == GOOD[kind])
+            assert (note.kind == "Normal") is (now == GOOD.get(kind, "True"))
 
 
 def test_each_flip_is_told_in_the_order_of_the_status() -> None:
@@ -73,7 +94,9 @@ def test_each_flip_is_told_in_the_order_of_the_status() -> None:
 def test_the_tables_speak_of_conditions_that_exist() -> None:
     names = {kind.name for kind in TYPES}
     assert GOOD.keys() <= names
-    assert GOOD.keys() >= TAKE_TIME
+    assert GOOD.keys() >= TAKE_TIME | ROUTINE
+    assert names >= ASKED_FOR
+    assert not ASKED_FOR & GOOD.keys()
     polarity = {kind.name: kind.polarity for kind in TYPES}
     for kind, good in GOOD.items():
         assert good == ("True" if polarity[kind] == "good" else "False"), kind

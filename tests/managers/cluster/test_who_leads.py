@@ -3,7 +3,7 @@
 import pytest
 
 from managers.cluster import observe
-from managers.cluster.reconcile import LEADER_RECHECK
+from managers.cluster.sight import LEADER_RECHECK
 from runtime.outcome import Wait
 from tests import gen
 from tests.managers.cluster.test_reconcile import booted

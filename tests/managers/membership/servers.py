@@ -17,7 +17,9 @@ WELL = AutopilotState(
     voters=("x-0", "x-1", "x-2"),
     servers={name: ServerState(healthy=True) for name in ("x-0", "x-1", "x-2")},
 )
-ALL = (Member(node_id="x-0", leader=True, voter=True),)
+ALL = tuple(
+    Member(node_id=name, leader=name == "x-0", voter=True) for name in ("x-0", "x-1", "x-2")
+)
 
 
 class Servers(Bao):
@@ -35,6 +37,10 @@ class Servers(Bao):
         self.refused = ""
         self.autopilot: dict[str, Any] = {}
         self.state = WELL
+        self.ends: dict[str, int] = {}
+        """Where the log ends: of "leader", and of others by address."""
+        self.raft: tuple[Member, ...] | None = None
+        """The raft configuration, when it says something else than the autopilot."""
 
     async def __aexit__(
         self,
@@ -58,7 +64,13 @@ class Servers(Bao):
 
     async def members(self, address: str, token: str) -> tuple[Member, ...]:
         self._grant(f"members {address}", token)
-        return ALL
+        if self.raft is not None:
+            return self.raft
+        voters, leader = self.state.voters or (), self.state.leader
+        return tuple(
+            Member(node_id=name, leader=name == leader, voter=name in voters)
+            for name in self.state.servers or {}
+        )
 
     async def autopilot_state(self, address: str, token: str) -> AutopilotState:
         self._grant(f"state {address}", token)
@@ -72,8 +84,17 @@ class Servers(Bao):
         self._grant(f"set autopilot {address}", token)
         self.autopilot |= settings
 
+    async def applied_index(self, address: str) -> int:
+        return self.ends.get("leader", 0)
+
+    async def log_index(self, address: str) -> int:
+        return self.ends.get(address, 0)
+
     async def step_down(self, address: str, token: str) -> None:
         self._grant(f"step-down {address}", token)
+
+    async def remove_peer(self, address: str, token: str, node_id: str) -> None:
+        self._grant(f"remove-peer {address} {node_id}", token)
 
     def _grant(self, what: str, token: str) -> None:
         self.asked.append(f"{what} {token}")

@@ -13,6 +13,7 @@ from managers.membership.plan import (
     CONVERGING_RECHECK,
     QUIET_RECHECK,
     Answers,
+    Expected,
     as_object,
     judge,
 )
@@ -33,7 +34,7 @@ def members(voters: int, others: int = 0, leader: int | None = 0) -> tuple[Membe
 def judged(
     answers: Answers, previous: AdminOpsStatus | None = None, replicas: int = 3
 ) -> tuple[AdminOpsStatus, Outcome]:
-    return judge(answers, replicas, previous, gen.NOW)
+    return judge(answers, Expected("x", replicas), previous, gen.NOW)
 
 
 def answers(
@@ -60,17 +61,35 @@ ROWS: dict[str, tuple[Answers, dict[str, Any] | None, str, Outcome]] = {
         "",
         CONVERGING,
     ),
-    "one has not joined yet": (
+    "one does not run: its pod will wake us": (
+        answers(members(2), {"x-0": "c1", "x-1": "c1"}),
+        {"voters": 2, "nonVoters": 0, "leader": "x-0", "clusterID": "c1"},
+        "",
+        Wait("VotersMissing", "2 of 3 servers are voters", QUIET_RECHECK),
+    ),
+    "one runs and is no member": (
         answers(members(2)),
+        {"voters": 2, "nonVoters": 0, "leader": "x-0", "clusterID": "c1"},
+        "ServerOutsideRaft",
+        Done(QUIET_RECHECK),
+    ),
+    "one that does not answer may be anywhere": (
+        answers(members(2), {"x-0": "c1", "x-2": ""}),
         {"voters": 2, "nonVoters": 0, "leader": "x-0", "clusterID": "c1"},
         "",
         CONVERGING,
+    ),
+    "one that is taken away is no member already": (
+        answers(members(3), {**ONE_CLUSTER, "x-3": "c1"}),
+        {"voters": 3, "nonVoters": 0, "leader": "x-0", "clusterID": "c1"},
+        "",
+        Done(QUIET_RECHECK),
     ),
     "one too many": (
         answers(members(4)),
         {"voters": 4, "nonVoters": 0, "leader": "x-0", "clusterID": "c1"},
         "",
-        Wait("VotersMissing", "4 of 3 servers are voters", CONVERGING_RECHECK),
+        Wait("VotersMissing", "4 of 3 servers are voters", QUIET_RECHECK),
     ),
     "nobody leads in the list": (
         answers(members(3, leader=None)),
@@ -126,8 +145,8 @@ def test_a_split_names_every_server_and_its_cluster() -> None:
 def test_a_split_of_many_servers_with_long_names_is_cut_and_stays_the_same() -> None:
     """The API server takes 1024 characters, and this is the worst moment to be refused."""
     ids = {f"{'x' * 40}-{n}": f"{n:036}" for n in range(15)}
-    first, _ = judge(answers(members(3), ids), 15, None, gen.NOW)
-    again, _ = judge(answers(members(3), ids), 15, first, gen.LATER)
+    first, _ = judge(answers(members(3), ids), Expected("x", 15), None, gen.NOW)
+    again, _ = judge(answers(members(3), ids), Expected("x", 15), first, gen.LATER)
     assert first.last_error is not None
     assert first.last_error.reason == "SplitBrain"
     assert len(first.last_error.message) <= MESSAGE_MAX
@@ -143,10 +162,10 @@ def test_what_was_true_is_kept_while_nobody_can_be_asked() -> None:
 
 
 def test_an_error_says_since_when_and_goes() -> None:
-    first, _ = judge(SILENCE, 3, None, gen.NOW)
-    again, _ = judge(SILENCE, 3, first, gen.LATER)
-    other, _ = judge(answers(None, trouble="another"), 3, first, gen.LATER)
-    gone, _ = judge(ALL, 3, first, gen.LATER)
+    first, _ = judge(SILENCE, Expected("x", 3), None, gen.NOW)
+    again, _ = judge(SILENCE, Expected("x", 3), first, gen.LATER)
+    other, _ = judge(answers(None, trouble="another"), Expected("x", 3), first, gen.LATER)
+    gone, _ = judge(ALL, Expected("x", 3), first, gen.LATER)
     assert first.last_error is not None
     assert other.last_error is not None
     assert first.last_error.at == gen.NOW
@@ -171,10 +190,58 @@ def test_equal_answers_give_an_equal_status_whatever_the_time(
 ) -> None:
     """Else a quiet cluster would write its status in every look."""
     given_answers = Answers(ids, found, trouble)
-    first, outcome = judge(given_answers, replicas, None, gen.NOW)
-    second, same = judge(given_answers, replicas, first, gen.LATER)
+    first, outcome = judge(given_answers, Expected("x", replicas), None, gen.NOW)
+    second, same = judge(given_answers, Expected("x", replicas), first, gen.LATER)
     assert as_object(second) == as_object(first)
     assert outcome == same
     assert AdminOpsStatus.model_validate(as_object(first)) == first
     reason = first.last_error.reason if first.last_error else ""
     assert (reason == "SplitBrain") is ({"a", "b"} <= set(ids.values()))
+
+
+READERS = (
+    Member(node_id="x-read-0", voter=False),
+    Member(node_id="x-read-1", voter=False),
+)
+
+
+class TestReadReplicas:
+    """Members without a vote that are wanted, told apart from voters that have none yet."""
+
+    def judged(
+        self, found: tuple[Member, ...], healthy: tuple[str, ...] = (), read_replicas: int = 2
+    ) -> tuple[AdminOpsStatus, Outcome]:
+        told = Answers(ONE_CLUSTER, found, "", frozenset(healthy))
+        return judge(told, Expected("x", 3, read_replicas), None, gen.NOW)
+
+    def test_all_are_there_and_well(self) -> None:
+        status, outcome = self.judged((*members(3), *READERS), ("x-0", "x-read-0", "x-read-1"))
+        assert status.raft is not None
+        assert (status.raft.non_voters, status.raft.read_replicas) == (2, 2)
+        assert status.raft.healthy_read_replicas == 2
+        assert outcome == Done(QUIET_RECHECK)
+
+    def test_a_voter_without_its_vote_is_no_read_replica(self) -> None:
+        status, outcome = self.judged(members(2, 1), read_replicas=0)
+        assert status.raft is not None
+        assert status.raft.read_replicas is None
+        assert isinstance(outcome, Wait)
+
+    def test_one_that_is_promoted_is_no_read_replica_any_more(self) -> None:
+        promoted = Member(node_id="x-read-1", voter=True)
+        status, outcome = self.judged((*members(3), READERS[0], promoted))
+        assert status.raft is not None
+        assert (status.raft.voters, status.raft.read_replicas) == (4, 1)
+        assert isinstance(outcome, Wait)
+
+    def test_one_that_is_not_well_yet_is_looked_at_again(self) -> None:
+        status, outcome = self.judged((*members(3), *READERS), ("x-read-0",))
+        assert status.raft is not None
+        assert status.raft.healthy_read_replicas == 1
+        assert isinstance(outcome, Wait)
+
+    def test_those_that_were_given_up_are_counted_until_they_are_gone(self) -> None:
+        status, outcome = self.judged((*members(3), READERS[0]), read_replicas=0)
+        assert status.raft is not None
+        assert status.raft.read_replicas == 1
+        assert isinstance(outcome, Wait)

@@ -5,7 +5,7 @@ import pytest
 from contracts.observed import Quorum, RaftServer
 from managers.bao.client import BaoError, Denied
 from managers.bao.login import StoredToken
-from managers.bao.models import AutopilotState
+from managers.bao.models import AutopilotState, Member
 from managers.membership.quorum import ask_quorum
 from tests import gen
 from tests.managers.membership.servers import Servers
@@ -37,7 +37,35 @@ async def test_the_leader_alone_is_asked() -> None:
         ),
         failure_tolerance=1,
     )
-    assert servers.asked == ["state 10.0.0.2 root-token"]
+    assert servers.asked == ["members 10.0.0.2 root-token", "state 10.0.0.2 root-token"]
+
+
+async def test_who_is_a_member_is_told_by_raft_and_not_by_the_autopilot() -> None:
+    """The autopilot of OpenBao 2.4.0 looks every two seconds, and names the removed until then."""
+    servers = Servers()
+    servers.raft = (
+        Member(node_id="x-0", leader=True, voter=True),
+        Member(node_id="x-3", voter=False),
+    )
+    found = await ask_quorum(servers, PODS, ROOT)
+    assert found is not None
+    assert found.servers == (
+        RaftServer("x-0", voter=True, healthy=True),
+        RaftServer("x-3", voter=False, healthy=False, follows=False),
+    )
+
+
+async def test_a_server_that_the_leaders_log_has_not_reached_does_not_follow() -> None:
+    """The autopilot finds it well all the same: it was away for less than ten seconds."""
+    servers = Servers()
+    servers.ends = {"leader": 97, "10.0.0.1": 64, "10.0.0.3": 97}
+    found = await ask_quorum(servers, PODS, ROOT)
+    assert found is not None
+    assert {one.node_id: one.follows for one in found.servers} == {
+        "x-0": False,
+        "x-1": True,
+        "x-2": True,
+    }
 
 
 async def test_an_empty_answer_is_no_quorum_at_all() -> None:

@@ -1,12 +1,11 @@
 """managers.membership.run: whom the operator asks, with which token, and what silence means."""
 
-from pathlib import Path
-
 import pytest
 
 from contracts.api import job_roles
 from contracts.api.rules_selfinit import JWT_MOUNT
 from contracts.observed import PodFacts
+from managers.access.account_token import RENEW_AFTER, AccountTokens
 from managers.bao.client import BaoError, Denied
 from managers.bao.login import (
     OPERATOR_MOUNT,
@@ -19,6 +18,7 @@ from managers.bao.login import (
 from managers.membership.run import ask
 from runtime.testing.clock import ManualClock
 from tests import gen
+from tests.gen.api import FakeApi, api_error
 from tests.managers.membership.servers import ALL, Servers
 
 LEADER = gen.pod(0).ready(leading=True)
@@ -93,22 +93,16 @@ async def test_a_leader_in_trouble_is_named(error: Exception) -> None:
     assert "root-token" not in found.trouble
 
 
-@pytest.fixture
-def projected(tmp_path: Path) -> Path:
-    file = tmp_path / "token"
-    file.write_text("jwt-1\n", encoding="utf-8")
-    return file
-
-
-def rotate(file: Path, text: str) -> None:
-    """Write a new token, as the kubelet does."""
-    file.write_text(text, encoding="utf-8")
+def own_login(clock: ManualClock, api: FakeApi | None = None) -> ServiceAccountLogin:
+    """The operator's own login; the tokens of the API server are jwt-1, jwt-2 and so on."""
+    tokens = AccountTokens(api or FakeApi(), clock, gen.INSTALLATION.account, "prefix/ns/x")
+    return ServiceAccountLogin(tokens, clock)
 
 
 class TestServiceAccountLogin:
-    async def test_one_login_serves_many_looks(self, projected: Path) -> None:
+    async def test_one_login_serves_many_looks(self) -> None:
         servers, clock = Servers(), ManualClock()
-        login = ServiceAccountLogin(projected, clock)
+        login = own_login(clock)
         for _ in range(3):
             assert (await ask(servers, facts(LEADER), login)).members == ALL
         assert servers.logins == 1
@@ -119,12 +113,10 @@ class TestServiceAccountLogin:
         [(3600, TOKEN_SECONDS), (60, 30.0)],
         ids=["a long lease is cut", "half of a short lease"],
     )
-    async def test_a_token_is_used_well_within_its_life(
-        self, projected: Path, lease: int, lasts: float
-    ) -> None:
+    async def test_a_token_is_used_well_within_its_life(self, lease: int, lasts: float) -> None:
         servers, clock = Servers(), ManualClock()
         servers.lease = lease
-        login = ServiceAccountLogin(projected, clock)
+        login = own_login(clock)
         await ask(servers, facts(LEADER), login)
         await clock.advance(lasts - 1)
         await ask(servers, facts(LEADER), login)
@@ -133,34 +125,39 @@ class TestServiceAccountLogin:
         await ask(servers, facts(LEADER), login)
         assert servers.logins == 2
 
-    async def test_a_rotated_file_is_read_at_the_next_login(self, projected: Path) -> None:
+    async def test_a_login_gets_a_token_of_the_api_server_with_enough_life(self) -> None:
         servers, clock = Servers(), ManualClock()
-        login = ServiceAccountLogin(projected, clock)
+        login = own_login(clock)
         await ask(servers, facts(LEADER), login)
-        rotate(projected, "jwt-2")
-        await clock.advance(TOKEN_SECONDS)
+        login.forget()
+        await ask(servers, facts(LEADER), login)
+        assert servers.asked[-2].endswith("jwt-1")
+        await clock.advance(RENEW_AFTER)
+        login.forget()
         await ask(servers, facts(LEADER), login)
         assert servers.asked[-2].endswith("jwt-2")
 
-    async def test_a_token_that_ended_early_is_replaced_once(self, projected: Path) -> None:
+    async def test_a_token_that_ended_early_is_replaced_once(self) -> None:
         servers = Servers()
-        login = ServiceAccountLogin(projected, ManualClock())
+        login = own_login(ManualClock())
         await ask(servers, facts(LEADER), login)
         servers.valid = lambda token: token != "t1"
         assert (await ask(servers, facts(LEADER), login)).members == ALL
         assert servers.logins == 2
 
-    async def test_a_role_without_rights_is_not_asked_for_ever(self, projected: Path) -> None:
+    async def test_a_role_without_rights_is_not_asked_for_ever(self) -> None:
         servers = Servers()
         servers.valid = lambda token: False
-        found = await ask(servers, facts(LEADER), ServiceAccountLogin(projected, ManualClock()))
+        found = await ask(servers, facts(LEADER), own_login(ManualClock()))
         assert "permission denied" in found.trouble
         assert servers.logins == 2
 
-    async def test_a_missing_file_is_told_by_its_name(self, tmp_path: Path) -> None:
-        servers, missing = Servers(), tmp_path / "not-there"
-        found = await ask(servers, facts(LEADER), ServiceAccountLogin(missing, ManualClock()))
-        assert str(missing) in found.trouble
+    async def test_a_token_that_the_api_server_refuses_is_told(self) -> None:
+        servers, api = Servers(), FakeApi()
+        api.refuse("create/token ServiceAccount the-operator", api_error(403))
+        found = await ask(servers, facts(LEADER), own_login(ManualClock(), api))
+        assert "prefix/ns/x" in found.trouble
+        assert "403 Forbidden" in found.trouble
         assert servers.logins == 0
 
 

@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from contracts import labels
-from managers.networking.policy import host_cidr, network_policy
+from managers.networking.permissions import host_cidr
+from managers.networking.policy import network_policy
 from tests import gen
 from tests.managers.networking.evaluator import Peer, Policy
 

@@ -52,5 +52,6 @@ def test_the_step_wants_both_services_and_the_policy() -> None:
         (SERVICE, names.headless_service("x")),
         (SERVICE, names.public_service("x")),
         (NETWORK_POLICY, names.network_policy("x")),
+        (NETWORK_POLICY, names.jobs_network_policy("x")),
     ]
     assert (made.effects, made.outcome, made.gate) == ((), Done(), False)

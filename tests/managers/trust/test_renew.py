@@ -5,11 +5,12 @@ from typing import Any
 
 import pytest
 
+from contracts.api.status_login import OperatorLoginStatus
 from contracts.observed import TokenIssuer
-from managers.bao.client import BaoError, Denied
-from managers.bao.login import StoredToken
-from managers.trust.plan import due, known
-from managers.trust.run import renew
+from managers.bao.client import Bao, BaoError, Denied
+from managers.bao.login import NoToken, StoredToken
+from managers.trust.plan import OUTDATED, due, known
+from managers.trust.run import look, renew
 from tests.managers.membership.servers import Servers
 
 OLD = "-----BEGIN PUBLIC KEY-----\nb2xk\n-----END PUBLIC KEY-----\n"
@@ -93,3 +94,70 @@ async def test_silence_is_no_refusal() -> None:
 def test_nothing_is_done_while_the_api_server_says_nothing() -> None:
     assert not due(None, None)
     assert not due(TokenIssuer(HERE, ()), None), "a login that trusts no key lets nobody in"
+
+
+class Refused:
+    """A login that cannot be had."""
+
+    def __init__(self, why: Denied) -> None:
+        self.why = why
+
+    async def token(self, bao: Bao, address: str) -> str:
+        raise self.why
+
+    def forget(self) -> bool:
+        return False
+
+
+DENIED = Refused(Denied("auth/jwt-operator/login answered 400: invalid audience (aud) claim", 400))
+TOKENLESS = Refused(NoToken("the API server gives the operator no token: 403"))
+WORKS = StoredToken("t")
+AT = "10.0.0.1"
+
+
+async def test_a_login_that_openbao_refuses_is_told_with_its_words() -> None:
+    status = await look(Trusting(), AT, DENIED, BOTH, None, known(BOTH))
+    assert status is not None
+    assert status.reason == "OperatorLoginRefused"
+    assert "invalid audience" in status.problem
+    assert not due(BOTH, status), "the keys are those that were compared"
+
+
+async def test_a_login_that_is_refused_after_the_keys_changed_is_outdated() -> None:
+    status = await look(Trusting(), AT, DENIED, BOTH, None, known(ONE))
+    assert status is not None
+    assert status.reason == OUTDATED
+    # It stays that, also when the new keys are no news any more.
+    assert await look(Trusting(), AT, DENIED, BOTH, None, status) == status
+
+
+async def test_a_token_that_cannot_be_had_is_no_fault_of_openbao() -> None:
+    for issuer in (None, BOTH):
+        status = await look(Trusting(), AT, TOKENLESS, issuer, None, known(ONE))
+        assert status is not None
+        assert status.reason == "OperatorLoginMissing"
+        assert "serviceaccounts/token" in status.problem
+        assert status.keys == known(ONE).keys
+
+
+@pytest.mark.parametrize("login", [DENIED, TOKENLESS])
+async def test_trouble_is_over_when_the_login_works(login: Refused) -> None:
+    server = Trusting(jwt_validation_pubkeys=[OLD, NEW])
+    status = await look(server, AT, login, BOTH, None, known(BOTH))
+    assert await look(server, AT, WORKS, BOTH, None, status) == known(BOTH)
+    assert await look(server, AT, WORKS, None, None, status) == known(BOTH)
+
+
+async def test_keys_that_an_administrator_wrote_end_the_trouble_about_them() -> None:
+    status = await look(Trusting(), AT, DENIED, BOTH, None, known(ONE))
+    server = Trusting(jwt_validation_pubkeys=[OLD, NEW])
+    assert await look(server, AT, WORKS, BOTH, None, status) == known(BOTH)
+    assert server.written == []
+
+
+async def test_a_login_that_works_and_keys_that_were_compared_ask_for_nothing() -> None:
+    server = Trusting()
+    server.trouble = AssertionError("asked")
+    for before in (known(BOTH), None, OperatorLoginStatus(keys="k")):
+        issuer = BOTH if before == known(BOTH) else None
+        assert await look(server, AT, WORKS, issuer, None, before) == before

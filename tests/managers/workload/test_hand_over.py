@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from contracts.observed import Quorum, RaftServer
-from managers.workload.replace import STEP_DOWN, STEP_DOWN_AGAIN, Move, next_move
+from managers.workload.replace import MARK_LOG, STEP_DOWN, STEP_DOWN_AGAIN, YOUNG, Move, next_move
 from tests import gen
 
 LEAD = gen.pod(0).made_from("old").ready(leading=True)
@@ -78,6 +78,39 @@ def test_it_leads_on_while_a_follower_is_ill() -> None:
     made = move(world(*LAST_IS_OLD, quorum=ill))
     assert made.kind == "hold"
     assert "x-2" in made.why
+
+
+class TestNewPods:
+    """Nobody goes before it is proven that the leader reaches a pod that was replaced."""
+
+    OLD = gen.pod(1).made_from("old").ready()
+    NEW = NEW_TWO.born(timedelta(seconds=5))
+
+    def test_the_leader_writes_something_for_it_first(self) -> None:
+        made = move(world(LEAD, self.OLD, self.NEW))
+        assert (made.kind, made.pod and made.pod.name) == ("mark", "x-2")
+        assert "x-2 is new" in made.why
+
+    def test_then_the_next_one_goes(self) -> None:
+        made = move(world(LEAD, self.OLD, self.NEW).tried(MARK_LOG, "uid-x-2"))
+        assert (made.kind, made.pod and made.pod.name) == ("replace", "x-1")
+
+    def test_not_before_it_follows(self) -> None:
+        late = Quorum((*WELL.servers[:2], RaftServer("x-2", True, True, follows=False)), 1)
+        made = move(world(LEAD, self.OLD, self.NEW, quorum=late).tried(MARK_LOG, "uid-x-2"))
+        assert (made.kind, made.pod and made.pod.name) == ("hold", "x-1")
+
+    def test_a_leader_does_not_step_down_before_either(self) -> None:
+        made = move(world(LEAD, NEW_ONE, self.NEW))
+        assert (made.kind, made.pod and made.pod.name) == ("mark", "x-2")
+
+    def test_one_that_runs_for_a_minute_needs_no_proof(self) -> None:
+        made = move(world(LEAD, self.OLD, NEW_TWO.born(YOUNG)))
+        assert (made.kind, made.pod and made.pod.name) == ("replace", "x-1")
+
+    def test_nothing_can_be_proven_without_a_login(self) -> None:
+        made = move(world(LEAD, self.OLD, self.NEW, quorum=None))
+        assert made.kind == "replace"
 
 
 class TestBrokenPods:

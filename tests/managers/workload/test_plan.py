@@ -1,11 +1,13 @@
 """managers.workload.plan: how many pods, from which template, and what is waited for."""
 
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
 import pytest
 
 from contracts.desired import Effect, Plan
+from contracts.observed import Quorum, RaftServer, Reach
 from managers.workload.plan import REPLACE_POD, Inputs, plan
 from managers.workload.reload import Files
 from managers.workload.statefulset import template_digest
@@ -67,11 +69,11 @@ ROWS: dict[str, tuple[gen.Cluster, gen.World, int, str]] = {
     "all are there": (OLD, serving(), 3, ""),
     "one is not ready": (OLD, serving(2, size=3), 3, "NotReady"),
     "more are wanted": (OLD.wanting(replicas=5), serving(), 5, "NotReady"),
-    "fewer are wanted: none is taken away": (
+    "fewer are wanted, and the leader cannot be asked: none is taken away": (
         OLD.wanting(replicas=1),
         serving(),
         3,
-        "ScaleDownNotServed",
+        "ScaleDownBlocked",
     ),
     "the StatefulSet was deleted: as many as asked for come back": (OLD, EMPTY, 3, "NotReady"),
     "pods run an older template: one goes": (OLD, serving(template="old"), 3, "RollingOut"),
@@ -244,32 +246,17 @@ def test_a_missing_pod_is_part_of_a_roll_while_that_may_last(
     assert outcome.reason == reason
 
 
-def members(voters: int, others: int = 0) -> gen.Cluster:
-    """An initialised cluster of which that many members were last heard."""
-    raft = {"voters": voters, "nonVoters": others, "leader": "x-0", "clusterID": "c"}
-    return OLD.having(adminOps={"raft": raft})
+def test_a_server_that_leaves_keeps_the_roll_from_replacing_another() -> None:
+    well = Quorum(tuple(RaftServer(f"x-{n}", voter=True, healthy=True) for n in range(3)), 1)
+    there = serving(template="old").with_quorum(well)
+    facts = replace(there.facts(), reach=Reach("the authority", "the name"))
+    made = plan(gen.resolved(OLD.wanting(replicas=2), there), facts, INPUTS)
+    assert [effect.name for effect in made.effects] == ["remove-peer"]
 
 
-# sentence: (cluster, pods that are ready, pods that are not, replicas of the StatefulSet)
-SHRINKING: dict[str, tuple[gen.Cluster, int, tuple[int, ...], int]] = {
-    "pods that never joined are taken back": (members(3), 3, (3, 4), 3),
-    "a pod that is ready may have joined": (members(3), 4, (4,), 5),
-    "members that were not read may be any": (OLD, 3, (3, 4), 5),
-    "more members than wanted are voters to take away": (members(5), 3, (3, 4), 5),
-    "a member without a vote is a member": (members(3, 1), 3, (3, 4), 5),
-}
-
-
-@pytest.mark.parametrize(
-    ("cluster", "ready", "unready", "replicas"), SHRINKING.values(), ids=SHRINKING.keys()
-)
-def test_only_what_never_joined_is_taken_away(
-    cluster: gen.Cluster, ready: int, unready: tuple[int, ...], replicas: int
-) -> None:
-    """Rule I09: somebody else scaled the StatefulSet to five a moment ago."""
-    world = serving(ready, size=5)
-    more = (gen.pod(n).made_from(digest()) for n in unready)
-    made = planned(cluster, world.with_pods(*world.pods, *more))
-    assert set_of(made)["replicas"] == replicas
-    held = isinstance(made.outcome, Blocked) and made.outcome.reason == "ScaleDownNotServed"
-    assert held is (replicas == 5)
+def test_a_pod_that_does_not_end_is_told() -> None:
+    world = serving(2, size=3)
+    late = gen.pod(2).made_from(digest()).reading(FILES.digest).terminating()
+    outcome = planned(OLD, world.with_pods(*world.pods, late).at(gen.LATER)).outcome
+    assert isinstance(outcome, Blocked)
+    assert outcome.reason == "PodStuckTerminating"

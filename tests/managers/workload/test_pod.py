@@ -88,12 +88,8 @@ def test_no_secret_is_in_the_environment_or_the_arguments() -> None:
 
 def test_the_users_metadata_never_wins_over_ours() -> None:
     wish = {
-        "labels": {"team": "a", labels.CLUSTER: "mine", labels.WORKLOAD_POOL: "other"},
-        "annotations": {
-            "note": "b",
-            labels.TEMPLATE_HASH: "mine",
-            labels.RELOAD_HASH: "mine",
-        },
+        "labels": {"team": "a", labels.NAME: "mine", labels.MANAGED_BY: "me"},
+        "annotations": {"note": "b"},
     }
     metadata = template(podMetadata=wish)["metadata"]
     assert metadata["labels"] == {"team": "a", **labels.server_pod("x")}

@@ -30,6 +30,20 @@ ROWS: dict[str, tuple[Quorum | None, PodFacts, int, str]] = {
         5,
         "x-4",
     ),
+    "one that the leader has not reached again": (
+        Quorum(
+            (*WELL.servers[:1], RaftServer("x-1", True, True, follows=False), *WELL.servers[2:]), 1
+        ),
+        STANDBY,
+        3,
+        "has not reached these since they started: x-1",
+    ),
+    "the one that goes has not been reached itself": (
+        Quorum((*WELL.servers[:2], RaftServer("x-2", True, True, False)), 1),
+        STANDBY,
+        3,
+        "",
+    ),
     "one is a member without a vote": (
         Quorum(servers(True, True, True, voters=2), failure_tolerance=0),
         STANDBY,

@@ -261,4 +261,5 @@ ASKED: dict[str, tuple[gen.World, bool]] = {
 
 @pytest.mark.parametrize(("world", "asked"), ASKED.values(), ids=ASKED.keys())
 def test_the_leader_is_asked_only_when_a_pod_is_about_to_go(world: gen.World, asked: bool) -> None:
-    assert wants_quorum(world.facts(), IMAGE, SERVER_FINGERPRINT) is asked
+    spec = gen.cluster().read().spec
+    assert wants_quorum(spec, world.facts(), IMAGE, SERVER_FINGERPRINT) is asked

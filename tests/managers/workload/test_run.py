@@ -8,7 +8,7 @@ from contracts.desired import Effect
 from managers.access.secret_object import secret_object
 from managers.bao.client import BaoError, Denied
 from managers.workload import run
-from managers.workload.run import reload_pod, replace_pod, step_down
+from managers.workload.run import mark_log, reload_pod, replace_pod, step_down
 from runtime.errors import ServerError
 from runtime.resources import POD, SECRET
 from tests import gen
@@ -123,7 +123,10 @@ STEP_DOWN = Effect(
 )
 
 
-class TestStepDown:
+MARK = replace(STEP_DOWN, name="mark-log", target="x-2", uid="uid-x-2")
+
+
+class TestServers:
     @pytest.fixture
     def servers(self, monkeypatch: pytest.MonkeyPatch) -> Servers:
         """The servers of every session."""
@@ -173,3 +176,31 @@ class TestStepDown:
         assert noted is not None
         assert noted.refused
         assert servers.asked == []
+
+    async def test_the_leader_writes_a_setting_that_it_has_already(self, servers: Servers) -> None:
+        servers.autopilot = {"max_trailing_logs": 7, "min_quorum": 3}
+        there = self.there()
+        await mark_log(there.context, there.logins, MEANT, MARK)
+        assert servers.asked == [
+            "autopilot 10.0.0.1 root-abc",
+            "set autopilot 10.0.0.1 root-abc",
+            "bye",
+        ]
+        assert servers.autopilot == {"max_trailing_logs": 7, "min_quorum": 3}
+        noted = there.context.attempts.last("mark-log", "uid-x-2")
+        assert noted is not None
+        assert noted.refused == ""
+
+    async def test_a_log_that_could_not_be_marked_is_marked_later(self, servers: Servers) -> None:
+        servers.trouble = BaoError("no answer")
+        there = self.there()
+        await mark_log(there.context, there.logins, MEANT, MARK)
+        assert there.context.attempts.last("mark-log", "uid-x-2") is None
+
+    async def test_a_policy_without_the_right_is_remembered(self, servers: Servers) -> None:
+        servers.trouble = Denied("permission denied", 403)
+        there = self.there()
+        await mark_log(there.context, there.logins, MEANT, MARK)
+        noted = there.context.attempts.last("mark-log", "uid-x-2")
+        assert noted is not None
+        assert "permission denied" in noted.refused

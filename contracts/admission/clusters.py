@@ -1,0 +1,73 @@
+"""The policies about OpenBaoCluster: what depends on who asks.
+
+Uses the tables beside it. Collected by contracts.admission.catalogue. What does not depend on the
+user is in the CRD itself (contracts.api.rules), which holds with and without policies.
+"""
+
+from typing import Final
+
+from contracts.admission.cel import BEFORE, IS_CHANGE, IS_NOT_OPERATOR, NOW
+from contracts.admission.gates import GATES, VERBS, Gate
+from contracts.admission.policy import PREFIX, Match, Named, Policy, Validation
+from contracts.admission.secrets import SECRET_VALIDATIONS, SECRET_VARIABLES
+from contracts.admission.uses import THROW_AWAY, USES, Use
+from contracts.api.group import CLUSTERS, GROUP, VERSION
+
+CONDITIONS: Final = (
+    Named("spec-changes", IS_CHANGE),
+    Named("not-the-operator", IS_NOT_OPERATOR),
+)
+SPECS: Final = (
+    Named(NOW.removeprefix("variables."), "dyn(object.spec)"),
+    # A new object has no former one, and everything in it is brought.
+    Named(
+        BEFORE.removeprefix("variables."),
+        "request.operation == 'CREATE' ? dyn({}) : dyn(oldObject.spec)",
+    ),
+)
+MATCHES: Final = (
+    Match(GROUP, (CLUSTERS.plural,), ("CREATE", "UPDATE"), (VERSION,), scope="Namespaced"),
+)
+
+
+def _gated(gate: Gate) -> Validation:
+    verb = gate.verb
+    return Validation(
+        rule_id=f"{verb.name}-{gate.field.removeprefix('spec.')}",
+        field=gate.field,
+        expression=gate.expression(),
+        message=(
+            f"needs the verb {verb.name} on this OpenBaoCluster; ask an administrator for "
+            f"ClusterRole {PREFIX}{verb.role}, or leave the field as it was"
+        ),
+    )
+
+
+def _used(use: Use) -> Validation:
+    return Validation(
+        rule_id=f"use-{use.field.removeprefix('spec.')}",
+        field=use.field,
+        expression=use.expression(),
+        message=use.message(),
+        said=use.said(),
+    )
+
+
+VALIDATE_CLUSTER = Policy(
+    name="validate-openbaocluster",
+    why="Verbs and objects that the writer of a cluster must hold; see docs/admission.md.",
+    matches=MATCHES,
+    conditions=CONDITIONS,
+    variables=(*SPECS, *(Named(verb.variable, verb.allowed()) for verb in VERBS)),
+    validations=(*map(_gated, GATES), *map(_used, USES), THROW_AWAY),
+)
+
+# A policy of its own: each question to the authorizer has a price, and a policy a budget.
+VALIDATE_CLUSTER_SECRETS = Policy(
+    name="validate-openbaocluster-secrets",
+    why="Secrets and ConfigMaps that the writer of a cluster must be allowed to read or use.",
+    matches=MATCHES,
+    conditions=CONDITIONS,
+    variables=(*SPECS, *SECRET_VARIABLES),
+    validations=SECRET_VALIDATIONS,
+)

@@ -1,0 +1,46 @@
+"""CEL for who asks: the accounts of this installation, and the parts of Kubernetes itself.
+
+Called by the modules beside it. A name that the parameters lack belongs to nobody: broken
+parameters must not make an error of every request.
+"""
+
+from typing import Final
+
+from contracts.api.group import GROUP
+
+NAMESPACE: Final = "params.metadata.namespace"
+
+
+def account_name(key: str) -> str:
+    """The name of an account of this installation, by its key in the parameters."""
+    return f"params.metadata.?annotations[?'{GROUP}/{key}'].orValue('')"
+
+
+def account(key: str) -> str:
+    """The user name of an account of this installation, by its key in the parameters."""
+    return f"('system:serviceaccount:' + {NAMESPACE} + ':' + {account_name(key)})"
+
+
+def asked_by(*keys: str) -> str:
+    """Whether one of these accounts asks."""
+    return " || ".join(f"request.userInfo.username == {account(key)}" for key in keys)
+
+
+IS_CONTROLLER: Final = asked_by("controller")
+IS_PROVISIONER: Final = asked_by("provisioner", "delegate")
+
+_PARTS: Final = (
+    "system:apiserver",
+    "system:cloud-controller-manager",
+    "system:kube-controller-manager",
+    "system:kube-scheduler",
+)
+_GROUPS: Final = ("system:nodes", "system:serviceaccounts:kube-system")
+
+# By what they are and not by the name of each controller: distributions start them as users of
+# their own (k3s, EKS), as ServiceAccounts (kubeadm), or all under one name.
+IS_KUBERNETES: Final = (
+    f"request.userInfo.username in {list(_PARTS)!r} || "
+    f"request.userInfo.?groups.orValue([]).exists(group, group in {list(_GROUPS)!r})"
+)
+"""A controller, the scheduler or a node. What they may do is bounded by what such parts do."""

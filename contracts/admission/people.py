@@ -1,0 +1,99 @@
+"""What people may do: ClusterRoles that join the usual ones, and one for each delegated verb.
+
+Uses contracts.rights and the tables beside it. Called by `baoctl.generate admission`. Semantics:
+Kubernetes API reference, rbac.authorization.k8s.io/v1 ClusterRole, aggregation by label.
+"""
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+from contracts.admission.gates import VERBS, Verb
+from contracts.admission.locks import MAINTAIN
+from contracts.admission.policy import PART_OF, PREFIX
+from contracts.api.group import CLUSTERS, GROUP, TENANTS
+from contracts.optional_kinds import GATEWAY_API
+from contracts.rights import CORE, NETWORKING, Right, rules
+
+_AGGREGATE = "rbac.authorization.k8s.io/aggregate-to-"
+_WRITES = ("create", "update", "patch", "delete", "deletecollection")
+_READS = ("get", "list", "watch")
+STORAGE = "storage.k8s.io"
+
+
+@dataclass(frozen=True, slots=True)
+class Role:
+    """A ClusterRole without its prefix, and the usual ClusterRoles that take its rules over."""
+
+    name: str
+    why: str
+    rights: tuple[Right, ...]
+    joins: tuple[str, ...] = ()
+
+    def to_object(self) -> dict[str, Any]:
+        """The ClusterRole as it is applied."""
+        labels = {PART_OF: "openbao-operator", **{_AGGREGATE + one: "true" for one in self.joins}}
+        return {
+            "apiVersion": "rbac.authorization.k8s.io/v1",
+            "kind": "ClusterRole",
+            "metadata": {"name": PREFIX + self.name, "labels": labels},
+            "rules": rules(self.rights),
+        }
+
+
+_CLUSTERS = CLUSTERS.plural
+
+USUAL: Final = (
+    Role(
+        "view",
+        "Whoever may look at a namespace sees its clusters.",
+        (
+            Right("See clusters.", GROUP, (_CLUSTERS,), _READS),
+            Right("See how they are.", GROUP, (f"{_CLUSTERS}/status",), ("get",)),
+        ),
+        ("view", "edit", "admin"),
+    ),
+    Role(
+        "edit",
+        "Whoever may write into a namespace keeps its clusters. Their status is the operator's.",
+        (
+            Right("Keep clusters.", GROUP, (_CLUSTERS,), _WRITES),
+            Right("Scale them.", GROUP, (f"{_CLUSTERS}/scale",), ("get", "update", "patch")),
+        ),
+        ("edit", "admin"),
+    ),
+    Role(
+        "admin",
+        "Whoever owns a namespace may have it prepared for clusters.",
+        (
+            Right("Keep tenants.", GROUP, (TENANTS.plural,), (*_READS, *_WRITES)),
+            Right("See how they are.", GROUP, (f"{TENANTS.plural}/status",), ("get",)),
+        ),
+        ("admin",),
+    ),
+)
+"""They join the ClusterRoles view, edit and admin that every cluster has."""
+
+
+def _verb(verb: Verb) -> Role:
+    return Role(verb.role, verb.why, (Right(verb.why, GROUP, (_CLUSTERS,), (verb.name,)),))
+
+
+def _use(name: str, group: str, resources: tuple[str, ...], why: str) -> Role:
+    return Role(f"use-{name}", why, (Right(why, group, resources, ("use",)),))
+
+
+DELEGATED: Final = (
+    *map(_verb, (*VERBS, MAINTAIN)),
+    _use("service-accounts", CORE, ("serviceaccounts",), "Name ServiceAccounts in a cluster."),
+    _use("volume-claims", CORE, ("persistentvolumeclaims",), "Name volume claims in a cluster."),
+    _use(
+        "secrets",
+        CORE,
+        ("secrets", "configmaps"),
+        "Name Secrets and ConfigMaps in a cluster without reading them.",
+    ),
+    _use("gateways", GATEWAY_API, ("gateways",), "Name Gateways; bind it where they are."),
+    _use("ingress-classes", NETWORKING, ("ingressclasses",), "Name IngressClasses."),
+    _use("storage-classes", STORAGE, ("storageclasses",), "Name StorageClasses."),
+)
+"""They join nothing: an administrator binds them to whom they trust with it."""

@@ -1,0 +1,146 @@
+"""Secrets and ConfigMaps that a spec names.
+
+Uses contracts.admission.cel and contracts.names. Collected by contracts.admission.clusters. The
+operator reads them with its own rights and hands them to pods: whoever names one must be allowed
+to read it, or to use it without reading.
+"""
+
+from dataclasses import dataclass
+from typing import Final
+
+from contracts import names
+from contracts.admission.cel import BEFORE, NOW, optional, text
+from contracts.admission.policy import Named, Validation
+
+AT_MOST: Final = 12
+"""Names that are asked about one by one. A question costs the API server 350,000 of the 10,000,000
+that a policy may spend on one request, and each name takes two."""
+
+_TEST = "spec.backup.restoreTest"
+_TEMPLATE = f"{_TEST}.clusterTemplate"
+_IN_TEST = f"{optional(f'{_TEST}.namespace', '{spec}')}.orValue(request.namespace)"
+_OWN_NAME = "object.metadata.?name.orValue('')"
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """A field that names a Secret: `field` holds the name itself, or items with one each.
+
+    `namespace` is CEL with {spec}. `own` are the builders of names that belong to this cluster and
+    that it would take without being told.
+    """
+
+    field: str
+    namespace: str = "request.namespace"
+    own: tuple[str, ...] = ()
+
+    def entries(self, spec: str) -> str:
+        """CEL for a list of what is named here."""
+        where = self.namespace.format(spec=spec)
+        if self.field.endswith("[].name"):
+            path = self.field.removesuffix("[].name")
+            items, name = f"{optional(path, spec)}.orValue([])", "item.name"
+            return f"{items}.map(item, {self._entry(f'{path}[].name', name, where)})"
+        value = optional(self.field, spec)
+        owned = "".join(f" && {value}.orValue('') != {_OWN_NAME} + {text(end)}" for end in self.own)
+        entry = self._entry(self.field, f"{value}.orValue('')", where)
+        return f"({value}.hasValue(){owned} ? [{entry}] : [])"
+
+    @staticmethod
+    def _entry(field: str, name: str, namespace: str) -> str:
+        # string(), because a map whose values are of several types is refused.
+        parts = (f"'name': string({name})", f"'namespace': string({namespace})")
+        return f"{{'field': {text(field)}, {', '.join(parts)}}}"
+
+
+_SERVER, _CA = (
+    build("c").removeprefix("c") for build in (names.tls_server_secret, names.tls_ca_secret)
+)
+_MONITOR = "spec.observability.metrics.serviceMonitor"
+
+REFERENCES: Final[tuple[Reference, ...]] = (
+    # First those that may lie in another namespace: a right to all Secrets of this one does not
+    # answer for them, so that they must be among those that are asked about one by one.
+    Reference(f"{_TEST}.credentialsSecretRef.name", _IN_TEST),
+    Reference(f"{_TEMPLATE}.unseal.credentialsSecretRef.name", _IN_TEST),
+    Reference(f"{_TEMPLATE}.imagePullSecrets[].name", _IN_TEST),
+    Reference("spec.unseal.credentialsSecretRef.name"),
+    Reference("spec.tls.acme.caSecretRef.name"),
+    Reference("spec.tls.external.serverSecretRef.name", own=(_SERVER,)),
+    Reference("spec.tls.external.caSecretRef.name", own=(_CA,)),
+    Reference("spec.ingress.tlsSecretName", own=(_SERVER,)),
+    Reference("spec.backup.target.credentialsSecretRef.name"),
+    Reference("spec.backup.tokenSecretRef.name"),
+    Reference("spec.upgrade.tokenSecretRef.name"),
+    Reference(f"{_MONITOR}.authorization.credentialsSecret.name"),
+    Reference(f"{_MONITOR}.tlsConfig.caSecret.name"),
+    Reference("spec.imagePullSecrets[].name"),
+    Reference("spec.imageVerification.imagePullSecrets[].name"),
+    Reference("spec.operatorImageVerification.imagePullSecrets[].name"),
+)
+"""Every field of a spec that names a Secret; a test holds it against the models."""
+
+CONFIG_MAP: Final = f"{_MONITOR}.tlsConfig.caConfigMap.name"
+
+
+def _named(spec: str) -> str:
+    return " + ".join(reference.entries(spec) for reference in REFERENCES)
+
+
+def _may(resource: str, namespace: str, name: str = "") -> str:
+    scope = f"authorizer.group('').resource('{resource}').namespace({namespace})"
+    one = f".name({name})" if name else ""
+    return " || ".join(f"{scope}{one}.check('{verb}').allowed()" for verb in ("get", "use"))
+
+
+SECRET_VARIABLES: Final = (
+    Named("named", _named(NOW)),
+    Named("namedBefore", _named(BEFORE)),
+    Named("brought", "variables.named.filter(entry, !(entry in variables.namedBefore))"),
+    Named("mayReadAll", _may("secrets", "request.namespace")),
+)
+_ADVICE = text("; ask an administrator for get or use on it, or name another")
+
+
+def _position(position: int) -> Validation:
+    entry = f"variables.brought[{position}]"
+    all_of_them = f"({entry}.namespace == request.namespace && variables.mayReadAll)"
+    one = _may("secrets", f"{entry}.namespace", f"{entry}.name")
+    begin = text(": needs the verb get or use on Secret ")
+    return Validation(
+        rule_id=f"secret-{position}",
+        expression=f"variables.brought.size() <= {position} || {all_of_them} || {one}",
+        message="spec names a Secret that its writer may neither read nor use",
+        said=(
+            f"{entry}.field + {begin} + {entry}.name + {text(' in namespace ')} + "
+            f"{entry}.namespace + {_ADVICE}"
+        ),
+    )
+
+
+def _config_map() -> Validation:
+    now, before = optional(CONFIG_MAP), optional(CONFIG_MAP, BEFORE)
+    allowed = _may("configmaps", "request.namespace", f"{now}.orValue('')")
+    begin = text(f"{CONFIG_MAP}: needs the verb get or use on ConfigMap ")
+    return Validation(
+        rule_id="config-map",
+        field=CONFIG_MAP,
+        expression=f"!{now}.hasValue() || {now} == {before} || {allowed}",
+        message="needs the verb get or use on the ConfigMap",
+        said=f"{begin} + {now}.orValue('') + {_ADVICE}",
+    )
+
+
+SECRET_VALIDATIONS: Final[tuple[Validation, ...]] = (
+    Validation(
+        rule_id="secret-count",
+        field="spec",
+        expression=f"variables.brought.size() <= {AT_MOST} || variables.mayReadAll",
+        message=(
+            f"names more than {AT_MOST} Secrets anew, more than can be asked about one by one; "
+            "bring them in several steps, or ask an administrator for get or use on secrets"
+        ),
+    ),
+    *map(_position, range(AT_MOST)),
+    _config_map(),
+)

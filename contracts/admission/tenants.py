@@ -1,0 +1,47 @@
+"""The policy about OpenBaoTenant: nobody prepares a namespace that is not theirs.
+
+Uses contracts.admission.policy. Collected by contracts.admission.catalogue. The provisioner checks
+the same, in the same words. That targetNamespace never changes is in the CRD.
+"""
+
+from typing import Final
+
+from contracts.admission.cel import IS_CHANGE
+from contracts.admission.identities import NAMESPACE
+from contracts.admission.policy import Match, Named, Policy, Validation
+from contracts.api.group import GROUP, TENANTS, VERSION
+
+TARGET_MESSAGE: Final = (
+    "must be the namespace of the tenant itself, because only whoever may write into the "
+    "operator's namespace prepares the namespaces of others; change it, or ask an administrator"
+)
+OPERATOR_MESSAGE: Final = (
+    "must not be the namespace of the operator, because whoever works there holds its rights; name "
+    "another one"
+)
+
+VALIDATE_TENANT = Policy(
+    name="validate-openbaotenant",
+    why="A tenant outside of the operator's namespace targets its own namespace only.",
+    matches=(
+        Match(GROUP, (TENANTS.plural,), ("CREATE", "UPDATE"), (VERSION,), scope="Namespaced"),
+    ),
+    conditions=(Named("spec-changes", IS_CHANGE),),
+    validations=(
+        Validation(
+            rule_id="tenant-target",
+            field="spec.targetNamespace",
+            expression=(
+                f"request.namespace == {NAMESPACE} || "
+                "object.spec.targetNamespace == request.namespace"
+            ),
+            message=TARGET_MESSAGE,
+        ),
+        Validation(
+            rule_id="tenant-operator",
+            field="spec.targetNamespace",
+            expression=f"object.spec.targetNamespace != {NAMESPACE}",
+            message=OPERATOR_MESSAGE,
+        ),
+    ),
+)

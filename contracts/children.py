@@ -1,0 +1,71 @@
+"""Every name that an object of a cluster can have: for whoever may ask by name and not list.
+
+Pure; built on contracts.names alone. Of servers and their volumes there are as many names as there
+are ordinals: those are asked for one after the other, as far as BEYOND the last one found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+
+from contracts import names
+from contracts.optional_kinds import BACKEND_TLS_POLICY, HTTP_ROUTE, SERVICE_MONITOR, TLS_ROUTE
+from runtime.kinds import OptionalKind
+from runtime.resources import (
+    CONFIG_MAP,
+    INGRESS,
+    NETWORK_POLICY,
+    POD_DISRUPTION_BUDGET,
+    ROLE,
+    ROLE_BINDING,
+    SERVICE,
+    SERVICE_ACCOUNT,
+)
+from runtime.types import Resource
+
+BEYOND = 2
+"""Ordinals after the last one found that are looked at: one in a row of volumes may be missing."""
+
+ACCOUNT_MAX = names.SERVICE_ACCOUNT_NAME_MAX
+
+OPTIONAL_NAMES: Mapping[OptionalKind, Callable[[str], str]] = {
+    BACKEND_TLS_POLICY: names.backend_tls_policy,
+    HTTP_ROUTE: names.http_route,
+    SERVICE_MONITOR: names.service_monitor,
+    TLS_ROUTE: names.tls_route,
+}
+
+VOTER_ORDINALS = (names.pod, names.data_claim)
+READER_ORDINALS = (names.read_pod, names.read_data_claim)
+COMMON_CLAIMS = (names.audit_claim, names.acme_cache_claim)
+"""Volumes that several servers mount."""
+
+
+def owned_names(cluster: str, accounts: Iterable[str]) -> Mapping[Resource, tuple[str, ...]]:
+    """Name all objects that a plan may want and a prune may remove, StatefulSets left out.
+
+    `accounts`: ServiceAccounts under which its pods run or did run, beside the default one.
+    """
+    users = [one for one in accounts if one and len(one) <= ACCOUNT_MAX]
+    known = tuple(dict.fromkeys((names.service_account(cluster), *users)))
+    return {
+        CONFIG_MAP: (
+            names.config_map(cluster),
+            names.read_config_map(cluster),
+            names.gateway_ca_config_map(cluster),
+            names.self_init_config_map(cluster),
+        ),
+        INGRESS: (names.ingress(cluster),),
+        NETWORK_POLICY: (names.network_policy(cluster), names.jobs_network_policy(cluster)),
+        POD_DISRUPTION_BUDGET: (names.pod_disruption_budget(cluster),),
+        ROLE: tuple(map(names.role, known)),
+        ROLE_BINDING: tuple(map(names.role_binding, known)),
+        SERVICE: (
+            names.headless_service(cluster),
+            names.public_service(cluster),
+            names.read_service(cluster),
+            names.metrics_service(cluster),
+            names.acme_service(cluster),
+        ),
+        SERVICE_ACCOUNT: known,
+    }

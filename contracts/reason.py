@@ -1,0 +1,16 @@
+"""One reason of a condition. Uses nothing; the reasons themselves are in contracts.reasons_*."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """Why a condition has the status it has: what that means and what a person does about it."""
+
+    name: str
+    meaning: str
+    next_step: str
+
+
+NOTHING = "Nothing to do."
+WAIT = "Wait; if it lasts more than some minutes, read the events of the pods."

@@ -1,0 +1,169 @@
+"""What lies in a tenant's namespace: the names of its objects, and which Secrets a cluster needs.
+
+Uses contracts.serving and the API model. Called by the provisioner, which grants, and by the
+controller, which waits for the grant: both ask the same function about the same object, so that a
+right is there before it is used. Pure.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from contracts import names, serving
+from contracts.api.cluster import OpenBaoCluster
+from contracts.api.violation import InvalidClusterError
+from contracts.unseal_keys import KeyRing
+from runtime.types import Object, key_of
+
+TENANT_ROLE: Final = "openbao-operator-tenant-role"
+TENANT_BINDING: Final = "openbao-operator-tenant-rolebinding"
+READER_ROLE: Final = "openbao-operator-tenant-secrets-reader"
+WRITER_ROLE: Final = "openbao-operator-tenant-secrets-writer"
+READER_BINDING: Final = f"{READER_ROLE}-rolebinding"
+WRITER_BINDING: Final = f"{WRITER_ROLE}-rolebinding"
+QUOTA: Final = "openbao-operator-tenant-quota"
+LIMITS: Final = "openbao-operator-tenant-limits"
+
+ROLES: Final = (TENANT_ROLE, READER_ROLE, WRITER_ROLE)
+BINDINGS: Final = (TENANT_BINDING, READER_BINDING, WRITER_BINDING)
+
+FINALIZER: Final = "openbao.org/openbaotenant-finalizer"
+GRANT_FINALIZER: Final = "openbao.org/tenant-grant"
+"""On Roles and bindings: a namespace that is deleted takes its Roles first and would leave nobody
+with the right to end its clusters, which then keep it for ever."""
+
+DIGEST = 16
+# How many unseal keys beyond the newest of the status are granted: the next one, the one after it
+# that a deletion looks for, and one more for a status that is a write behind.
+KEYS_AHEAD = 3
+# A status is only text: somebody may have written any number into it.
+KEYS_MAX = 512
+
+
+@dataclass(frozen=True, slots=True)
+class SecretAccess:
+    """The Secrets of one cluster by name: those that are only read, and those that are written.
+
+    Whoever may write one may read it too, so no name is in both.
+    """
+
+    readers: frozenset[str]
+    writers: frozenset[str]
+
+    @property
+    def digest(self) -> str:
+        """Short name of exactly this access; an order of names, and no secret."""
+        lines = (
+            *(f"read {name}\n" for name in sorted(self.readers)),
+            *(f"write {name}\n" for name in sorted(self.writers)),
+        )
+        return hashlib.sha256("".join(lines).encode()).hexdigest()[:DIGEST]
+
+    def allows(self, name: str) -> bool:
+        """Whether the Secret may be read."""
+        return name in self.readers or name in self.writers
+
+
+def access_of(live: Object) -> SecretAccess:
+    """The access of a cluster as the API server holds it.
+
+    A cluster whose spec cannot be read may still be deleted, and keeps its keys then: it needs the
+    Secrets that only the operator makes, and none that a spec could name.
+    """
+    try:
+        return secret_access(OpenBaoCluster.from_object(live))
+    except InvalidClusterError:
+        name = key_of(live).name
+        if not names.is_cluster_name(name):
+            return SecretAccess(frozenset(), frozenset())
+        return SecretAccess(frozenset(), frozenset(_own_keys(name, _ring_of(live))))
+
+
+def secret_access(cluster: OpenBaoCluster) -> SecretAccess:
+    """Every Secret that the operator ever asks for on behalf of a cluster; of its spec and status.
+
+    Not those that pods alone mount: the kubelet reads them with rights of its own.
+    """
+    name = cluster.metadata.name
+    if not names.is_cluster_name(name):
+        return SecretAccess(frozenset(), frozenset())
+    writers = frozenset(_written(cluster))
+    # Servers serve from it until they are replaced, also when the spec has moved on.
+    readers = {names.tls_server_secret(name), *_certificates(cluster), *_pull_secrets(cluster)}
+    if cluster.spec.unseal.secret_name is not None:
+        readers.add(cluster.spec.unseal.secret_name)
+    return SecretAccess(frozenset(readers) - writers, writers)
+
+
+def kept_secrets(cluster: OpenBaoCluster | None, name: str) -> tuple[str, ...]:
+    """The Secrets that outlive the cluster with deletionPolicy Retain, whether they exist or not.
+
+    None stands for a cluster whose spec cannot be read.
+    """
+    return tuple(_own_keys(name, "") if cluster is None else _kept(cluster))
+
+
+def _ring_of(live: Object) -> str:
+    """Read the keys of the static seal out of a status that nobody has checked."""
+    status = live.get("status")
+    unseal = status.get("unseal") if isinstance(status, dict) else None
+    keys = unseal.get("keys") if isinstance(unseal, dict) else None
+    return keys if isinstance(keys, str) else ""
+
+
+def _written(cluster: OpenBaoCluster) -> Iterator[str]:
+    name = cluster.metadata.name
+    if cluster.spec.tls.mode == "OperatorManaged":
+        yield names.tls_ca_secret(name)
+        yield names.tls_server_secret(name)
+    yield from _kept(cluster)
+
+
+def _kept(cluster: OpenBaoCluster) -> Iterator[str]:
+    spec, status, name = cluster.spec, cluster.status, cluster.metadata.name
+    if spec.unseal.type == "static" and spec.unseal.secret_name is None:
+        yield from _unseal_keys(name, status.unseal.keys if status.unseal else "")
+    # selfInit may be switched on later: the token of the first boot is there all the same.
+    if not spec.self_initializes or (status.initialized and not status.self_initialized):
+        yield names.root_token_secret(name)
+    # Encrypted to people; they may be there though nobody asks for them any more.
+    yield names.recovery_shares_secret(name)
+
+
+def _own_keys(name: str, ring: str) -> Iterable[str]:
+    return (
+        *_unseal_keys(name, ring),
+        names.root_token_secret(name),
+        names.recovery_shares_secret(name),
+    )
+
+
+def _unseal_keys(name: str, ring: str) -> Iterable[str]:
+    known = KeyRing.parse(ring)
+    # The first is granted before a status names it: what is granted must not change on its account.
+    newest = max((key.generation for key in known.keys), default=1) if known else 1
+    last = min(newest + KEYS_AHEAD, KEYS_MAX)
+    return (names.unseal_key_secret(name, generation) for generation in range(1, last + 1))
+
+
+def _certificates(cluster: OpenBaoCluster) -> Iterator[str]:
+    wanted = (
+        serving.server_secret(cluster),
+        serving.authority_secret(cluster),
+        serving.acme_ca_secret(cluster),
+        serving.acme_issuer_secret(cluster) if cluster.spec.tls.mode == "ACME" else None,
+    )
+    yield from filter(None, wanted)
+    yield from cluster.status.tls_secrets or ()
+
+
+def _pull_secrets(cluster: OpenBaoCluster) -> Iterator[str]:
+    """Only for a proof of images; to pull them is the kubelet's part."""
+    spec = cluster.spec
+    for policy in (spec.image_verification, spec.operator_image_verification):
+        if policy is not None and policy.enabled and not policy.keyless:
+            for secret in (*policy.image_pull_secrets, *spec.image_pull_secrets):
+                yield secret.name

@@ -1,0 +1,251 @@
+"""A cluster fit for production lives and ends under all policies; others leave it alone."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pytest
+
+from contracts import labels, names
+from contracts.admission.locks import LOCK_SCALE, MAINTAIN
+from contracts.admission.policy import PREFIX
+from contracts.api.group import CLUSTERS
+from e2e.conftest import MakeNamespace
+from e2e.harness import certificates, policies
+from e2e.harness.asking import Asking, Somebody
+from e2e.harness.audit import AuditLog, refused
+from e2e.harness.certificates import secret
+from e2e.harness.clusters import Cluster, is_ready
+from e2e.harness.installation import Identity
+from e2e.harness.kubernetes import Api, Object
+from e2e.harness.manifests import client_login, key_value_engine, self_init
+from e2e.harness.manifests import cluster as manifest
+from e2e.harness.operator import NO_ELECTION, Launcher, Operator
+from e2e.harness.sealer import make_sealer
+from e2e.harness.waiting import Stopwatch, until
+from e2e.rig import Rig
+from e2e.rig.kube import ApiError
+from runtime.resources import (
+    CONFIG_MAP,
+    NAMESPACE,
+    POD,
+    PVC,
+    ROLE_BINDING,
+    SECRET,
+    SERVICE,
+    STATEFUL_SET,
+)
+from runtime.types import Resource, uid_of
+
+NAME = "locked"
+# One more than the profile asks for: one can be taken away.
+SERVERS = 4
+# Policies are looked at every ten minutes; a scenario has no time for that.
+LOOK = {"ADMISSION_RECHECK_SECONDS": "1"}
+SEEN_WITHIN = 40.0
+BACK_WITHIN = 60.0
+ROLL_SECONDS = 120.0
+TENANT, ADMIN = Somebody("tina"), Somebody("ada")
+# Everybody who is Kubernetes itself; what was refused to one of them stood still.
+PARTS = ("system:serviceaccount:kube-system:", "system:kube-", "system:node:")
+EVICTION = Resource("", "v1", "Eviction", "pods")
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """The cluster, and people who act beside its operator."""
+
+    cluster: Cluster
+    tenant: Asking
+    admin: Asking
+
+
+@pytest.fixture(scope="module")
+def under_policies(rig: Rig) -> Iterator[None]:
+    with policies.in_force(rig):
+        yield
+
+
+@pytest.fixture(scope="module")
+def operator(
+    launcher: Launcher, audit: AuditLog, controller: Identity, under_policies: None
+) -> Iterator[Operator]:
+    """The operator; nothing that it or Kubernetes asked for may have been refused."""
+    mark = audit.mark()
+    started = launcher.start(controller, NO_ELECTION, environment=LOOK)
+    yield started
+    assert started.alive, started.tail()
+    no = [
+        one
+        for one in refused(audit.since(mark))
+        if one.user == controller.user or one.user.startswith(PARTS)
+    ]
+    assert not no, "\n".join(f"{one.user}: {one}" for one in no)
+
+
+@pytest.fixture(scope="module")
+def scene(rig: Rig, api: Api, operator: Operator, make_namespace: MakeNamespace) -> Scene:
+    """Four servers of profile Hardened that are Available, and what opens them."""
+    watch = Stopwatch()
+    namespace = make_namespace()
+    for who, role in ((TENANT, "edit"), (ADMIN, "admin"), (ADMIN, f"{PREFIX}{MAINTAIN.role}")):
+        _bind(api, namespace, who, role)
+    sealer = make_sealer(api, namespace)
+    api.create(SECRET, sealer.credentials())
+    root = certificates.authority("Example Root")
+    served = certificates.leaf(root, (names.raft_server_name(NAME),))
+    files = {"tls_crt": served.pem, "tls_key": served.key_pem, "ca_crt": root.pem}
+    authority = secret(namespace, names.tls_ca_secret(NAME), ca_crt=root.pem)
+    api.create(SECRET, authority)
+    api.create(SECRET, secret(namespace, names.tls_server_secret(NAME), **files))
+    wishes = {
+        "profile": "Hardened",
+        "tls": {"mode": "External"},
+        "unseal": sealer.wish(),
+        "selfInit": self_init(key_value_engine(), *client_login(namespace)),
+    }
+    api.create(CLUSTERS, manifest(namespace, NAME, replicas=SERVERS, **wishes))
+    cluster = Cluster(api, namespace, NAME)
+    cluster.await_available(180.0)
+    print(f"\n{watch.seconds:.1f} s: both clusters are Available")
+    return Scene(cluster, Asking(rig, TENANT), Asking(rig, ADMIN))
+
+
+def _bind(api: Api, namespace: str, who: Somebody, role: str) -> None:
+    group = ROLE_BINDING.group
+    body = {
+        "metadata": {"namespace": namespace, "name": f"{who.name}-{role}"},
+        "roleRef": {"apiGroup": group, "kind": "ClusterRole", "name": role},
+        "subjects": [{"apiGroup": group, "kind": "User", "name": who.name}],
+    }
+    api.create(ROLE_BINDING, body)
+
+
+def test_a_server_less(scene: Scene) -> None:
+    """An odd number again, which a cluster that lacks nothing for production has."""
+    cluster, namespace = scene.cluster, scene.cluster.namespace
+    scale = {"spec": {"replicas": SERVERS - 1}}
+    scene.tenant.patch(CLUSTERS, namespace, NAME, scale, subresource="scale")
+    until("a server less", lambda: len(cluster.pods()) == SERVERS - 1, BACK_WITHIN)
+    cluster.await_condition("RaftMembershipReady", reason="AllVoters", seconds=BACK_WITHIN)
+    cluster.await_available()
+
+
+def test_production_ready_follows_the_policies(rig: Rig, scene: Scene) -> None:
+    cluster = scene.cluster
+    cluster.await_condition("ProductionReady", reason="ProductionReady", seconds=SEEN_WITHIN)
+    taken = policies.unbind(rig, LOCK_SCALE.full_name())
+    told = cluster.await_condition(
+        "ProductionReady", "False", "AdmissionPoliciesMissing", seconds=SEEN_WITHIN
+    )
+    assert LOCK_SCALE.name in told["message"]
+    assert "deploy/admission" in told["message"]
+    policies.bind(rig, taken)
+    cluster.await_condition("ProductionReady", seconds=SEEN_WITHIN)
+
+
+def test_others_are_refused_with_a_way_out(scene: Scene) -> None:
+    cluster, namespace = scene.cluster, scene.cluster.namespace
+    config, claim = names.config_map(NAME), names.data_claim(NAME, 0)
+    edit = {"data": {"config.hcl": "ui = true"}}
+    for ask in (scene.tenant, scene.admin, Asking(cluster.api.rig)):
+        said = _refusal(lambda ask=ask: ask.patch(CONFIG_MAP, namespace, config, edit))
+        assert f"belongs to OpenBaoCluster {NAME}" in said
+        assert f"verb {MAINTAIN.name}" in said
+        assert labels.MAINTENANCE in said
+    for resource, name in (
+        (STATEFUL_SET, NAME),
+        (SERVICE, names.public_service(NAME)),
+        (PVC, claim),
+    ):
+        _refusal(lambda kind=resource, name=name: scene.tenant.delete(kind, namespace, name))
+    scale = {"spec": {"replicas": 1}}
+    said = _refusal(
+        lambda: scene.tenant.patch(STATEFUL_SET, namespace, NAME, scale, subresource="scale")
+    )
+    assert "scale the OpenBaoCluster instead" in said
+    mine = {"metadata": {"annotations": {"example.org/team": "a"}}}
+    scene.tenant.patch(SERVICE, namespace, names.public_service(NAME), mine)
+
+
+def _refusal(act: object) -> str:
+    assert callable(act)
+    with pytest.raises(ApiError) as caught:
+        act()
+    assert caught.value.code in (403, 422), str(caught.value)
+    assert "denied request" in str(caught.value), str(caught.value)
+    assert "resulted in error" not in str(caught.value), str(caught.value)
+    return str(caught.value)
+
+
+def test_an_administrator_repairs_what_is_marked(scene: Scene) -> None:
+    """And the operator, who is there again, puts right what was not meant to stay."""
+    namespace, name = scene.cluster.namespace, names.public_service(NAME)
+    spoilt = {"spec": {"selector": {"no": "such"}}}
+    _refusal(lambda: scene.admin.patch(SERVICE, namespace, name, spoilt))
+    before = scene.cluster.api.get(SERVICE, namespace, name)["spec"]["selector"]
+    scene.admin.patch(SERVICE, namespace, name, _marked("true"))
+    scene.admin.patch(SERVICE, namespace, name, spoilt)
+
+    def undone() -> bool:
+        return bool(scene.cluster.api.get(SERVICE, namespace, name)["spec"]["selector"] == before)
+
+    until("the operator undid it", undone, 20.0)
+    scene.admin.patch(SERVICE, namespace, name, _marked(None))
+
+
+def _marked(value: str | None) -> Object:
+    return {"metadata": {"annotations": {labels.MAINTENANCE: value}}}
+
+
+@pytest.mark.timeout(300)
+def test_pods_are_evicted_and_deleted_by_people(scene: Scene) -> None:
+    cluster, namespace = scene.cluster, scene.cluster.namespace
+    victims = [pod for pod in cluster.pods() if pod != cluster.leader()][:2]
+    first, second = (str(pod["metadata"]["name"]) for pod in victims)
+    eviction = {"apiVersion": "policy/v1", "metadata": {"name": first, "namespace": namespace}}
+    scene.tenant.create(EVICTION, eviction, subresource="eviction")
+    _await_back(cluster, victims[0])
+    scene.tenant.delete(POD, namespace, second)
+    _await_back(cluster, victims[1])
+    said = _refusal(lambda: scene.tenant.delete(POD, namespace, first, gracePeriodSeconds=0))
+    assert labels.MAINTENANCE in said
+
+
+def _await_back(cluster: Cluster, victim: Object) -> None:
+    name = victim["metadata"]["name"]
+
+    def back() -> bool:
+        live = cluster.api.find(POD, cluster.namespace, name)
+        return live is not None and uid_of(live) != uid_of(victim) and is_ready(live)
+
+    until(f"{name} is back", back, BACK_WITHIN)
+    cluster.await_available()
+
+
+@pytest.mark.timeout(300)
+def test_a_roll(scene: Scene) -> None:
+    cluster, namespace = scene.cluster, scene.cluster.namespace
+    before = {uid_of(pod) for pod in cluster.pods()}
+    wish = {"spec": {"runtime": {"restartAt": "now"}}}
+    scene.tenant.patch(CLUSTERS, namespace, NAME, wish)
+
+    def all_new() -> bool:
+        pods = [pod for pod in cluster.pods() if is_ready(pod)]
+        return len(pods) == SERVERS - 1 and not before & {uid_of(pod) for pod in pods}
+
+    until("all servers are new", all_new, ROLL_SECONDS)
+    cluster.await_available()
+
+
+@pytest.mark.timeout(300)
+def test_b39_a_cluster_and_then_its_namespace_end(scene: Scene, api: Api) -> None:
+    cluster, namespace = scene.cluster, scene.cluster.namespace
+    watch = Stopwatch()
+    scene.tenant.delete(CLUSTERS, namespace, NAME, propagationPolicy="Foreground")
+    until("the cluster is gone", lambda: cluster.find() is None, BACK_WITHIN)
+    until("nothing of it is left", lambda: not cluster.belongings(), BACK_WITHIN)
+    print(f"\n{watch.seconds:.1f} s: the cluster and all that was its own are gone")
+    api.delete(NAMESPACE, None, namespace)
+    gone = "the namespace is gone, with the cluster that was still in it"
+    until(gone, lambda: api.find(NAMESPACE, None, namespace) is None, BACK_WITHIN)
+    print(f"{watch.seconds:.1f} s: and its namespace")

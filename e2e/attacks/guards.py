@@ -1,0 +1,71 @@
+"""A CRD without rules: what stands between a spec and the operator, taken away."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import orjson
+import yaml
+
+from contracts.api.group import CLUSTERS
+from e2e.attacks.mallory import Mallory
+from e2e.attacks.specs import ATTEMPTS
+from e2e.harness.installation import CRD
+from e2e.harness.manifests import cluster as manifest
+from e2e.harness.waiting import until
+from e2e.rig import Rig
+from e2e.rig.kube import wait_established
+
+# Everything in a schema that says no to a value of the right type.
+_BOUNDS = frozenset(
+    {
+        "x-kubernetes-validations",
+        "x-kubernetes-list-type",
+        "x-kubernetes-list-map-keys",
+        "pattern",
+        "enum",
+        "minLength",
+        "maxLength",
+        "minItems",
+        "maxItems",
+        "minProperties",
+        "maxProperties",
+        "minimum",
+        "maximum",
+        "format",
+    }
+)
+
+
+@contextmanager
+def no_guards(rig: Rig, mallory: Mallory) -> Iterator[None]:
+    """Have a CRD of the same fields that takes any value of the right type."""
+    loose = yaml.safe_load(CRD.read_text(encoding="utf-8"))
+    for version in loose["spec"]["versions"]:
+        version["schema"]["openAPIV3Schema"] = _unbound(version["schema"]["openAPIV3Schema"])
+    rig.kubectl("replace", "-f", "-", input=orjson.dumps(loose).decode())
+    forbidden = next(one for one in ATTEMPTS if one.rule == "schema")
+    body = manifest(mallory.namespace, "probe", **forbidden.spec)
+    try:
+        until(
+            "the CRD takes everything",
+            lambda: not mallory.create(CLUSTERS, body, dry=True).refused,
+            30.0,
+        )
+        yield
+    finally:
+        rig.kubectl("replace", "-f", str(CRD))
+        wait_established(rig.kubectl, "-f", str(CRD))
+
+
+def _unbound(schema: Any, *, names: bool = False) -> Any:
+    """The schema without bounds; below `properties` the keys are names of fields."""
+    if isinstance(schema, list):
+        return [_unbound(part) for part in schema]
+    if not isinstance(schema, dict):
+        return schema
+    return {
+        key: _unbound(part, names=key == "properties" and not names)
+        for key, part in schema.items()
+        if names or key not in _BOUNDS
+    }

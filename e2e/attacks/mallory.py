@@ -1,0 +1,97 @@
+"""Mallory: a ServiceAccount with the rights of an editor in one namespace, and her own token."""
+
+import http.client
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from e2e.harness.kubernetes import Api, Object
+from e2e.rig.kube import MERGE_PATCH, Kube
+from runtime.resources import ROLE_BINDING, SERVICE_ACCOUNT
+from runtime.types import Resource
+
+NAME = "mallory"
+# What a person gets who may write into a namespace: Kubernetes' own role, and ours beside it.
+ROLES = ("edit", "openbao-operator-edit")
+ADMIN_ROLE = "openbao-operator-admin"
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What the API server said."""
+
+    code: int
+    words: str
+
+    @property
+    def refused(self) -> bool:
+        """Whether it said no."""
+        return self.code >= 400
+
+
+@dataclass(frozen=True, slots=True)
+class Mallory:
+    """Calls with nothing but her own token; what is said is returned, never raised."""
+
+    kube: Kube
+    token: str
+    namespace: str
+
+    def create(self, resource: Resource, body: Object, *, dry: bool = False) -> Answer:
+        """Create an object, in whatever namespace its metadata names."""
+        whole = {"apiVersion": resource.api_version, "kind": resource.kind, **body}
+        place = body["metadata"].get("namespace", self.namespace)
+        query = "?dryRun=All&fieldValidation=Strict" if dry else ""
+        return self.ask("POST", resource.path(place) + query, whole)
+
+    def patch(self, resource: Resource, place: str, name: str, change: dict[str, Any]) -> Answer:
+        """Merge a change into an object; `name` may be followed by a subresource."""
+        return self.ask("PATCH", f"{resource.path(place)}/{name}", change)
+
+    def get(self, resource: Resource, place: str, name: str) -> Answer:
+        """Read an object."""
+        return self.ask("GET", resource.path(place, name), None)
+
+    def delete(self, resource: Resource, place: str, name: str) -> Answer:
+        """Delete an object."""
+        return self.ask("DELETE", resource.path(place, name), None)
+
+    def ask(self, method: str, path: str, body: Object | None) -> Answer:
+        """Send one request."""
+        kind = MERGE_PATCH if method == "PATCH" else "application/json"
+        headers = {"Authorization": f"Bearer {self.token}", "Content-Type": kind}
+        connection = http.client.HTTPSConnection(
+            self.kube.host, self.kube.port, context=self.kube.context, timeout=20.0
+        )
+        try:
+            data = None if body is None else orjson.dumps(body)
+            connection.request(method, path, body=data, headers=headers)
+            response = connection.getresponse()
+            words = response.read().decode(errors="replace")
+        finally:
+            connection.close()
+        if response.status < 300:
+            return Answer(response.status, "")
+        return Answer(response.status, str(orjson.loads(words).get("message", words)))
+
+
+def make(api: Api, namespace: str, *, admin: bool = False) -> Mallory:
+    """Make her, and give her the rights of an editor in that namespace, and in no other."""
+    api.create(SERVICE_ACCOUNT, {"metadata": {"name": NAME, "namespace": namespace}})
+    subject = {"kind": "ServiceAccount", "name": NAME, "namespace": namespace}
+    for role in (*ROLES, *((ADMIN_ROLE,) if admin else ())):
+        api.create(
+            ROLE_BINDING,
+            {
+                "metadata": {"name": f"{NAME}-{role}", "namespace": namespace},
+                "roleRef": {
+                    "apiGroup": ROLE_BINDING.group,
+                    "kind": "ClusterRole",
+                    "name": role,
+                },
+                "subjects": [subject],
+            },
+        )
+    kube = Kube.anonymous(api.rig.kubeconfig)
+    return Mallory(kube, api.token(namespace, NAME), namespace)

@@ -1,0 +1,150 @@
+"""Deletion by each policy, in the middle of a first boot, and with the whole namespace."""
+
+import os
+import signal
+from collections.abc import Mapping
+
+from contracts import labels, names
+from contracts.api.group import CLUSTERS
+from e2e.harness.audit import AuditLog
+from e2e.harness.clusters import Cluster
+from e2e.harness.installation import Identity
+from e2e.harness.kubernetes import Api, Object
+from e2e.harness.manifests import cluster as manifest
+from e2e.harness.manifests import key_value_engine, self_init
+from e2e.harness.operator import Operator
+from e2e.harness.server_process import server_pid
+from e2e.harness.waiting import Stopwatch, until
+from runtime.resources import EVENT, NAMESPACE, POD, PVC, STATEFUL_SET
+from runtime.types import is_terminating
+
+GONE_WITHIN = 90.0
+NAMESPACE_GONE_WITHIN = 60.0
+# Thirty seconds of patience with the pods, a look, and a busy machine.
+FINALIZER_GONE_WITHIN = 45.0
+# Name of a cluster: its policy.
+ALL_GOES = {"first": "DeletePVCs", "second": "DeleteAll"}
+EITHER = {"keeps": "Retain", "drops": "DeleteAll"}
+
+
+def clusters_of(api: Api, namespace: str, policies: Mapping[str, str]) -> list[Cluster]:
+    """Bring clusters of one server up side by side."""
+    for name, policy in policies.items():
+        api.create(CLUSTERS, manifest(namespace, name, deletionPolicy=policy))
+    made = [Cluster(api, namespace, name) for name in policies]
+    for cluster in made:
+        cluster.await_available()
+    return made
+
+
+def await_gone(cluster: Cluster) -> None:
+    """Wait until neither the cluster nor anything of it is left."""
+    watch = Stopwatch()
+    until("the cluster is gone", lambda: cluster.find() is None, GONE_WITHIN)
+    until("nothing of it is left", lambda: not cluster.belongings(), GONE_WITHIN)
+    print(f"\n{cluster.name}: all gone after {watch.seconds:.1f} s")
+
+
+def test_volumes_go_after_the_last_server(
+    api: Api, operator: Operator, audit: AuditLog, controller: Identity, namespace: str
+) -> None:
+    clusters = clusters_of(api, namespace, ALL_GOES)
+    mark = audit.mark()
+    for cluster in clusters:
+        api.delete(CLUSTERS, namespace, cluster.name)
+    for cluster in clusters:
+        await_gone(cluster)
+    deletes = [e for e in audit.since(mark) if e.namespace == namespace and e.verb == "delete"]
+    for cluster in clusters:
+        claim, pod = names.data_claim(cluster.name, 0), names.pod(cluster.name, 0)
+        (asked,) = [e.at for e in deletes if e.name == claim and e.user == controller.user]
+        # kubelet deletes a pod for good when its last process has ended.
+        ended = [e.at for e in deletes if e.name == pod and e.user.startswith("system:node:")]
+        assert ended
+        assert max(ended) < asked
+
+
+def test_a_cluster_may_go_while_it_is_made(api: Api, operator: Operator, namespace: str) -> None:
+    api.create(CLUSTERS, manifest(namespace, "early", selfInit=self_init(key_value_engine())))
+    cluster = Cluster(api, namespace, "early")
+    asked = "the first pod is asked for"
+    until(asked, lambda: api.find(STATEFUL_SET, namespace, names.stateful_set("early")), 30.0)
+    api.delete(CLUSTERS, namespace, "early")
+    await_gone(cluster)
+
+
+def test_a_namespace_can_be_deleted(api: Api, operator: Operator, namespace: str) -> None:
+    clusters_of(api, namespace, EITHER)
+    watch = Stopwatch()
+    api.delete(NAMESPACE, None, namespace)
+    gone = "the namespace is gone"
+    until(gone, lambda: api.find(NAMESPACE, None, namespace) is None, NAMESPACE_GONE_WITHIN)
+    print(f"\nnamespace gone after {watch.seconds:.1f} s")
+
+
+def test_attack_t20_a_server_that_hangs_wedges_neither_cluster_nor_namespace(
+    api: Api, operator: Operator, namespace: str
+) -> None:
+    """Its pod has two minutes to end, and would use them all."""
+    (cluster,) = clusters_of(api, namespace, {"hangs": "DeletePVCs"})
+    server = server_pid(namespace, names.pod("hangs", 0))
+    assert server is not None
+    watch = Stopwatch()
+    os.kill(server, signal.SIGSTOP)
+    try:
+        api.delete(CLUSTERS, namespace, "hangs")
+
+        def named() -> bool:
+            return any("hangs-0 still run" in one["message"] for one in cluster.conditions())
+
+        until("the status names it", named, 20.0)
+        until("the cluster is gone", lambda: cluster.find() is None, FINALIZER_GONE_WITHIN)
+        print(f"\n{watch.seconds:.1f} s: the cluster is gone, its server hangs")
+        claim = api.get(PVC, namespace, names.data_claim("hangs", 0))
+        assert is_terminating(claim)
+        assert api.find(POD, namespace, names.pod("hangs", 0)) is not None
+        # From Kubernetes 1.34 on pods go before all else in a namespace.
+        api.delete(NAMESPACE, None, namespace)
+    finally:
+        # As the kubelet would after the time that it gives the pod.
+        os.kill(server, signal.SIGKILL)
+    gone = "the namespace is gone"
+    until(gone, lambda: api.find(NAMESPACE, None, namespace) is None, NAMESPACE_GONE_WITHIN)
+    print(f"{watch.seconds:.1f} s: the namespace is gone")
+
+
+def test_volumes_of_an_earlier_cluster_are_kept_and_told(
+    api: Api, operator: Operator, namespace: str
+) -> None:
+    """One that carries the name and not the UID, as after Retain."""
+    claim = names.data_claim("later", 3)
+    (cluster,) = clusters_of(api, namespace, {"later": "DeleteAll"})
+    # Now, because without data of its own a cluster would wait for a person to judge it.
+    api.create(PVC, earlier_volume(namespace, claim))
+    api.delete(CLUSTERS, namespace, "later")
+    until("the cluster is gone", lambda: cluster.find() is None, GONE_WITHIN)
+    left = {(PVC.kind, claim)}
+    until("nothing but it is left", lambda: cluster.belongings() == left, GONE_WITHIN)
+    assert not is_terminating(api.get(PVC, namespace, claim))
+
+    def told() -> bool:
+        found = [one for one in api.list(EVENT, namespace) if one["reason"] == "VolumesKept"]
+        return any(claim in str(one["note"]) for one in found)
+
+    until("it is told", told, 20.0)
+
+
+def earlier_volume(namespace: str, name: str) -> Object:
+    """Return a claim as an earlier cluster of the name `later` left it."""
+    return {
+        "metadata": {
+            "name": name,
+            "namespace": namespace,
+            "labels": labels.base("later"),
+            "annotations": {labels.OWNER_UID: "00000000-0000-0000-0000-000000000000"},
+        },
+        "spec": {
+            "accessModes": ["ReadWriteOnce"],
+            "resources": {"requests": {"storage": "64Mi"}},
+        },
+    }

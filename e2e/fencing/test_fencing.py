@@ -1,0 +1,177 @@
+"""Fences in a cluster of three that a client writes to all the time."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from contracts import labels, names
+from contracts.api.group import CLUSTERS
+from e2e.conftest import MakeNamespace
+from e2e.harness.clusters import Cluster, is_ready
+from e2e.harness.installation import Identity
+from e2e.harness.kubernetes import Api, Object
+from e2e.harness.operator import NO_ELECTION, Launcher, Operator
+from e2e.harness.service_writer import ServiceWriter, steady_voters, undisturbed
+from e2e.harness.waiting import Stopwatch, throughout, until
+from runtime.resources import POD, PVC, STATEFUL_SET
+from runtime.types import uid_of
+
+pytestmark = pytest.mark.alone
+
+NAME = "fenced"
+SECONDS = 60.0
+# A leader that hands over leaves a gap of a second or two.
+GAP_SECONDS = 5.0
+
+
+@pytest.fixture(scope="module")
+def operators(launcher: Launcher, controller: Identity) -> "Operators":
+    return Operators(launcher, controller)
+
+
+class Operators:
+    """One operator at a time."""
+
+    def __init__(self, launcher: Launcher, identity: Identity) -> None:
+        self._launcher, self._identity = launcher, identity
+        self.running = self.start()
+
+    def start(self) -> Operator:
+        """Start one."""
+        self.running = self._launcher.start(self._identity, NO_ELECTION)
+        return self.running
+
+    def replace(self) -> None:
+        """End the present one as a lost node would, and start another."""
+        self.running.kill()
+        self.start()
+
+
+@pytest.fixture(scope="module")
+def cluster(api: Api, make_namespace: MakeNamespace, operators: Operators) -> Cluster:
+    """Three servers that are voters, with a client that may write."""
+    return steady_voters(api, make_namespace(), NAME)
+
+
+@pytest.fixture(autouse=True)
+def client(cluster: Cluster) -> Iterator[ServiceWriter]:
+    """A client that writes throughout each test, and afterwards misses nothing."""
+    yield from undisturbed(cluster, GAP_SECONDS)
+
+
+def test_a_standby_stops_and_its_volume_is_kept(cluster: Cluster) -> None:
+    leader = leader_of(cluster)
+    victim = next(name for name in map(name_of, cluster.pods()) if name != leader)
+    others = {uid_of(pod) for pod in cluster.pods() if name_of(pod) != victim}
+    claim = uid_of(cluster.api.get(PVC, cluster.namespace, claim_of(victim)))
+    watch = Stopwatch()
+    fence(cluster, victim)
+    cluster.await_condition("PodsFenced", reason="PodsFenced", seconds=SECONDS)
+    print(f"  {watch.seconds:.1f} s: a standby is fenced")
+    pod = cluster.api.get(POD, cluster.namespace, victim)
+    assert gated(pod)
+    assert "nodeName" not in pod["spec"]
+    assert uid_of(cluster.api.get(PVC, cluster.namespace, claim_of(victim))) == claim
+    assert {uid_of(one) for one in cluster.pods() if name_of(one) != victim} == others
+    for kind, status, reason in (
+        ("Ready", "False", "PodsFenced"),
+        ("Available", "False", "PodsFenced"),
+        ("Reconciling", "False", "Ready"),
+        ("Degraded", "False", "Ready"),
+        ("Stalled", "False", "Ready"),
+        ("OpenBaoSealed", "False", "Unsealed"),
+        ("RaftMembershipReady", "True", "AllVoters"),
+    ):
+        assert cluster.condition(kind, status, reason), f"{kind}:\n{cluster.told()}"
+    assert "operation" not in cluster.live()["status"]
+
+
+def test_another_pod_that_is_deleted_comes_back_at_once(cluster: Cluster) -> None:
+    leader, (victim,) = leader_of(cluster), fenced_by(cluster)
+    other = next(name for name in map(name_of, cluster.pods()) if name not in (leader, victim))
+    before = uid_of(cluster.api.get(POD, cluster.namespace, other))
+    kept = uid_of(cluster.api.get(POD, cluster.namespace, victim))
+    # The two that are left need one another: no write is acknowledged until it is back.
+    watch = Stopwatch()
+    cluster.api.delete(POD, cluster.namespace, other)
+
+    def back() -> bool:
+        live = cluster.api.find(POD, cluster.namespace, other)
+        return live is not None and uid_of(live) != before and is_ready(live)
+
+    until(f"{other} is back", back, SECONDS, every=0.05)
+    print(f"  {watch.seconds:.1f} s: the other one is back")
+    assert uid_of(cluster.api.get(POD, cluster.namespace, victim)) == kept
+
+
+def test_the_fence_moves_to_the_leader_over_the_end_of_an_operator(
+    cluster: Cluster, operators: Operators
+) -> None:
+    leader, (first,) = leader_of(cluster), fenced_by(cluster)
+    assert leader is not None
+    watch = Stopwatch()
+    fence(cluster, leader)
+    until("the first one is let go", lambda: not is_gated(cluster, first), SECONDS, every=0.02)
+    operators.replace()
+    cluster.await_condition("PodsFenced", reason="PodsFenced", seconds=SECONDS)
+    print(f"  {watch.seconds:.1f} s: the leader is fenced, the first one runs")
+    assert is_gated(cluster, leader)
+    assert leader_of(cluster) not in (None, leader)
+    until("two serve", lambda: len(cluster.ready_pods()) == 2, SECONDS)
+
+
+def test_without_a_fence_all_of_them_serve_again(cluster: Cluster) -> None:
+    (victim,) = fenced_by(cluster)
+    uid = uid_of(cluster.api.get(POD, cluster.namespace, victim))
+    watch = Stopwatch()
+    fence(cluster)
+    cluster.await_available(SECONDS)
+    print(f"  {watch.seconds:.1f} s: all serve again")
+    pod = cluster.api.get(POD, cluster.namespace, victim)
+    assert uid_of(pod) == uid, "it was let go, and not replaced"
+    template = cluster.api.get(STATEFUL_SET, cluster.namespace, NAME)["spec"]["template"]
+    assert not gated(template)
+    cluster.await_condition("RaftMembershipReady", reason="AllVoters")
+    assert [one for one in cluster.conditions() if one["type"] == "PodsFenced"] == []
+    throughout("they go on", lambda: len(cluster.ready_pods()) == 3, 2.0)
+
+
+def fence(cluster: Cluster, *pods: str) -> None:
+    """Let exactly these pods be fenced."""
+    spec = {"fencedPods": list(pods) or None}
+    cluster.api.patch(CLUSTERS, cluster.namespace, NAME, {"spec": spec})
+
+
+def fenced_by(cluster: Cluster) -> list[str]:
+    """Return the pods that the spec fences."""
+    return list(cluster.live()["spec"].get("fencedPods") or ())
+
+
+def gated(pod: Object) -> bool:
+    """Tell whether a pod, or a template, waits at our gate."""
+    gates = pod["spec"].get("schedulingGates") or ()
+    return any(gate["name"] == labels.FENCE_GATE for gate in gates)
+
+
+def is_gated(cluster: Cluster, name: str) -> bool:
+    """Tell whether the pod of that name is there and waits at the gate."""
+    pod = cluster.api.find(POD, cluster.namespace, name)
+    return pod is not None and gated(pod)
+
+
+def claim_of(pod: str) -> str:
+    """Return the name of the data volume of a pod."""
+    ordinal = names.ordinal_of(NAME, pod)
+    assert ordinal is not None
+    return names.data_claim(NAME, ordinal)
+
+
+def name_of(pod: Object) -> str:
+    """Return the name of a pod."""
+    return str(pod["metadata"]["name"])
+
+
+def leader_of(cluster: Cluster) -> str | None:
+    """Return the name of the pod that says it leads."""
+    found = cluster.leader()
+    return None if found is None else name_of(found)

@@ -1,0 +1,113 @@
+"""Provisioners of which each ends before its second write, as `kill -9` would end it there.
+
+    python -m e2e.harness.crashing_provisioner --kubeconfig FILE --port 0
+
+One after the other works on what the last one left, until one has nothing left to write for some
+seconds. The code is loaded once; each is a fork of it, so that it starts at once.
+"""
+
+import argparse
+import asyncio
+import dataclasses
+import importlib
+import os
+import signal
+import sys
+
+from baoctl.provisioner import provision
+from baoctl.settings import provisioner_from_environment
+from e2e.harness.crashing_operator import CRASHED
+from e2e.harness.installation import Identity
+from e2e.harness.operator import Launcher, Operator
+from runtime.clock import SystemClock
+from runtime.transport import Answer, Call, Transport
+
+FIRST_WRITE = 40
+NOTHING_LEFT = 6
+"""Seconds without a write after which a process has nothing to do any more. Each has one write to
+make at least: the one before which the last one died."""
+MOST = 40
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Crashing:
+    """A row of provisioners."""
+
+    process: Operator
+
+    def await_end(self, seconds: float) -> int:
+        """Wait until one has nothing to do; return how many died before."""
+        assert self.process.wait(seconds) == 0, self.process.tail()
+        ends = [line["msg"] for line in self.process.lines() if line["level"] == "raw"]
+        assert ends[-1:] == ["end: quiet"], self.process.tail()
+        return ends.count("end: died")
+
+
+def start_crashing(launcher: Launcher, who: Identity, controller: str) -> Crashing:
+    """Start them; `controller` is the account that gets the rights."""
+    process = launcher.start(
+        who,
+        module=("e2e.harness.crashing_provisioner",),
+        environment={"OPERATOR_SERVICE_ACCOUNT_NAME": controller},
+    )
+    process.faults_expected = True
+    return Crashing(process)
+
+
+def set_trap() -> None:
+    """Make this process end before its second write, or when no write comes."""
+    original = Transport.request
+    begun = 0
+
+    async def trapped(self: Transport, call: Call, *, seconds: float | None = None) -> Answer:
+        nonlocal begun
+        begun += call.writes
+        if begun > 1 and call.writes:
+            os._exit(CRASHED)
+        try:
+            return await original(self, call, seconds=seconds)
+        finally:
+            if call.writes:
+                signal.alarm(NOTHING_LEFT)
+
+    Transport.request = trapped  # type: ignore[method-assign]  # the trap is the point
+    # The kernel ends us when the alarm goes off: nobody handles it.
+    signal.alarm(FIRST_WRITE)
+
+
+def _run(kubeconfig: str, port: int) -> None:
+    set_trap()
+    settings = provisioner_from_environment()
+    process = dataclasses.replace(
+        settings.process, kubeconfig=kubeconfig, port=port, leader_election=False
+    )
+    asyncio.run(provision(dataclasses.replace(settings, process=process), SystemClock()))
+
+
+def main() -> int:
+    """Start one after the other."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--kubeconfig", required=True)
+    parser.add_argument("--port", type=int, required=True)
+    arguments = parser.parse_args()
+    # Half a second, once instead of in each child.
+    importlib.import_module("kubernetes_asyncio.config")
+    for _ in range(MOST):
+        pid = os.fork()
+        if pid == 0:
+            try:
+                _run(arguments.kubeconfig, arguments.port)
+            finally:
+                os._exit(1)
+        status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+        if status == -signal.SIGALRM:
+            print("end: quiet", flush=True)
+            return 0
+        print("end: died" if status == CRASHED else f"end: {status}", flush=True)
+        if status != CRASHED:
+            return 1
+    return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

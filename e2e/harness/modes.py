@@ -1,0 +1,107 @@
+"""Operators of other modes beside the one with rights everywhere: accounts and rights.
+
+The rights are made of the same tables as the shipped manifests (contracts.roles), for accounts of
+their own: what one mode may do never covers up what another one lacks.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from contracts.rights import Right, rules
+from contracts.roles import MULTI_TENANT, NAMESPACES, Held, Part
+from e2e.harness.installation import (
+    LEASE_ROLE,
+    NAMESPACE,
+    TOKEN_ROLE,
+    Identity,
+    identity,
+)
+from e2e.harness.kubernetes import Api, ApiError, Object
+from e2e.rig import Rig
+from e2e.rig.kube import wait_established
+from e2e.rig.paths import REPOSITORY
+from runtime.resources import ROLE, ROLE_BINDING, SERVICE, SERVICE_ACCOUNT
+from runtime.types import Resource, key_of
+
+GROUP = ROLE.group
+CLUSTER_ROLE = Resource(GROUP, "v1", "ClusterRole", "clusterroles", namespaced=False)
+CLUSTER_BINDING = Resource(
+    GROUP, "v1", "ClusterRoleBinding", "clusterrolebindings", namespaced=False
+)
+IN_EACH = "bound elsewhere"
+TENANT_CRD = REPOSITORY / "config" / "crd" / "openbao.org_openbaotenants.yaml"
+
+
+def tenant_controller(rig: Rig, api: Api, folder: Path) -> Identity:
+    """An account with the controller's rights of multi-tenant mode, and the kind it watches."""
+    rig.kubectl("apply", "--server-side", "-f", str(TENANT_CRD))
+    wait_established(rig.kubectl, "-f", str(TENANT_CRD))
+    return _account(rig, api, folder, "e2e-tenants", MULTI_TENANT)
+
+
+def namespace_controller(rig: Rig, api: Api, folder: Path) -> Identity:
+    """An account with the controller's rights of mode namespaces, bound in none so far."""
+    return _account(rig, api, folder, "e2e-namespaces", NAMESPACES)
+
+
+def bind_namespace(api: Api, namespace: str) -> None:
+    """Give that account its rights in one namespace."""
+    role = ("ClusterRole", f"e2e-{_in_each(NAMESPACES).name}")
+    _put(api, ROLE_BINDING, _binding("e2e-namespaces", role, namespace))
+
+
+def as_in_a_pod(api: Api) -> dict[str, str]:
+    """What the kubelet would set: without it the API server's Service would be read."""
+    service = api.get(SERVICE, "default", "kubernetes")
+    return {"KUBERNETES_SERVICE_HOST": str(service["spec"]["clusterIP"])}
+
+
+def _in_each(part: Part) -> Held:
+    return next(held for held in part.roles if held.reach == IN_EACH)
+
+
+def _account(rig: Rig, api: Api, folder: Path, account: str, part: Part) -> Identity:
+    _put(api, SERVICE_ACCOUNT, {"metadata": {"name": account, "namespace": NAMESPACE}})
+    for role in (LEASE_ROLE, TOKEN_ROLE):
+        _put(api, ROLE_BINDING, _binding(account, ("Role", role), NAMESPACE, role))
+    for held in part.roles:
+        name = f"{account}-{held.name}" if held.reach != IN_EACH else f"e2e-{held.name}"
+        if held.reach == "own namespace":
+            _put(api, ROLE, _role(name, held.rights, NAMESPACE))
+            _put(api, ROLE_BINDING, _binding(account, ("Role", name), NAMESPACE, name))
+            continue
+        _put(api, CLUSTER_ROLE, _role(name, held.rights))
+        if held.reach == "everywhere":
+            _put(api, CLUSTER_BINDING, _binding(account, ("ClusterRole", name), None, name))
+    return identity(rig, api, folder, account)
+
+
+def _role(name: str, rights: Sequence[Right], namespace: str | None = None) -> Object:
+    return {"metadata": _metadata(name, namespace), "rules": rules(rights)}
+
+
+def _metadata(name: str, namespace: str | None) -> Object:
+    return {"name": name} if namespace is None else {"name": name, "namespace": namespace}
+
+
+def _binding(
+    account: str, role: tuple[str, str], namespace: str | None, name: str | None = None
+) -> Object:
+    kind, target = role
+    return {
+        "metadata": _metadata(f"{account}-{name or target}", namespace),
+        "roleRef": {"apiGroup": GROUP, "kind": kind, "name": target},
+        "subjects": [{"kind": "ServiceAccount", "name": account, "namespace": NAMESPACE}],
+    }
+
+
+def _put(api: Api, resource: Resource, body: Object) -> None:
+    """Create it, or bring the one of a rig that was kept to this state."""
+    try:
+        api.create(resource, body)
+    except ApiError as error:
+        if error.code != 409:
+            raise
+        key = key_of(body)
+        change: Object = {name: body[name] for name in ("rules", "subjects") if name in body}
+        api.patch(resource, key.namespace or None, key.name, change)

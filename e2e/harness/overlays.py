@@ -1,0 +1,59 @@
+"""The overlays of deploy as somebody installs them: copied, in a namespace of one's own choice."""
+
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+from e2e.demo.manifests import documents
+from e2e.rig import Rig
+from e2e.rig.paths import REPOSITORY
+from runtime.types import Object
+
+SHIPPED = "openbao-operator-system"
+OVERLAYS = (
+    "cluster-wide",
+    "namespace-list",
+    "single-namespace",
+    "multi-tenant",
+    "without-admission",
+)
+LISTED = ("team-a", "team-b")
+POLICY = "ValidatingAdmissionPolicy"
+
+
+def copied(folder: Path, namespace: str) -> Path:
+    """Copy the manifests and change the one line of each overlay that names the namespace."""
+    for part in ("deploy", "config"):
+        shutil.copytree(REPOSITORY / part, folder / part)
+    for file in (folder / "deploy" / "overlays").rglob("kustomization.yaml"):
+        text = file.read_text(encoding="utf-8")
+        file.write_text(text.replace(f"\nnamespace: {SHIPPED}\n", f"\nnamespace: {namespace}\n"))
+    return folder
+
+
+def rendered(rig: Rig, checkout: Path, overlay: str) -> str:
+    """Build an overlay with kubectl, as a user does."""
+    return rig.kubectl("kustomize", str(checkout / "deploy" / "overlays" / overlay))
+
+
+@dataclass(frozen=True, slots=True)
+class Build:
+    """What kustomize makes of an overlay."""
+
+    text: str
+    objects: tuple[Object, ...]
+
+    @classmethod
+    def of(cls, rig: Rig, checkout: Path, overlay: str) -> "Build":
+        """Build it, and read what came out."""
+        text = rendered(rig, checkout, overlay)
+        return cls(text, tuple(documents(text)))
+
+    def of_kind(self, *kinds: str) -> list[Object]:
+        """The objects of these kinds."""
+        return [one for one in self.objects if one["kind"] in kinds]
+
+    def named(self, kind: str, name: str) -> Object:
+        """The one object of that kind and name."""
+        (found,) = [one for one in self.of_kind(kind) if one["metadata"]["name"] == name]
+        return found

@@ -1,0 +1,128 @@
+"""The admission policies of deploy/admission on a rig: put in force, and taken away again."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from contracts.admission.locks_controller import RESTRICT_SECRETS
+from contracts.admission.tenants import TARGET_MESSAGE
+from contracts.api.group import CLUSTERS, TENANTS
+from contracts.api.rules import RULES
+from e2e.harness.asking import Asking, account
+from e2e.harness.installation import ACCOUNT, NAMESPACE
+from e2e.harness.kubernetes import Object
+from e2e.harness.manifests import cluster
+from e2e.harness.waiting import until
+from e2e.rig import Rig
+from e2e.rig.kube import ApiError, wait_established
+from e2e.rig.paths import REPOSITORY
+from runtime.resources import ADMISSION_BINDING, SECRET
+from runtime.types import Resource
+
+FOLDER = REPOSITORY / "deploy" / "admission"
+PEOPLE = REPOSITORY / "deploy" / "people"
+TENANT_CRD = REPOSITORY / "config" / "crd" / "openbao.org_openbaotenants.yaml"
+SECONDS = 45.0
+# A server that has just taken the policies up may answer once more as it did before.
+IN_A_ROW = 3
+_ELSEWHERE = "default"
+_FREE_DATA = "audit-options-known"
+
+
+class _NotYetError(Exception):
+    """Somebody was answered as if the policies were otherwise."""
+
+
+@contextmanager
+def in_force(rig: Rig) -> Iterator[None]:
+    """Apply them and the roles of people, wait until they are judged by, and take them off."""
+    install_people(rig)
+    try:
+        apply(rig)
+        await_refusals(rig)
+        yield
+    finally:
+        rig.kubectl("delete", "--ignore-not-found", "-k", str(FOLDER))
+        await_refusals(rig, refused=False)
+
+
+def install_people(rig: Rig) -> None:
+    """Apply the roles of users, and the kind of tenants."""
+    rig.kubectl("apply", "-k", str(PEOPLE))
+    rig.kubectl("apply", "--server-side", "-f", str(TENANT_CRD))
+    wait_established(rig.kubectl, "-f", str(TENANT_CRD))
+
+
+def apply(rig: Rig) -> None:
+    """Apply deploy/admission as it is shipped."""
+    rig.kubectl("apply", "--server-side", "--force-conflicts", "-k", str(FOLDER))
+
+
+def await_refusals(rig: Rig, *, refused: bool = True) -> None:
+    """Wait until what policies forbid is refused in their words, or is not refused any more.
+
+    Three policies are asked; and a cluster that nothing is wrong with is taken: until policies know
+    their parameters, some refuse everything there is.
+    """
+    judged = _judgements(rig)
+
+    def settled() -> bool:
+        for what, ask in judged.items():
+            for _ in range(IN_A_ROW):
+                if (said := ask()) is not refused:
+                    raise _NotYetError(f"{what}: {said}")
+        return True
+
+    what = f"changes are {'' if refused else 'not '}refused"
+    until(what, settled, SECONDS, every=0.3, tolerate=(_NotYetError,))
+
+
+def _judgements(rig: Rig) -> dict[str, Callable[[], bool | None]]:
+    """Requests that a policy refuses: True for its refusal, False when taken, None for others."""
+    rule = next(one for one in RULES if one.id == _FREE_DATA)
+    device = {"type": "syslog", "path": "somebodys", "options": {"path": "/etc/passwd"}}
+    secret = {"metadata": {"name": "somebodys", "namespace": NAMESPACE}}
+    tenant = {
+        "metadata": {"name": "somebodys", "namespace": _ELSEWHERE},
+        "spec": {"targetNamespace": "somebody-else"},
+    }
+    operator, administrator = Asking(rig, account(NAMESPACE, ACCOUNT)), Asking(rig)
+    good = cluster(_ELSEWHERE, "somebodys")
+
+    def judge(ask: Asking, resource: Resource, body: Object, words: str) -> bool | None:
+        said = _refusal(ask, resource, body)
+        return False if not said else True if words in said else None
+
+    def clusters() -> bool | None:
+        bad = cluster(_ELSEWHERE, "somebodys", audit=[device])
+        if _refusal(administrator, CLUSTERS, good):
+            return None
+        return judge(administrator, CLUSTERS, bad, rule.message[:150])
+
+    return {
+        "a Secret of the operator": lambda: judge(operator, SECRET, secret, RESTRICT_SECRETS.name),
+        "a tenant": lambda: judge(administrator, TENANTS, tenant, TARGET_MESSAGE[:150]),
+        "clusters": clusters,
+    }
+
+
+def _refusal(ask: Asking, resource: Resource, body: Object) -> str:
+    """What is said against creating an object; "" when it would be made."""
+    try:
+        ask.create(resource, body, dry_run=True)
+    except ApiError as error:
+        return str(error)
+    return ""
+
+
+def unbind(rig: Rig, policy: str) -> Object:
+    """Take the binding of a policy away, and return what it takes to have it again."""
+    asking = Asking(rig)
+    live = asking.get(ADMISSION_BINDING, None, policy)
+    asking.delete(ADMISSION_BINDING, None, policy)
+    kept = {key: live["metadata"][key] for key in ("name", "labels", "annotations")}
+    return {"metadata": kept, "spec": live["spec"]}
+
+
+def bind(rig: Rig, binding: Object) -> None:
+    """Have a binding again that was taken away."""
+    Asking(rig).create(ADMISSION_BINDING, binding)

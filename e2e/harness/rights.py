@@ -1,0 +1,103 @@
+"""What a ServiceAccount may do and what it did: rules of RBAC and lines of the audit log, both cut
+into grains, the smallest rights that there are.
+
+Semantics: Kubernetes, rbac.authorization.k8s.io/v1 PolicyRule, and kube-apiserver 1.36: a patch
+that makes an object asks for `create` as well.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from e2e.harness.audit import Entry
+
+Rule = Mapping[str, Any]
+CREATED = 201
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Grain:
+    """One verb on one resource: of any name, or of one; or on one path."""
+
+    group: str
+    resource: str
+    verb: str
+    name: str = ""
+    path: str = ""
+
+    def __str__(self) -> str:
+        what = "/".join(filter(None, (self.group or "core", self.resource, self.name)))
+        return f"{self.verb} {self.path or what}"
+
+    def covers(self, asked: "Grain") -> bool:
+        """Whether a request for `asked` may pass by this one alone."""
+        same = (self.group, self.resource, self.verb, self.path) == (
+            asked.group,
+            asked.resource,
+            asked.verb,
+            asked.path,
+        )
+        return same and self.name in ("", asked.name)
+
+
+def grains(rule: Rule) -> list[Grain]:
+    """Cut a rule."""
+    if paths := rule.get("nonResourceURLs"):
+        return [Grain("", "", verb, path=path) for path in paths for verb in rule["verbs"]]
+    return [
+        Grain(group, resource, verb, name)
+        for group in rule["apiGroups"]
+        for resource in rule["resources"]
+        for name in rule.get("resourceNames") or ("",)
+        for verb in rule["verbs"]
+    ]
+
+
+def without(rules: Sequence[Rule], grain: Grain) -> list[Rule]:
+    """The rules with one grain taken out of each that has it."""
+    left: list[Rule] = []
+    for rule in rules:
+        found = grains(rule)
+        left += [rule] if grain not in found else [_as_rule(one) for one in found if one != grain]
+    return left
+
+
+def _as_rule(grain: Grain) -> Rule:
+    if grain.path:
+        return {"nonResourceURLs": [grain.path], "verbs": [grain.verb]}
+    names = {"resourceNames": [grain.name]} if grain.name else {}
+    return {
+        "apiGroups": [grain.group],
+        "resources": [grain.resource],
+        "verbs": [grain.verb],
+        **names,
+    }
+
+
+def asked(entry: Entry) -> Iterator[Grain]:
+    """What a request needed; nothing if it was refused."""
+    if entry.code in (401, 403):
+        return
+    if not entry.resource:
+        yield Grain("", "", entry.verb, path=entry.uri.partition("?")[0])
+        return
+    resource = "/".join(filter(None, (entry.resource, entry.subresource)))
+    yield Grain(entry.group, resource, entry.verb, entry.name)
+    if entry.verb == "patch" and entry.code == CREATED:
+        yield Grain(entry.group, resource, "create", entry.name)
+
+
+def examples(entries: Iterable[Entry]) -> dict[Grain, Entry]:
+    """Everything that was needed, each with the first request for it."""
+    found: dict[Grain, Entry] = {}
+    for entry in entries:
+        for grain in asked(entry):
+            found.setdefault(grain, entry)
+    return found
+
+
+def unused(rules: Iterable[Rule], needed: Iterable[Grain]) -> list[Grain]:
+    """Granted and never needed: ought to be nothing."""
+    needed = tuple(needed)
+    granted = {grain for rule in rules for grain in grains(rule)}
+    return sorted(one for one in granted if not any(one.covers(need) for need in needed))

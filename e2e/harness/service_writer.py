@@ -1,0 +1,202 @@
+"""Ten writes a second through the Service of a cluster, while things happen to its servers.
+
+The client is a process inside of the rig's network (`service_client`), so that neither the test nor
+a route of the host stands in its way. Needs `manifests.key_value_engine`, `manifests.client_login`
+and `writing.may_write`.
+"""
+
+import base64
+import dataclasses
+import itertools
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import orjson
+
+from contracts import names
+from contracts.api.group import CLUSTERS
+from e2e.harness.bao import AUDIENCE, PORT, BaoError
+from e2e.harness.clusters import Cluster
+from e2e.harness.kubernetes import Api, ApiError, Object
+from e2e.harness.manifests import (
+    CLIENT,
+    SECRETS,
+    STEADY,
+    client_login,
+    key_value_engine,
+    self_init,
+)
+from e2e.harness.manifests import cluster as manifest
+from e2e.harness.service_client import Line, Target
+from e2e.harness.waiting import until
+from e2e.harness.writing import may_write
+from e2e.rig.paths import REPOSITORY
+from runtime.resources import SECRET, SERVICE
+from runtime.types import uid_of
+
+_LOOK = 0.2
+_TOLD = 20
+_TROUBLE = (ApiError, OSError, BaoError, KeyError, AssertionError)
+
+
+def steady_voters(api: Api, namespace: str, name: str, **spec: object) -> Cluster:
+    """Bring up three servers that vote, with what a client needs that writes to them."""
+    requests = (key_value_engine(), *client_login(namespace))
+    wanted = {"replicas": 3, "configuration": STEADY, "selfInit": self_init(*requests), **spec}
+    api.create(CLUSTERS, manifest(namespace, name, **wanted))
+    made = Cluster(api, namespace, name)
+    may_write(made)
+    made.await_available(120.0)
+    made.await_condition("RaftMembershipReady", reason="AllVoters")
+    return made
+
+
+def undisturbed(cluster: Cluster, gap: float) -> Iterator["ServiceWriter"]:
+    """Write, as a fixture does: nothing is lost, and nothing stands still for `gap` seconds."""
+    with ServiceWriter(cluster) as made:
+        yield made
+    print(f"  {made.told()}")
+    assert made.lost() == []
+    assert made.longest_gap < gap
+
+
+@dataclass(slots=True)
+class ServiceWriter:
+    """Writes from `with` to its end. What was written is known while it writes, and afterwards."""
+
+    cluster: Cluster
+    leaders: list[str] = field(default_factory=list)
+    """Names of the pods that said they lead, one after the other."""
+    _target: Target | None = None
+    _process: "subprocess.Popen[bytes] | None" = None
+    _log: Path | None = None
+    _started: float = 0.0
+    _ended: float | None = None
+    _stop: threading.Event = field(default_factory=threading.Event)
+    _thread: threading.Thread | None = None
+    _uids: list[str] = field(default_factory=list)
+
+    def __enter__(self) -> "ServiceWriter":
+        self._target = self._service()
+        self._log = Path(tempfile.mkdtemp(prefix="service-writer-")) / "told"
+        argv = self.cluster.api.rig.inside(
+            "setpriv", "--pdeathsig", "KILL", "--",
+            sys.executable, "-m", "e2e.harness.service_client",
+        )  # fmt: skip
+        with self._log.open("wb") as output:
+            self._process = subprocess.Popen(
+                argv, cwd=REPOSITORY, stdin=subprocess.PIPE, stdout=output
+            )
+        assert self._process.stdin is not None
+        self._process.stdin.write(orjson.dumps(dataclasses.asdict(self._target)))
+        self._process.stdin.close()
+        until("the first write is acknowledged", lambda: self.acknowledged, 20.0)
+        self._started = time.monotonic()
+        self._thread = threading.Thread(target=self._watch_leaders, daemon=True)
+        self._thread.start()
+        return self
+
+    def __exit__(self, *failure: object) -> None:
+        self._ended = time.monotonic()
+        assert self._process is not None
+        self._process.kill()
+        self._process.wait()
+        self._stop.set()
+        if self._thread is not None:
+            self._thread.join(30.0)
+
+    @property
+    def writes(self) -> list[Object]:
+        """Every write so far: number, at, failed."""
+        assert self._log is not None
+        lines = self._log.read_bytes().split(b"\n")
+        # What follows the last newline is a line in the making, or nothing.
+        return [orjson.loads(line) for line in lines[:-1]]
+
+    @property
+    def acknowledged(self) -> list[int]:
+        """Numbers of the writes that a server said yes to."""
+        return [one["number"] for one in self.writes if not one["failed"]]
+
+    @property
+    def failed(self) -> list[Object]:
+        """The writes that were not acknowledged."""
+        return [one for one in self.writes if one["failed"]]
+
+    @property
+    def longest_gap(self) -> float:
+        """Seconds of the longest time without an acknowledged write, up to now or to the end."""
+        ends = [float(one["at"]) for one in self.writes if not one["failed"]]
+        moments = [self._started, *(at for at in ends if at > self._started)]
+        moments.append(self._ended or time.monotonic())
+        return max(later - earlier for earlier, later in itertools.pairwise(moments))
+
+    @property
+    def leader_changes(self) -> int:
+        """How often another pod said that it leads."""
+        return max(0, len(self.leaders) - 1)
+
+    def lost(self) -> list[int]:
+        """Return the acknowledged writes that cannot be read any more, from the leader itself."""
+        assert self._target is not None
+        address = until("a server leads", self._leader_address, 60.0)
+        line = Line(dataclasses.replace(self._target, address=address, port=PORT))
+        try:
+            return [number for number in self.acknowledged if not line.reads(number)]
+        finally:
+            line.close()
+
+    def told(self) -> str:
+        """Say in one line how it went, and in one more for each of the first writes that failed."""
+        failed = self.failed
+        lines = [
+            f"{len(self.acknowledged)} writes, {len(failed)} failed, longest gap "
+            f"{self.longest_gap:.2f} s, leaders {' > '.join(self.leaders)}"
+        ]
+        lines += [
+            f"    at {one['at'] - self._started:.2f} s, after {one['took']:.2f} s: {one['failed']}"
+            for one in failed[:_TOLD]
+        ]
+        return "\n".join(lines)
+
+    def _leader_address(self) -> str | None:
+        leader = self.cluster.leader()
+        return str(leader["status"]["podIP"]) if leader else None
+
+    def _service(self) -> Target:
+        api, namespace, name = self.cluster.api, self.cluster.namespace, self.cluster.name
+        authority = api.get(SECRET, namespace, names.tls_ca_secret(name))["data"]["ca.crt"]
+        service = api.get(SERVICE, namespace, names.public_service(name))
+        return Target(
+            address=str(service["spec"]["clusterIP"]),
+            port=PORT,
+            authority=base64.b64decode(authority).decode(),
+            server_name=names.raft_server_name(name),
+            token=until("the client logs in", self._login, 60.0, tolerate=_TROUBLE),
+            path=SECRETS,
+        )
+
+    def _login(self) -> str | None:
+        leader = self.cluster.leader()
+        if leader is None:
+            return None
+        ordinal = names.ordinal_of(self.cluster.name, leader["metadata"]["name"])
+        assert ordinal is not None
+        jwt = self.cluster.api.token(self.cluster.namespace, CLIENT, AUDIENCE)
+        return self.cluster.server(ordinal).login(CLIENT, jwt)
+
+    def _watch_leaders(self) -> None:
+        while not self._stop.wait(_LOOK):
+            try:
+                leader = self.cluster.leader()
+            except _TROUBLE:
+                continue
+            if leader is not None and [uid_of(leader)] != self._uids[-1:]:
+                self._uids.append(uid_of(leader))
+                self.leaders.append(str(leader["metadata"]["name"]))

@@ -1,0 +1,83 @@
+"""The provisioner as it is shipped, and the tenants that it serves."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from contracts.api.group import TENANTS
+from e2e.harness.installation import (
+    NAMESPACE,
+    Identity,
+    apply_rights,
+    identity,
+)
+from e2e.harness.kubernetes import Api, ApiError, Object
+from e2e.harness.operator import NO_ELECTION, Launcher, Operator
+from e2e.harness.waiting import until
+from e2e.rig import Rig
+from e2e.rig.kube import wait_established
+from e2e.rig.paths import REPOSITORY
+
+ACCOUNT = "openbao-operator-provisioner"
+CRD = REPOSITORY / "config" / "crd" / "openbao.org_openbaotenants.yaml"
+ACCOUNTS = REPOSITORY / "deploy" / "provisioner" / "service_accounts.yaml"
+
+
+def provisioner_identity(rig: Rig, api: Api, folder: Path) -> Identity:
+    """Install the kind, the ServiceAccounts and the rights; act as the provisioner's account."""
+    rig.kubectl("apply", "--server-side", "-f", str(CRD))
+    wait_established(rig.kubectl, "-f", str(CRD))
+    # A kind that was made a moment ago is "(re)initializing" for another one.
+    until(
+        "tenants can be listed",
+        lambda: api.list(TENANTS, None) is not None,
+        20.0,
+        tolerate=(ApiError,),
+    )
+    rig.kubectl("-n", NAMESPACE, "apply", "-f", str(ACCOUNTS))
+    apply_rights(rig, "provisioner")
+    return identity(rig, api, folder, ACCOUNT)
+
+
+def start_provisioner(
+    launcher: Launcher,
+    who: Identity,
+    controller: str,
+    environment: Mapping[str, str] | None = None,
+    *,
+    elect: bool = False,
+) -> Operator:
+    """Start `baoctl provision`; `controller` is the account that gets the rights."""
+    return launcher.start(
+        who,
+        *(() if elect else (NO_ELECTION,)),
+        module=("baoctl", "provision"),
+        environment={"OPERATOR_SERVICE_ACCOUNT_NAME": controller, **(environment or {})},
+    )
+
+
+def make_tenant(api: Api, target: str, *, home: str = NAMESPACE, name: str | None = None) -> str:
+    """Ask for a namespace; return the name of the tenant."""
+    made = name or target
+    metadata = {"name": made, "namespace": home}
+    api.create(TENANTS, {"metadata": metadata, "spec": {"targetNamespace": target}})
+    return made
+
+
+def provisioned(api: Api, name: str, home: str = NAMESPACE) -> Object | None:
+    """The condition of a tenant for its present spec; None while there is none."""
+    live = api.find(TENANTS, home, name) or {}
+    generation = (live.get("metadata") or {}).get("generation")
+    found: list[Object] = (live.get("status") or {}).get("conditions") or []
+    return next((one for one in found if one["observedGeneration"] == generation), None)
+
+
+def await_reason(
+    api: Api, name: str, reason: str, *, home: str = NAMESPACE, seconds: float = 20.0
+) -> Object:
+    """Wait until a tenant is told this."""
+
+    def told() -> Object | None:
+        found = provisioned(api, name, home)
+        return found if found is not None and found["reason"] == reason else None
+
+    return until(f"tenant {home}/{name} is told {reason}", told, seconds, every=0.05)

@@ -1,0 +1,1 @@
+"""Three servers put to sleep and woken: nothing runs, nothing is lost."""

@@ -1,0 +1,126 @@
+"""A cluster of three sleeps twice, and wakes with its data; once with fewer replicas asked for."""
+
+import pytest
+
+from contracts import labels
+from contracts.api.group import CLUSTERS
+from e2e.conftest import MakeNamespace
+from e2e.harness.audit import AuditLog, tally, writes
+from e2e.harness.clusters import Cluster
+from e2e.harness.installation import Identity
+from e2e.harness.kubernetes import Api
+from e2e.harness.manifests import client_login, key_value_engine, self_init
+from e2e.harness.manifests import cluster as manifest
+from e2e.harness.operator import Operator
+from e2e.harness.service_writer import ServiceWriter
+from e2e.harness.waiting import Stopwatch, throughout, until
+from e2e.harness.writing import may_write
+from runtime.resources import PVC, SERVICE, STATEFUL_SET
+from runtime.types import Resource, uid_of
+
+NAME = "sleepy"
+STOP_SECONDS = 60.0
+WAKE_SECONDS = 90.0
+QUIET_SECONDS = 20.0
+
+
+@pytest.fixture(scope="module")
+def cluster(api: Api, make_namespace: MakeNamespace, operator: Operator) -> Cluster:
+    """Three servers that are voters, with a client that may write."""
+    namespace = make_namespace()
+    requests = (key_value_engine(), *client_login(namespace))
+    api.create(CLUSTERS, manifest(namespace, NAME, replicas=3, selfInit=self_init(*requests)))
+    made = Cluster(api, namespace, NAME)
+    may_write(made)
+    made.await_available(120.0)
+    made.await_condition("RaftMembershipReady", reason="AllVoters")
+    return made
+
+
+@pytest.fixture(scope="module")
+def written(cluster: Cluster) -> ServiceWriter:
+    """A client that wrote for a while."""
+    with ServiceWriter(cluster) as client:
+        until("twenty writes", lambda: len(client.acknowledged) >= 20, 20.0)
+    return client
+
+
+def test_every_server_stops_and_everything_else_stays(
+    cluster: Cluster, written: ServiceWriter
+) -> None:
+    claims, services = uids(cluster, PVC), uids(cluster, SERVICE)
+    watch = Stopwatch()
+    change(cluster, hibernate=True)
+    cluster.await_condition("Hibernated", reason="Hibernated", seconds=STOP_SECONDS)
+    print(f"  {watch.seconds:.1f} s: asleep")
+    assert cluster.pods() == []
+    for kind, status, reason in (
+        ("Ready", "False", "Hibernated"),
+        ("Available", "False", "Hibernated"),
+        ("Reconciling", "False", "Ready"),
+        ("Stalled", "False", "Ready"),
+        ("Degraded", "False", "Ready"),
+        ("OpenBaoSealed", "Unknown", "Hibernated"),
+        ("OpenBaoLeader", "Unknown", "Hibernated"),
+        ("RaftMembershipReady", "Unknown", "Hibernated"),
+    ):
+        assert cluster.condition(kind, status, reason), f"{kind}:\n{cluster.told()}"
+    assert "operation" not in cluster.live()["status"]
+    assert (uids(cluster, PVC), uids(cluster, SERVICE)) == (claims, services)
+
+
+def test_a_cluster_that_sleeps_costs_no_write(
+    cluster: Cluster, audit: AuditLog, controller: Identity
+) -> None:
+    mark = audit.mark()
+    throughout("no pod is there", lambda: cluster.pods() == [], QUIET_SECONDS, every=1.0)
+    made = [
+        entry
+        for entry in writes(audit.since(mark, controller.user))
+        if entry.namespace == cluster.namespace
+    ]
+    assert not made, tally(made)
+
+
+def test_it_wakes_with_its_data_and_its_voters(cluster: Cluster, written: ServiceWriter) -> None:
+    watch = Stopwatch()
+    change(cluster, hibernate=False)
+    cluster.await_condition("Reconciling", reason="Waking", seconds=10.0)
+    cluster.await_available(WAKE_SECONDS)
+    print(f"  {watch.seconds:.1f} s: awake")
+    assert cluster.live()["status"].get("operation") is None
+    cluster.await_condition("RaftMembershipReady", reason="AllVoters")
+    assert [one for one in cluster.conditions() if one["type"] == "Hibernated"] == []
+    assert written.lost() == []
+
+
+def test_all_that_slept_come_back_although_fewer_are_asked_for(
+    cluster: Cluster, written: ServiceWriter
+) -> None:
+    change(cluster, hibernate=True)
+    until("no replica is asked for", lambda: replicas(cluster) == 0, 20.0, every=0.02)
+    cluster.await_condition("Hibernated", reason="Hibernated", seconds=STOP_SECONDS)
+    change(cluster, replicas=1)
+    cluster.await_condition("Ready", "False", "Hibernated")
+    assert replicas(cluster) == 0
+    change(cluster, hibernate=False)
+    until("three replicas are asked for", lambda: replicas(cluster) == 3, 20.0, every=0.02)
+    until("all three serve", lambda: len(cluster.ready_pods()) == 3, WAKE_SECONDS, every=0.1)
+    assert written.lost() == []
+
+
+def change(cluster: Cluster, **spec: object) -> None:
+    """Merge fields into the spec."""
+    cluster.api.patch(CLUSTERS, cluster.namespace, cluster.name, {"spec": spec})
+
+
+def replicas(cluster: Cluster) -> int:
+    """Return how many servers the StatefulSet asks for."""
+    return int(cluster.api.get(STATEFUL_SET, cluster.namespace, cluster.name)["spec"]["replicas"])
+
+
+def uids(cluster: Cluster, resource: Resource) -> set[str]:
+    """Return the uids of all objects of a kind that belong to the cluster."""
+    selector = f"{labels.CLUSTER}={cluster.name}"
+    found = cluster.api.list(resource, cluster.namespace, selector)
+    return {uid_of(one) for one in found}

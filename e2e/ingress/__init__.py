@@ -1,0 +1,1 @@
+"""Ways in through an Ingress."""

@@ -1,0 +1,123 @@
+"""An Ingress: made, judged by its readiness mode, repaired, moved and taken away."""
+
+import base64
+
+import orjson
+import pytest
+from cryptography import x509
+
+from contracts import names
+from contracts.api.group import CLUSTERS
+from e2e.conftest import MakeNamespace
+from e2e.harness.audit import AuditLog, writes
+from e2e.harness.clusters import Cluster
+from e2e.harness.installation import Identity
+from e2e.harness.kubernetes import Api
+from e2e.harness.manifests import cluster as manifest
+from e2e.harness.operator import Operator
+from e2e.harness.waiting import Stopwatch, throughout, until
+from e2e.rig import Rig, RigError
+from runtime.resources import INGRESS, NETWORK_POLICY
+from runtime.types import Object
+
+NAME, HOST, READY = "bao", "bao.example.com", "IngressIntegrationReady"
+CONTROLLER = {"podSelector": {"matchLabels": {"app": "edge"}}}
+
+
+@pytest.fixture(scope="module")
+def home(make_namespace: MakeNamespace, api: Api, operator: Operator) -> str:
+    """A namespace with a cluster that asks for an Ingress."""
+    namespace = make_namespace()
+    wish = {"enabled": True, "host": HOST, "className": "edge"}
+    body = manifest(namespace, NAME, ingress=wish, network={"trustedIngressPeers": [CONTROLLER]})
+    api.create(CLUSTERS, body)
+    return namespace
+
+
+@pytest.fixture(scope="module")
+def cluster(api: Api, home: str) -> Cluster:
+    return Cluster(api, home, NAME)
+
+
+def live(api: Api, namespace: str) -> Object:
+    return api.get(INGRESS, namespace, names.ingress(NAME))
+
+
+def set_address(rig: Rig, namespace: str, address: str) -> None:
+    """Publish an address, as the controller of the class would."""
+    status = {"loadBalancer": {"ingress": [{"ip": address}]}}
+    patch = orjson.dumps({"status": status}).decode()
+    rig.kubectl(
+        "-n", namespace, "patch", "ingress", NAME, "--subresource=status", "--type=merge",
+        "-p", patch,
+    )  # fmt: skip
+
+
+@pytest.mark.timeout(300)
+def test_it_leads_to_the_public_service_and_opens_nothing(
+    cluster: Cluster, api: Api, home: str
+) -> None:
+    cluster.await_available()
+    (rule,) = live(api, home)["spec"]["rules"]
+    (path,) = rule["http"]["paths"]
+    assert rule["host"] == HOST
+    assert path["backend"]["service"] == {
+        "name": names.public_service(NAME),
+        "port": {"number": 8200},
+    }
+    policy = api.get(NETWORK_POLICY, home, names.network_policy(NAME))
+    for opened in policy["spec"]["ingress"]:
+        assert opened.get("from"), opened
+    cluster.await_condition(READY, "False", "IngressAddressMissing", seconds=15)
+    # The name of the way in is in the certificate of the servers.
+    server = cluster.secret(names.tls_server_secret(NAME))
+    assert server is not None
+    certificate = x509.load_pem_x509_certificate(base64.b64decode(server["data"]["tls.crt"]))
+    carried = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    assert HOST in carried.get_values_for_type(x509.DNSName)
+
+
+@pytest.mark.timeout(200)
+def test_it_is_ready_when_an_address_is_published(
+    cluster: Cluster, api: Api, home: str, rig: Rig
+) -> None:
+    watch = Stopwatch()
+    set_address(rig, home, "192.0.2.7")
+    told = cluster.await_condition(READY, "True", READY, seconds=10)
+    print(f"\nan address is told {watch.seconds:.2f} s after kubectl was started")
+    assert "192.0.2.7" in told["message"]
+    api.patch(CLUSTERS, home, NAME, {"spec": {"ingress": {"readinessMode": "Created"}}})
+    cluster.await_condition(READY, "True", READY, seconds=10)
+
+
+@pytest.mark.timeout(200)
+def test_it_is_repaired_and_otherwise_left_alone(
+    cluster: Cluster, api: Api, home: str, audit: AuditLog, controller: Identity
+) -> None:
+    before = live(api, home)["spec"]
+    theirs = {"metadata": {"annotations": {"example.com/theirs": "1"}}}
+    api.patch(INGRESS, home, names.ingress(NAME), {**theirs, "spec": {"ingressClassName": "other"}})
+    until("the class is repaired", lambda: live(api, home)["spec"] == before, 10.0)
+    assert live(api, home)["metadata"]["annotations"]["example.com/theirs"] == "1"
+    mark = audit.mark()
+
+    def written() -> list[str]:
+        mine = writes(audit.since(mark, controller.user))
+        return [str(entry) for entry in mine if entry.resource == INGRESS.plural]
+
+    throughout("it is not written again", lambda: not written(), 5.0, every=0.5)
+
+
+@pytest.mark.timeout(200)
+def test_it_goes_when_it_is_not_asked_for(cluster: Cluster, api: Api, home: str) -> None:
+    api.patch(CLUSTERS, home, NAME, {"spec": {"ingress": {"enabled": False}}})
+    until("it is gone", lambda: api.find(INGRESS, home, names.ingress(NAME)) is None, 15.0)
+    until("and told no more", lambda: cluster.condition(READY, "True") is None, 5.0)
+    cluster.await_available(10)
+
+
+@pytest.mark.timeout(200)
+def test_a_wish_without_trusted_peers_is_refused(api: Api, home: str, rig: Rig) -> None:
+    wish = manifest(home, "open", ingress={"enabled": True, "host": HOST})
+    with pytest.raises(RigError, match="trustedIngressPeers"):
+        rig.kubectl("apply", "-f", "-", input=orjson.dumps(wish).decode())

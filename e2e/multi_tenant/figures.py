@@ -1,0 +1,157 @@
+"""What is measured of one mode: a bring-up, a quiet while, a killed server."""
+
+import time
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from contracts.api.group import CLUSTERS
+from e2e.harness.audit import AuditLog, Entry, refused, tally, writes
+from e2e.harness.clusters import Cluster, is_ready
+from e2e.harness.installation import Identity
+from e2e.harness.kubernetes import Api
+from e2e.harness.manifests import cluster as manifest
+from e2e.harness.manifests import key_value_engine, self_init
+from e2e.harness.waiting import Stopwatch, until
+from e2e.rig import Rig
+from runtime.types import uid_of
+
+SERVERS = 3
+SETTLED_SECONDS = 5.0
+ONCE_PER_PROCESS = frozenset(
+    {
+        "customresourcedefinitions",
+        "validatingadmissionpolicies",
+        "validatingadmissionpolicybindings",
+    }
+)
+OWN_KINDS = frozenset({"openbaoclusters", "openbaotenants"})
+
+
+@dataclass(frozen=True, slots=True)
+class Eyes:
+    """What a measurement looks with."""
+
+    rig: Rig
+    api: Api
+    audit: AuditLog
+    who: Identity
+
+
+@dataclass(frozen=True, slots=True)
+class BringUp:
+    """How long until Available, and what was asked until then."""
+
+    seconds: float
+    own: float
+    """The part of it in which nobody but the operator had anything to do."""
+    asked: list[Entry]
+
+    def __str__(self) -> str:
+        seconds = f"{self.seconds:.1f} s, {self.own:.1f} of them the operator's"
+        return f"{seconds}, {len(self.asked)} requests: {tally(self.asked)}"
+
+
+def asked_of(entries: list[Entry]) -> list[Entry]:
+    """Leave out leases, watches, and what is asked once per process, for all of its clusters."""
+    left_out = {"leases", *ONCE_PER_PROCESS}
+    return [e for e in entries if e.resource not in left_out and e.verb != "watch"]
+
+
+def bring_up(eyes: Eyes, namespace: str, name: str) -> tuple[Cluster, BringUp]:
+    """Make a cluster of three, and wait until it is Available."""
+    mark, watch, begin = eyes.audit.mark(), Stopwatch(), datetime.now(UTC)
+    body = manifest(namespace, name, replicas=SERVERS, selfInit=self_init(key_value_engine()))
+    eyes.api.create(CLUSTERS, body)
+    made = Cluster(eyes.api, namespace, name)
+    made.await_available()
+    seconds, end = watch.seconds, datetime.now(UTC)
+    everything = eyes.audit.since(mark)
+    asked = asked_of([one for one in everything if one.user == eyes.who.user])
+    own = _own_seconds([one for one in everything if one.namespace == namespace], begin, end)
+    made.await_condition("RaftMembershipReady", reason="AllVoters")
+    return made, BringUp(seconds, own, asked)
+
+
+def _own_seconds(entries: list[Entry], begin: datetime, end: datetime) -> float:
+    """Add up the waits for the operator: the first servers, the others, and the last word.
+
+    What lies between is the time of kubelet and servers, which varies with the machine.
+    """
+    sizes = [_time(one) for one in entries if (one.verb, one.resource) == ("patch", "statefulsets")]
+    kubelet = [
+        _time(one)
+        for one in entries
+        if one.user.startswith("system:node:")
+        and (one.resource, one.subresource) == ("pods", "status")
+    ]
+    first, others = sizes[:2]
+
+    def waited(until: datetime) -> float:
+        return (until - max(at for at in kubelet if at < until)).total_seconds()
+
+    return (first - begin).total_seconds() + waited(others) + waited(end)
+
+
+def _time(entry: Entry) -> datetime:
+    return datetime.fromisoformat(entry.at)
+
+
+def settle(eyes: Eyes) -> None:
+    """Wait until nothing was written for a while."""
+
+    def silent() -> bool:
+        mark = eyes.audit.mark()
+        time.sleep(SETTLED_SECONDS)
+        return not writes(eyes.audit.since(mark, eyes.who.user))
+
+    until("a while without a write", silent, 60.0)
+
+
+def quiet(eyes: Eyes, seconds: float) -> list[Entry]:
+    """Return everything that is asked while nothing happens."""
+    mark = eyes.audit.mark()
+    time.sleep(seconds)
+    return [e for e in eyes.audit.since(mark, eyes.who.user) if e.resource != "leases"]
+
+
+def status_delay(eyes: Eyes, cluster: Cluster) -> tuple[float, float]:
+    """Kill a follower, whose pod finds no node for a while.
+
+    Returns how long after its pod the status counts one less, and then one more.
+    """
+    leader = cluster.leader()
+    assert leader is not None
+    victim = next(pod for pod in cluster.pods() if uid_of(pod) != uid_of(leader))
+    name, node = victim["metadata"]["name"], victim["spec"]["nodeName"]
+    # Else it is back before anybody who looks every few seconds would have seen it gone.
+    eyes.rig.kubectl("cordon", node)
+    try:
+        eyes.rig.kubectl(
+            "-n", cluster.namespace, "delete", "pod", name, "--grace-period=1", "--wait=false"
+        )
+        lost = _told_after(cluster, SERVERS - 1)
+    finally:
+        eyes.rig.kubectl("uncordon", node)
+    return lost, _told_after(cluster, SERVERS)
+
+
+def _told_after(cluster: Cluster, ready: int) -> float:
+    seen: list[float] = []
+
+    def told() -> bool:
+        if not seen and sum(map(is_ready, cluster.pods())) == ready:
+            seen.append(time.monotonic())
+        return bool(seen) and cluster.live()["status"].get("readyReplicas") == ready
+
+    until(f"the status counts {ready}", told, 60.0, every=0.02)
+    return time.monotonic() - seen[0]
+
+
+def refused_to(eyes: Eyes, mark: int) -> str:
+    """Return what was refused since the mark, as lines."""
+    return "\n".join(map(str, refused(eyes.audit.since(mark, eyes.who.user))))
+
+
+def watched(entries: list[Entry]) -> set[str]:
+    """Return the kinds that somebody listed or watched."""
+    return {entry.resource for entry in entries if entry.verb in ("list", "watch")}

@@ -1,0 +1,1 @@
+"""A list of namespaces: each by itself, and none beside them."""

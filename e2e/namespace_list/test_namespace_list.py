@@ -1,0 +1,112 @@
+"""Two namespaces of a list, one of them made later, and a third that is nobody's business.
+
+The operator has rights in the namespaces of the list alone: what it must not look at, it could not.
+"""
+
+import uuid
+from collections.abc import Iterator
+
+import pytest
+
+from contracts.api.group import CLUSTERS
+from e2e.conftest import MakeNamespace, sweep
+from e2e.harness.audit import AuditLog, refused
+from e2e.harness.clusters import Cluster
+from e2e.harness.installation import Identity
+from e2e.harness.kubernetes import Api
+from e2e.harness.manifests import cluster as manifest
+from e2e.harness.modes import as_in_a_pod, bind_namespace, namespace_controller
+from e2e.harness.operator import NO_ELECTION, Launcher, Operator
+from e2e.harness.waiting import until
+from e2e.rig import Rig
+from runtime.resources import NAMESPACE
+
+
+@pytest.fixture(scope="module")
+def who(rig: Rig, api: Api, tmp_path_factory: pytest.TempPathFactory) -> Identity:
+    """The controller with no rights in any namespace but its own."""
+    return namespace_controller(rig, api, tmp_path_factory.mktemp("namespaces"))
+
+
+@pytest.fixture
+def later(api: Api) -> Iterator[str]:
+    """The name of a namespace that does not exist yet."""
+    name = f"e2e-{uuid.uuid4().hex[:8]}"
+    yield name
+    if api.find(NAMESPACE, None, name) is not None:
+        sweep(api, name)
+
+
+def start(api: Api, launcher: Launcher, who: Identity, namespaces: str) -> Operator:
+    """Start an operator for that list."""
+    environment = {"WATCH_NAMESPACE": namespaces, **as_in_a_pod(api)}
+    return launcher.start(who, NO_ELECTION, environment=environment)
+
+
+def make(api: Api, namespace: str, name: str) -> Cluster:
+    """Make a cluster of one server."""
+    body = manifest(namespace, name, replicas=1, deletionPolicy="DeleteAll")
+    api.create(CLUSTERS, body)
+    return Cluster(api, namespace, name)
+
+
+@pytest.mark.timeout(300)
+def test_a_list_of_namespaces(
+    api: Api,
+    launcher: Launcher,
+    who: Identity,
+    audit: AuditLog,
+    make_namespace: MakeNamespace,
+    later: str,
+) -> None:
+    first, other = make_namespace(), make_namespace()
+    bind_namespace(api, first)
+    mark = audit.mark()
+    # Twice the same, and one that nobody has made.
+    operator = start(api, launcher, who, f"{first},{later},{first}")
+    here, there = make(api, first, "here"), make(api, other, "there")
+    here.await_available()
+    print("\nthe first namespace does not wait for the second")
+
+    api.make_namespace(later)
+    bind_namespace(api, later)
+    made = make(api, later, "made")
+    made.await_available()
+    print("a namespace that is made later is found")
+    assert there.live().get("status") is None
+    assert "finalizers" not in there.live()["metadata"]
+
+    api.delete(CLUSTERS, later, "made")
+    until("the cluster is gone", lambda: made.find() is None, 60.0)
+    api.delete(NAMESPACE, None, later)
+    until("the namespace is gone", lambda: api.find(NAMESPACE, None, later) is None, 60.0)
+    api.patch(CLUSTERS, first, "here", {"spec": {"replicas": 3}})
+    here.await_available()
+    print("a namespace that goes does not hold up the others")
+
+    asked = audit.since(mark, who.user)
+    assert other not in {entry.namespace for entry in asked}
+    assert {e.namespace for e in refused(asked)} <= {later}, "before and after its rights"
+    api.delete(CLUSTERS, first, "here")
+    until("it is gone", lambda: here.find() is None, 60.0)
+    assert operator.stop() == 0
+
+
+@pytest.mark.timeout(200)
+def test_one_namespace(
+    api: Api,
+    launcher: Launcher,
+    who: Identity,
+    audit: AuditLog,
+    make_namespace: MakeNamespace,
+) -> None:
+    namespace = make_namespace()
+    bind_namespace(api, namespace)
+    mark = audit.mark()
+    operator = start(api, launcher, who, namespace)
+    cluster = make(api, namespace, "alone")
+    cluster.await_available()
+    api.delete(CLUSTERS, namespace, "alone")
+    until("it is gone", lambda: cluster.find() is None, 60.0)
+    assert operator.stop() == 0
+    assert not refused(audit.since(mark, who.user))

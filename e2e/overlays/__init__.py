@@ -1,0 +1,1 @@
+"""Each overlay of deploy, installed from the operator image, brings a cluster up."""

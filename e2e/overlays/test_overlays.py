@@ -1,0 +1,177 @@
+"""Each overlay of deploy, installed from the operator image, brings a cluster up.
+
+In a namespace of its own, which is not the one that the manifests name: everything in them has to
+follow. What each overlay may do is asked in tests/integration/test_overlays.py.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from contracts import tenancy
+from contracts.admission.locks_controller import RESTRICT_SECRETS
+from contracts.api.group import CLUSTERS, TENANTS
+from e2e.conftest import sweep
+from e2e.demo.manifests import Installation, as_list, operator_objects
+from e2e.harness.asking import Asking, account
+from e2e.harness.audit import AuditLog, refused
+from e2e.harness.clusters import Cluster
+from e2e.harness.installation import ACCOUNT, install
+from e2e.harness.kubernetes import Api, ApiError, missing_ok
+from e2e.harness.manifests import cluster as manifest
+from e2e.harness.manifests import key_value_engine, self_init
+from e2e.harness.operator import IMAGE_REPOSITORY
+from e2e.harness.overlays import LISTED, OVERLAYS, copied, rendered
+from e2e.harness.tenants import make_tenant
+from e2e.harness.waiting import Stopwatch, until
+from e2e.rig import Rig
+from runtime.resources import NAMESPACE, POD, ROLE, SECRET
+from runtime.types import Object, Resource
+
+DEPLOYMENT = Resource("apps", "v1", "Deployment", "deployments")
+HOME = "bao-ops"
+KEPT = ("Namespace", "CustomResourceDefinition")
+OPERATORS = "app.kubernetes.io/name=openbao-operator"
+TENANT = "one"
+SECONDS = 60.0
+# Less than the operator's patience with servers that do not end: none is to be used up here.
+GONE_SECONDS = 25.0
+
+
+@dataclass(frozen=True, slots=True)
+class Installed:
+    """An overlay whose pods are ready."""
+
+    overlay: str
+    mark: int
+    """Where the audit log was before it was applied."""
+
+    @property
+    def clusters(self) -> str:
+        """A namespace where it looks after clusters."""
+        return HOME if self.overlay == "single-namespace" else LISTED[1]
+
+    @property
+    def tenants(self) -> bool:
+        """Whether somebody has to open that namespace first."""
+        return self.overlay == "multi-tenant"
+
+    @property
+    def actors(self) -> set[str]:
+        """Who has to ask the API server for something, as its audit log names them."""
+        others = ("openbao-operator-provisioner", "openbao-operator-provisioner-delegate")
+        return {account(HOME, name).name for name in (ACCOUNT, *(others if self.tenants else ()))}
+
+
+@pytest.fixture(scope="module")
+def checkout(
+    rig: Rig, api: Api, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[Path, Installation]]:
+    """The manifests for our namespace, and the image; afterwards the rig has its rights again."""
+    wishes = Installation(rig.load_operator_image(), "IfNotPresent", IMAGE_REPOSITORY)
+    _clean(api)
+    for name in (HOME, *LISTED):
+        until(f"{name} is gone", partial(_is_gone, api, name), SECONDS)
+    for name in LISTED:
+        api.make_namespace(name)
+    yield copied(tmp_path_factory.mktemp("checkout"), HOME), wishes
+    install(rig)
+    _clean(api)
+
+
+@pytest.fixture(params=OVERLAYS)
+def installed(
+    rig: Rig,
+    api: Api,
+    audit: AuditLog,
+    checkout: tuple[Path, Installation],
+    request: pytest.FixtureRequest,
+) -> Iterator[Installed]:
+    """Install an overlay, one pod of each Deployment, and take it away again."""
+    overlay = str(request.param)
+    folder, wishes = checkout
+    mark = audit.mark()
+    objects = operator_objects(rendered(rig, folder, overlay), wishes)
+    deployments = [one for one in objects if one["kind"] == "Deployment"]
+    for one in deployments:
+        one["spec"]["replicas"] = 1
+    apply = ("apply", "--server-side", "--force-conflicts", "-f", "-")
+    rig.kubectl(*apply, input=as_list(objects), timeout=120.0)
+    try:
+        for name in _names(deployments):
+            until(f"{name} is ready", partial(_is_ready, api, name), SECONDS)
+        yield Installed(overlay, mark)
+    finally:
+        for name in _names(deployments):
+            api.delete(DEPLOYMENT, HOME, name)
+        until("the pods are gone", lambda: not api.list(POD, HOME, OPERATORS), SECONDS)
+        gone = as_list([one for one in objects if one["kind"] not in KEPT])
+        delete = ("delete", "--ignore-not-found", "--wait=false", "-f", "-")
+        rig.kubectl(*delete, input=gone, timeout=120.0)
+
+
+def _clean(api: Api) -> None:
+    """Delete the namespaces, and a tenant that a failed test left."""
+    # There is no such kind before the first overlay.
+    with missing_ok():
+        for name in _names(api.list(TENANTS, HOME)):
+            api.patch(TENANTS, HOME, name, {"metadata": {"finalizers": None}})
+            api.delete(TENANTS, HOME, name)
+    for name in (HOME, *LISTED):
+        sweep(api, name)
+
+
+def _names(objects: "list[Object]") -> "list[str]":
+    return [str(one["metadata"]["name"]) for one in objects]
+
+
+def _is_ready(api: Api, name: str) -> bool:
+    status = api.get(DEPLOYMENT, HOME, name).get("status") or {}
+    return bool(status.get("readyReplicas", 0) == 1)
+
+
+def _is_gone(api: Api, namespace: str) -> bool:
+    return api.find(NAMESPACE, None, namespace) is None
+
+
+def refusal(rig: Rig, namespace: str) -> str:
+    """What the operator is told when it makes a Secret that belongs to no cluster."""
+    metadata = {"name": "somebodys", "namespace": namespace}
+    try:
+        Asking(rig, account(HOME, ACCOUNT)).create(SECRET, {"metadata": metadata}, dry_run=True)
+    except ApiError as error:
+        return str(error)
+    return ""
+
+
+@pytest.mark.timeout(300)
+def test_an_overlay_brings_a_cluster_up_and_is_refused_nothing(
+    rig: Rig, api: Api, audit: AuditLog, installed: Installed
+) -> None:
+    namespace, watch = installed.clusters, Stopwatch()
+    if installed.tenants:
+        make_tenant(api, namespace, home=HOME, name=TENANT)
+    api.create(CLUSTERS, manifest(namespace, "one", selfInit=self_init(key_value_engine())))
+    made = Cluster(api, namespace, "one")
+    made.await_available()
+    made.await_condition("OperatorLoginReady", reason="OperatorLoginTrusted")
+    print(f"\n{installed.overlay}: Available and logged in after {watch.seconds:.1f} s")
+
+    bound = RESTRICT_SECRETS.name in refusal(rig, namespace)
+    assert bound == (installed.overlay != "without-admission")
+
+    api.delete(CLUSTERS, namespace, "one")
+    until("the cluster is gone", lambda: made.find() is None, GONE_SECONDS)
+    if installed.tenants:
+        api.delete(TENANTS, HOME, TENANT)
+        until("the tenant is gone", lambda: not api.find(TENANTS, HOME, TENANT), SECONDS)
+        left = set(_names(api.list(ROLE, namespace))) & set(tenancy.ROLES)
+        assert not left, "rights of a tenant that is gone"
+
+    asked = audit.since(installed.mark)
+    assert installed.actors <= {entry.acted_as or entry.user for entry in asked}
+    ours = [entry for entry in asked if entry.user in installed.actors]
+    assert not (no := refused(ours)), "\n".join(map(str, no))

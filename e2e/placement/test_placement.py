@@ -1,0 +1,197 @@
+"""A new ServiceAccount under running servers, and an affinity that no node can satisfy."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+from contracts import names
+from contracts.api.group import CLUSTERS
+from e2e.conftest import MakeNamespace
+from e2e.harness.clusters import Cluster
+from e2e.harness.kubernetes import Api, Object
+from e2e.harness.manifests import cluster as manifest
+from e2e.harness.manifests import key_value_engine, self_init
+from e2e.harness.operator import Operator
+from e2e.harness.waiting import Stopwatch, throughout, until
+from runtime.resources import ROLE, ROLE_BINDING, SERVICE_ACCOUNT
+from runtime.types import uid_of
+
+NAME = "place"
+FORMER, REUSED = "made", "team"
+ROLL_SECONDS = 150.0
+HEAL_SECONDS = 60.0
+NOWHERE = {
+    "affinity": {
+        "nodeAffinity": {
+            "requiredDuringSchedulingIgnoredDuringExecution": {
+                "nodeSelectorTerms": [
+                    {
+                        "matchExpressions": [
+                            {"key": "example.org/disk", "operator": "In", "values": ["gold"]}
+                        ]
+                    }
+                ]
+            }
+        }
+    }
+}
+
+
+@pytest.fixture(scope="module")
+def cluster(api: Api, make_namespace: MakeNamespace, operator: Operator) -> Cluster:
+    """Three servers that are Available, under an account that the operator made."""
+    namespace = make_namespace()
+    api.create(CLUSTERS, body(namespace, NAME, replicas=3, serviceAccount={"name": FORMER}))
+    made = Cluster(api, namespace, NAME)
+    made.await_available()
+    return made
+
+
+def body(namespace: str, name: str, **spec: Any) -> Object:
+    """A cluster that initialises itself."""
+    return manifest(namespace, name, selfInit=self_init(key_value_engine()), **spec)
+
+
+@pytest.mark.timeout(300)
+def test_a_new_account_is_there_before_the_old_one_goes(cluster: Cluster) -> None:
+    """The one that is named next was made by a person: it is bound, and never touched."""
+    api, namespace = cluster.api, cluster.namespace
+    theirs = {
+        "apiVersion": "v1",
+        "kind": "ServiceAccount",
+        "metadata": {"name": REUSED, "namespace": namespace, "annotations": {"iam": "arn"}},
+    }
+    before = api.create(SERVICE_ACCOUNT, theirs)
+    old = {uid_of(pod) for pod in cluster.pods()}
+    watch = Stopwatch()
+    wish = {"name": REUSED, "annotations": {"iam": "arn"}}
+    api.patch(CLUSTERS, namespace, NAME, {"spec": {"serviceAccount": wish}})
+
+    def moved() -> bool:
+        # In this order: an object that goes after its last pod is not missed.
+        rights = {name: exists(cluster, name) for name in (FORMER, REUSED)}
+        pods = cluster.pods()
+        for pod in pods:
+            assert rights.get(pod["spec"]["serviceAccountName"]), "a pod without its rights"
+        return not old & {uid_of(pod) for pod in pods} and len(cluster.ready_pods()) == 3
+
+    until("the right of each running pod", lambda: exists(cluster, REUSED), 20.0)
+    until("every pod runs under the other account", moved, ROLL_SECONDS, every=0.1)
+    print(f"\n  {watch.seconds:.1f} s: three servers under another account")
+    until("nothing is left of the former one", lambda: not any(left(cluster)), 20.0)
+    cluster.await_available()
+    assert api.get(SERVICE_ACCOUNT, namespace, REUSED)["metadata"] == before["metadata"]
+    cluster.await_condition("ServiceAccountReady", "True", "ServiceAccountReused")
+    cluster.await_condition("OpenBaoLeader", "True", "LeaderFound")
+
+
+def test_annotations_that_cannot_be_set_are_told(cluster: Cluster) -> None:
+    wish = {"name": REUSED, "annotations": {"iam": "other"}}
+    cluster.api.patch(CLUSTERS, cluster.namespace, NAME, {"spec": {"serviceAccount": wish}})
+    told = cluster.await_condition(
+        "ServiceAccountReady", "False", "ServiceAccountAnnotationsMissing"
+    )
+    assert "iam" in told["message"]
+    live = cluster.api.get(SERVICE_ACCOUNT, cluster.namespace, REUSED)
+    assert live["metadata"]["annotations"] == {"iam": "arn"}
+    cluster.await_available()
+
+
+@pytest.mark.timeout(300)
+def test_an_affinity_that_nobody_can_satisfy_stops_at_one_pod_and_heals(cluster: Cluster) -> None:
+    before = {uid_of(pod) for pod in cluster.pods()}
+    with unplaceable(cluster) as pending:
+        assert {uid_of(pod) for pod in cluster.ready_pods()} < before
+
+        def two_serve() -> bool:
+            return len(cluster.ready_pods()) == 2
+
+        throughout("two servers go on", two_serve, 5.0)
+        told = cluster.await_condition("Ready", "False", "RollingOut")
+        assert "Unschedulable" in told["message"]
+        assert "affinity" in told["message"]
+    watch = Stopwatch()
+    until(
+        "the pending pod is another one",
+        lambda: pending not in {uid_of(pod) for pod in cluster.pods()},
+        HEAL_SECONDS,
+        every=0.1,
+    )
+    print(f"\n  {watch.seconds:.1f} s: the pending pod was replaced")
+    cluster.await_available(HEAL_SECONDS)
+    print(f"  {watch.seconds:.1f} s: three servers again")
+    assert len(before & {uid_of(pod) for pod in cluster.pods()}) == 2
+
+
+def test_a_first_boot_that_has_no_node_heals_as_well(
+    api: Api, make_namespace: MakeNamespace, operator: Operator
+) -> None:
+    namespace = make_namespace()
+    api.create(CLUSTERS, body(namespace, "first", replicas=1, scheduling=NOWHERE))
+    first = Cluster(api, namespace, "first")
+    pending = until("a pod that has no node", lambda: unscheduled(first), 30.0, every=0.1)
+    told = until(
+        "the scheduler's words",
+        lambda: next(
+            (
+                one["message"]
+                for one in first.conditions()
+                if one["type"] == "Available" and "Unschedulable" in one["message"]
+            ),
+            "",
+        ),
+        20.0,
+    )
+    assert names.pod("first", 0) in told
+    watch = Stopwatch()
+    api.patch(CLUSTERS, namespace, "first", {"spec": {"scheduling": None}})
+    first.await_available(HEAL_SECONDS)
+    print(f"\n  {watch.seconds:.1f} s: from the correction to Available")
+    assert pending not in {uid_of(pod) for pod in first.pods()}
+
+
+@contextmanager
+def unplaceable(cluster: Cluster) -> Iterator[str]:
+    """Ask for a node that there is none of, until the scheduler gave one pod up; then stop."""
+
+    def wish(scheduling: Object | None) -> None:
+        spec = {"spec": {"scheduling": scheduling}}
+        cluster.api.patch(CLUSTERS, cluster.namespace, cluster.name, spec)
+
+    wish(NOWHERE)
+    yield until("a pod that has no node", lambda: unscheduled(cluster), 60.0, every=0.1)
+    wish(None)
+
+
+def unscheduled(cluster: Cluster) -> str:
+    """Return the UID of a pod that the scheduler found no node for; "" when there is none."""
+    for pod in cluster.pods():
+        for one in (pod.get("status") or {}).get("conditions") or ():
+            if one["type"] == "PodScheduled" and one["status"] == "False":
+                return uid_of(pod)
+    return ""
+
+
+def exists(cluster: Cluster, account: str) -> bool:
+    """Whether the account and its rights are there."""
+    api, namespace = cluster.api, cluster.namespace
+    return (
+        api.find(SERVICE_ACCOUNT, namespace, account) is not None
+        and api.find(ROLE, namespace, names.role(account)) is not None
+        and api.find(ROLE_BINDING, namespace, names.role_binding(account)) is not None
+    )
+
+
+def left(cluster: Cluster) -> Iterator[Object]:
+    """What is left of the former account."""
+    api, namespace = cluster.api, cluster.namespace
+    for resource, name in (
+        (SERVICE_ACCOUNT, FORMER),
+        (ROLE, names.role(FORMER)),
+        (ROLE_BINDING, names.role_binding(FORMER)),
+    ):
+        live = api.find(resource, namespace, name)
+        if live is not None:
+            yield live

@@ -1,0 +1,189 @@
+"""Nobody edits anything: no write, no list. Then the leader dies, and the status keeps up.
+
+E2E_QUIET_SECONDS makes the quiet window longer than the minute of a run in CI.
+"""
+
+import os
+import time
+from collections import Counter
+from dataclasses import dataclass
+
+import pytest
+
+from contracts import labels, names
+from contracts.api.group import CLUSTERS
+from e2e.conftest import MakeNamespace
+from e2e.harness.audit import AuditLog, refused, tally, writes
+from e2e.harness.clusters import Cluster, is_ready
+from e2e.harness.installation import Identity
+from e2e.harness.kubernetes import Api
+from e2e.harness.manifests import cluster as manifest
+from e2e.harness.manifests import key_value_engine, self_init
+from e2e.harness.operator import Operator
+from e2e.harness.waiting import throughout, until
+from e2e.rig import Rig
+from managers.access.account_token import RENEW_AFTER
+from runtime.resources import EVENT
+from runtime.types import labels_of, uid_of
+
+NAME = "still"
+REPORTER = "openbao.org/operator"
+QUIET_SECONDS = float(os.environ.get("E2E_QUIET_SECONDS", "60"))
+SETTLED_SECONDS = 5.0
+# The promise: the status names the new leader, and counts who is ready, this soon after the pod.
+FRESH_SECONDS = 2.0
+ELECTION_SECONDS = 60.0
+# Metadata of Secrets is read by name, because nobody may watch Secrets.
+SECRETS = frozenset(
+    {
+        names.tls_ca_secret(NAME),
+        names.tls_server_secret(NAME),
+        names.unseal_key_secret(NAME),
+    }
+)
+# Who signs the tokens that the operator logs in with is asked every few minutes.
+ISSUER = frozenset({"/.well-known/openid-configuration", "/openid/v1/jwks"})
+BRING_UP_EVENTS = {"Initialized": 1, "AllReplicasReady": 1, "AllVoters": 1}
+
+
+@pytest.fixture(scope="module")
+def cluster(api: Api, make_namespace: MakeNamespace, operator: Operator) -> Cluster:
+    """Three voters, and nothing left to do."""
+    namespace = make_namespace()
+    body = manifest(namespace, NAME, replicas=3, selfInit=self_init(key_value_engine()))
+    api.create(CLUSTERS, body)
+    made = Cluster(api, namespace, NAME)
+    made.await_available()
+    made.await_condition("RaftMembershipReady", reason="AllVoters")
+    return made
+
+
+def told(cluster: Cluster) -> Counter[str]:
+    """Count the operator's events about the cluster, by reason."""
+    return Counter(
+        str(event["reason"])
+        for event in cluster.api.list(EVENT, cluster.namespace)
+        if event.get("reportingController") == REPORTER
+    )
+
+
+def test_a_bring_up_is_told_in_three_events(cluster: Cluster) -> None:
+    until("the events", lambda: told(cluster) >= Counter(BRING_UP_EVENTS), 10.0)
+    assert dict(told(cluster)) == BRING_UP_EVENTS
+
+
+@pytest.mark.timeout(int(QUIET_SECONDS) + 300)
+def test_nothing_is_written_and_nothing_listed(
+    cluster: Cluster, audit: AuditLog, controller: Identity
+) -> None:
+    def silent() -> bool:
+        mark = audit.mark()
+        time.sleep(SETTLED_SECONDS)
+        return not writes(audit.since(mark, controller.user))
+
+    until("five seconds without a write", silent, 60.0)
+    version = cluster.live()["metadata"]["resourceVersion"]
+    mark = audit.mark()
+    throughout(
+        "the operator writes nothing",
+        lambda: not writes(audit.since(mark, controller.user)),
+        QUIET_SECONDS,
+        every=1.0,
+    )
+    asked = audit.since(mark, controller.user)
+    print(f"\nin {QUIET_SECONDS:.0f} quiet seconds: {tally(asked)}")
+    assert not [entry for entry in asked if entry.verb == "list"]
+    tokens = [entry for entry in asked if entry.makes_token]
+    assert len(tokens) <= 1 + QUIET_SECONDS // RENEW_AFTER
+    reads = [
+        entry
+        for entry in asked
+        if entry.verb != "watch" and entry.uri not in ISSUER and not entry.makes_token
+    ]
+    assert {(entry.verb, entry.resource) for entry in reads} <= {("get", "secrets")}
+    assert {entry.name for entry in reads} <= SECRETS
+    assert cluster.live()["metadata"]["resourceVersion"] == version
+    assert dict(told(cluster)) == BRING_UP_EVENTS
+
+
+@dataclass(slots=True)
+class Moments:
+    """When something was first seen, in seconds of the monotonic clock."""
+
+    lost: float | None = None
+    """The pod of the former leader is not ready any more, or another."""
+    lost_told: float | None = None
+    """The status counts two."""
+    label: float | None = None
+    """Another pod says that it leads."""
+    label_told: float | None = None
+    """The status names it."""
+
+    def look(self, cluster: Cluster, former: str) -> bool:
+        """Look at pods first, so that the status is never judged by what came after it."""
+        pods = cluster.pods()
+        now = time.monotonic()
+        new = [pod["metadata"]["name"] for pod in pods if leads(pod) and uid_of(pod) != former]
+        if self.label is None and new:
+            self.label = now
+        if self.lost is None and sum(map(is_ready, pods)) < 3:
+            self.lost = now
+        status = cluster.live()["status"]
+        now = time.monotonic()
+        if self.label_told is None and new and status.get("activeLeader") in new:
+            self.label_told = now
+        if self.lost_told is None and status.get("readyReplicas") == 2:
+            self.lost_told = now
+        return None not in (self.lost, self.lost_told, self.label, self.label_told)
+
+
+def leads(pod: dict[str, object]) -> bool:
+    """Tell whether the pod's label says that its server leads."""
+    return labels_of(pod).get(labels.SERVER_ACTIVE) == "true"
+
+
+def test_a_killed_leader_is_told_as_soon_as_its_pod_and_the_next_leader_are(
+    cluster: Cluster, rig: Rig, audit: AuditLog, controller: Identity
+) -> None:
+    leader = cluster.leader()
+    assert leader is not None
+    name = leader["metadata"]["name"]
+    mark, seen = audit.mark(), Moments()
+    # With no grace at all the object would go before its process does.
+    rig.kubectl("-n", cluster.namespace, "delete", "pod", name, "--grace-period=1", "--wait=false")
+    until(
+        "the status follows",
+        lambda: seen.look(cluster, uid_of(leader)),
+        ELECTION_SECONDS,
+        every=0.02,
+    )
+    assert seen.label is not None
+    assert seen.label_told is not None
+    assert seen.lost is not None
+    assert seen.lost_told is not None
+    named, counted = seen.label_told - seen.label, seen.lost_told - seen.lost
+    print(f"\nnew leader named {named:.2f} s after its label, readiness {counted:.2f} s after")
+    assert named < FRESH_SECONDS
+    assert counted < FRESH_SECONDS
+    cluster.await_available()
+    cluster.await_condition("RaftMembershipReady", reason="AllVoters")
+    cost = [entry for entry in audit.since(mark, controller.user) if entry.verb != "watch"]
+    print(f"a killed leader costs {len(cost)} requests: {tally(cost)}")
+
+
+def test_it_is_told_in_one_warning_and_its_end(cluster: Cluster) -> None:
+    """Available and Degraded flip together, in the same words, and that is told once."""
+    until("the end is told", lambda: told(cluster)["Ready"], 10.0)
+    news = told(cluster) - Counter(BRING_UP_EVENTS)
+    print(f"\n{dict(news)}")
+    # That all are ready was said of the bring-up, and is not said twice in ten minutes.
+    del news["AllReplicasReady"]
+    assert news == Counter({"NotReady": 1, "Ready": 1})
+
+
+def test_no_event_was_refused(audit: AuditLog, controller: Identity, cluster: Cluster) -> None:
+    here = [e for e in audit.since(0, controller.user) if e.namespace == cluster.namespace]
+    sent = [entry for entry in here if entry.resource == "events"]
+    assert sent, cluster.name
+    assert {entry.code for entry in sent} == {201}
+    assert not refused(here)

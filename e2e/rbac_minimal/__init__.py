@@ -1,0 +1,1 @@
+"""Scenario: every right is needed, and no other is missed."""

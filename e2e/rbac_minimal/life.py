@@ -1,0 +1,225 @@
+"""The lives of two clusters in which the operator needs everything that it may do.
+
+`bao` has one server and goes through every change; `three` asks for three servers that no node
+takes: what is only made for several costs no time to start.
+"""
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+from contracts import labels, names
+from contracts.api.group import CLUSTERS
+from contracts.optional_kinds import BACKEND_TLS_POLICY, HTTP_ROUTE, SERVICE_MONITOR, TLS_ROUTE
+from e2e.harness import gateway_api
+from e2e.harness.clusters import Cluster
+from e2e.harness.kubernetes import Api, Object
+from e2e.harness.manifests import cluster as manifest
+from e2e.harness.manifests import key_value_engine, self_init
+from e2e.harness.waiting import until
+from managers.access.context import MARKS
+from runtime.resources import (
+    CONFIG_MAP,
+    INGRESS,
+    NETWORK_POLICY,
+    POD,
+    POD_DISRUPTION_BUDGET,
+    PVC,
+    ROLE,
+    ROLE_BINDING,
+    SECRET,
+    SERVICE,
+    SERVICE_ACCOUNT,
+    STATEFUL_SET,
+)
+from runtime.types import Resource, annotations_of, labels_of, uid_of
+
+NAME, OTHER, PUBLIC = "bao", "three", "public"
+EDGE = {"podSelector": {"matchLabels": {"app": "edge"}}}
+NOWHERE = {"nodeSelector": {"no-such": "node"}}
+HTTP, TLS, POLICY, MONITOR = (
+    kind.resources[0] for kind in (HTTP_ROUTE, TLS_ROUTE, BACKEND_TLS_POLICY, SERVICE_MONITOR)
+)
+# Kinds whose objects are made, repaired, and pruned when a plan no longer names them.
+PRUNED: tuple[Resource, ...] = (
+    CONFIG_MAP,
+    INGRESS,
+    NETWORK_POLICY,
+    POD_DISRUPTION_BUDGET,
+    ROLE,
+    ROLE_BINDING,
+    SERVICE,
+    SERVICE_ACCOUNT,
+    HTTP,
+    TLS,
+    POLICY,
+    MONITOR,
+)
+_GROUP = "rbac.authorization.k8s.io"
+# The least that the API server takes of an object of a kind.
+_BODIES: dict[Resource, Object] = {
+    INGRESS: {"spec": {"defaultBackend": {"service": {"name": "x", "port": {"number": 1}}}}},
+    NETWORK_POLICY: {"spec": {"podSelector": {}}},
+    ROLE_BINDING: {"roleRef": {"apiGroup": _GROUP, "kind": "Role", "name": "x"}},
+    SERVICE: {"spec": {"ports": [{"port": 1}]}},
+    POLICY: {
+        "spec": {
+            "targetRefs": [{"group": "", "kind": "Service", "name": "x"}],
+            "validation": {"hostname": "x.example.com", "wellKnownCACertificates": "System"},
+        }
+    },
+    HTTP: {"spec": {}},
+    TLS: {
+        "spec": {
+            "hostnames": ["x.example.com"],
+            "rules": [{"backendRefs": [{"name": "x", "port": 1}]}],
+        }
+    },
+}
+
+
+def gateway(**more: Any) -> Object:
+    """A wish for a way in through the Gateway `public`."""
+    wish = {"enabled": True, "hostname": "bao.example.com", "gatewayRef": {"name": PUBLIC}}
+    return {**wish, **more}
+
+
+def make(api: Api, namespace: str) -> tuple[Cluster, Cluster]:
+    """Create both clusters, with everything that can be asked for from the start."""
+    gateway_api.make_gateway(api, namespace, PUBLIC)
+    api.create(
+        CLUSTERS,
+        manifest(
+            namespace,
+            NAME,
+            selfInit=self_init(key_value_engine()),
+            gateway=gateway(),
+            ingress={"enabled": True, "host": "bao.example.com"},
+            network={"trustedIngressPeers": [EDGE]},
+            observability={"metrics": {"enabled": True, "serviceMonitor": {"enabled": True}}},
+            auditFileStorage={"mode": "ManagedPVC", "size": "16Mi"},
+        ),
+    )
+    other = manifest(
+        namespace, OTHER, replicas=3, gateway=gateway(tlsPassthrough=True), scheduling=NOWHERE
+    )
+    api.create(CLUSTERS, other)
+    return Cluster(api, namespace, NAME), Cluster(api, namespace, OTHER)
+
+
+def change(cluster: Cluster, **spec: Any) -> None:
+    """Change a spec."""
+    cluster.api.patch(CLUSTERS, cluster.namespace, cluster.name, {"spec": spec})
+
+
+def owned(cluster: Cluster) -> Iterator[tuple[Resource, Object]]:
+    """Everything of a cluster that is repaired."""
+    selector = f"{labels.CLUSTER}={cluster.name}"
+    for resource in (*PRUNED, STATEFUL_SET):
+        for live in cluster.api.list(resource, cluster.namespace, selector):
+            yield resource, live
+
+
+def repaired(*clusters: Cluster) -> None:
+    """Edit every object of the clusters, and wait until each edit was undone."""
+    api, namespace = clusters[0].api, clusters[0].namespace
+    found = [pair for cluster in clusters for pair in owned(cluster)]
+    assert {resource for resource, _ in found} == {*PRUNED, STATEFUL_SET}
+    wrong = {"metadata": {"labels": {labels.NAME: "somebody-else"}}}
+    for resource, live in found:
+        api.patch(resource, namespace, live["metadata"]["name"], wrong)
+
+    def left() -> list[str]:
+        return [
+            f"{resource} {name}"
+            for resource, live in found
+            for name in [live["metadata"]["name"]]
+            if labels_of(api.get(resource, namespace, name)) != labels_of(live)
+        ]
+
+    until("every edit is undone", lambda: not left(), 20.0, every=0.5)
+
+
+def pruned(cluster: Cluster) -> None:
+    """Leave an object of each kind behind, as an earlier version of the operator may have."""
+    api, namespace = cluster.api, cluster.namespace
+    example = api.get(CONFIG_MAP, namespace, names.config_map(cluster.name))["metadata"]
+    uid = uid_of(cluster.live())
+    metadata = {
+        "name": "left-behind",
+        "namespace": namespace,
+        "labels": example["labels"],
+        "annotations": {MARKS.owner_uid: uid},
+        "ownerReferences": example["ownerReferences"],
+    }
+    for resource in PRUNED:
+        api.create(resource, {"metadata": metadata, **_BODIES.get(resource, {})})
+
+    def left() -> list[str]:
+        return [str(one) for one in PRUNED if api.find(one, namespace, "left-behind")]
+
+    # A pass that has nothing else to do must not be waited for.
+    change(cluster, network={"dnsNamespace": "kube-system"})
+    until("nothing is left behind", lambda: not left(), 20.0, every=0.5)
+
+
+def reissued(cluster: Cluster) -> None:
+    """Ask for another name in the certificate."""
+    api, where = cluster.api, (SECRET, cluster.namespace, names.tls_server_secret(cluster.name))
+    before = api.get(*where)
+    change(cluster, tls={"enabled": True, "extraSANs": ["other.example.com"]})
+    until("another one", lambda: api.get(*where)["data"] != before["data"], 20.0)
+
+
+def marked_and_told(cluster: Cluster) -> None:
+    """Put the pod under maintenance, and change what a server reads anew."""
+    (pod,) = cluster.pods()
+    change(cluster, maintenance={"enabled": True}, configuration={"logLevel": "debug"})
+    where = (POD, cluster.namespace, pod["metadata"]["name"])
+    api = cluster.api
+
+    def told() -> bool:
+        live = api.get(*where)
+        marked = labels.MAINTENANCE in annotations_of(live)
+        return marked and bool(live["spec"].get("ephemeralContainers"))
+
+    until("marked, and told to read its files", told, 40.0)
+    change(cluster, maintenance=None)
+
+
+def grown(cluster: Cluster) -> None:
+    """Let the volume grow, for which the StatefulSet is made anew."""
+    api, namespace = cluster.api, cluster.namespace
+    where = (STATEFUL_SET, namespace, names.stateful_set(cluster.name))
+    before = uid_of(api.get(*where))
+    change(cluster, storage={"size": "128Mi"})
+
+    def larger() -> bool:
+        live = api.find(*where)
+        return live is not None and uid_of(live) != before
+
+    until("the StatefulSet is another", larger, 30.0)
+
+
+def replaced(cluster: Cluster) -> None:
+    """Ask for a restart."""
+    (pod,) = cluster.pods()
+    change(cluster, runtime={"restartAt": "now"})
+
+    def new() -> bool:
+        pods = cluster.ready_pods()
+        return len(pods) == 1 and uid_of(pods[0]) != uid_of(pod)
+
+    until("another pod serves", new, 60.0)
+
+
+def gone(*clusters: Cluster) -> None:
+    """Delete the clusters, and wait until nothing of them is left."""
+    for cluster in clusters:
+        cluster.api.delete(CLUSTERS, cluster.namespace, cluster.name)
+    for cluster in clusters:
+        until(f"{cluster.name} is gone", partial(_is_gone, cluster), 60.0)
+
+
+def _is_gone(cluster: Cluster) -> bool:
+    return cluster.find() is None and not cluster.belongings((PVC, STATEFUL_SET))

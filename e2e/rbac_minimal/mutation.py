@@ -1,0 +1,210 @@
+"""Campaign C16: take one right after the other away, and ask again what needed it.
+
+A question is the recorded request itself, with the operator's own token; a write is a dry run.
+"""
+
+import http.client
+import ssl
+import time
+from base64 import b64decode
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from urllib.parse import parse_qsl, urlencode, urlsplit
+
+import orjson
+
+from e2e.harness.audit import Entry
+from e2e.harness.installation import NAMESPACE as OPERATOR_NAMESPACE
+from e2e.harness.installation import Identity
+from e2e.harness.kubernetes import Api, Object
+from e2e.harness.rights import Grain, Rule, without
+from runtime.resources import ROLE
+from runtime.types import Resource
+
+RBAC = ROLE.group
+NOTICED_WITHIN = 3.0
+CLUSTER_ROLE = Resource(RBAC, "v1", "ClusterRole", "clusterroles", namespaced=False)
+REVIEW = Resource(
+    "authorization.k8s.io", "v1", "SubjectAccessReview", "subjectaccessreviews", namespaced=False
+)
+_METHODS = {
+    "get": "GET",
+    "list": "GET",
+    "watch": "GET",
+    "create": "POST",
+    "update": "PUT",
+    "patch": "PATCH",
+    "delete": "DELETE",
+}
+_PATCH = {"Content-Type": "application/json-patch+json"}
+_JSON = {"Content-Type": "application/json"}
+_DRY = {"dryRun": "All"}
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """How somebody reaches the API server."""
+
+    host: str
+    port: int
+    context: ssl.SSLContext
+    token: str
+
+
+@lru_cache
+def _way(kubeconfig: Path) -> Way:
+    config = orjson.loads(kubeconfig.read_bytes())
+    cluster = config["clusters"][0]["cluster"]
+    address = urlsplit(cluster["server"])
+    authority = b64decode(cluster["certificate-authority-data"]).decode()
+    context = ssl.create_default_context(cadata=authority)
+    token = str(config["users"][0]["user"]["token"])
+    return Way(address.hostname or "", address.port or 443, context, token)
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """Somebody with a token."""
+
+    api: Api
+    identity: Identity
+
+    def ask(self, method: str, target: str, body: object = None) -> tuple[int, str]:
+        """Send one request; return code and words of the answer."""
+        way = _way(self.identity.kubeconfig)
+        headers = {"Authorization": f"Bearer {way.token}", "User-Agent": "e2e"}
+        headers |= _PATCH if method == "PATCH" else _JSON
+        connection = http.client.HTTPSConnection(
+            way.host, way.port, context=way.context, timeout=10.0
+        )
+        try:
+            data = None if body is None else orjson.dumps(body)
+            connection.request(method, target, body=data, headers=headers)
+            answer = connection.getresponse()
+            return answer.status, answer.read(2000).decode(errors="replace")
+        finally:
+            connection.close()
+
+    def may(self, grain: Grain, namespace: str) -> bool:
+        """Ask the API server whether this person may do something."""
+        spec: Object = {
+            "user": self.identity.user,
+            "groups": [
+                "system:serviceaccounts",
+                f"system:serviceaccounts:{OPERATOR_NAMESPACE}",
+                "system:authenticated",
+            ],
+        }
+        if grain.path:
+            spec["nonResourceAttributes"] = {"path": grain.path, "verb": grain.verb}
+        else:
+            resource, _, sub = grain.resource.partition("/")
+            spec["resourceAttributes"] = {
+                "group": grain.group,
+                "resource": resource,
+                "subresource": sub,
+                "verb": grain.verb,
+                "name": grain.name,
+                "namespace": namespace,
+            }
+        told = self.api.create(REVIEW, {"metadata": {}, "spec": spec})["status"]
+        return bool(told["allowed"])
+
+    def loses(self, grain: Grain, namespace: str) -> bool:
+        """Wait until the API server knows that a right is gone; False when it stays."""
+        return self._becomes(grain, namespace, allowed=False)
+
+    def gains(self, grain: Grain, namespace: str) -> bool:
+        """Wait until the API server knows of a right; False when it never comes."""
+        return self._becomes(grain, namespace, allowed=True)
+
+    def _becomes(self, grain: Grain, namespace: str, *, allowed: bool) -> bool:
+        end = time.monotonic() + NOTICED_WITHIN
+        while self.may(grain, namespace) != allowed:
+            if time.monotonic() > end:
+                return False
+            time.sleep(0.01)
+        return True
+
+
+def replay(person: Person, grain: Grain, entry: Entry) -> tuple[int, str]:
+    """Send a recorded request again."""
+    parts = urlsplit(entry.uri)
+    method, path = _METHODS[grain.verb], parts.path
+    body: object = None
+    if method == "GET":
+        query = {**dict(parse_qsl(parts.query)), "timeoutSeconds": "1"}
+        return person.ask(method, f"{path}?{urlencode(query)}")
+    if grain.verb == "create" and entry.verb == "patch":
+        path = path.rpartition("/")[0]
+    if method != "DELETE":
+        body = [] if method == "PATCH" else {}
+    return person.ask(method, f"{path}?{urlencode(_DRY)}", body)
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """A role as it stands on the API server."""
+
+    resource: Resource
+    namespace: str | None
+    name: str
+    rules: tuple[Rule, ...]
+
+    def write(self, api: Api, rules: Sequence[Rule]) -> None:
+        """Give it other rules."""
+        api.patch(self.resource, self.namespace, self.name, {"rules": list(rules)})
+
+
+def bound(api: Api, *roles: str) -> list[Bound]:
+    """Read the roles of the controller: these of its namespace, and its ClusterRole."""
+    found = [read_role(api, ROLE, OPERATOR_NAMESPACE, name) for name in roles]
+    return [*found, read_role(api, CLUSTER_ROLE, None, "openbao-operator")]
+
+
+def read_role(api: Api, resource: Resource, namespace: str | None, name: str) -> Bound:
+    """Read a role."""
+    return Bound(resource, namespace, name, tuple(api.get(resource, namespace, name)["rules"]))
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """What became of a request whose right was taken away."""
+
+    role: str
+    grain: Grain
+    code: int
+    words: str
+
+
+def losses(person: Person, role: Bound, questions: Mapping[Grain, "Question"]) -> Iterator[Loss]:
+    """Take rights of a role away, one at a time, and ask the question of each."""
+    try:
+        for grain, question in questions.items():
+            role.write(person.api, without(role.rules, grain))
+            gone = person.loses(grain, question.namespace)
+            told = question.ask(person) if gone else (0, "held by another role as well")
+            yield Loss(role.name, grain, *told)
+    finally:
+        role.write(person.api, role.rules)
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """Where a right is needed, and what is asked there."""
+
+    namespace: str
+    grain: Grain
+    entry: Entry | None
+    instead: tuple[str, object] | None = None
+    """An object to be made in place of a recorded request: the path, and the body."""
+
+    def ask(self, person: Person) -> tuple[int, str]:
+        """Ask it."""
+        if self.instead is not None:
+            path, body = self.instead
+            return person.ask("POST", f"{path}?{urlencode(_DRY)}", body)
+        assert self.entry is not None
+        return replay(person, self.grain, self.entry)

@@ -1,0 +1,213 @@
+"""What the operator may do is what it needs: no right more, none less, and no pod with privileges.
+
+every right is used         granted minus needed, from the audit log, is nothing
+every right is needed       C16: taken away one by one, the same request is refused
+no request is refused       no 403 in a whole run
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import orjson
+import pytest
+import yaml
+
+from contracts import names
+from contracts.api.group import CLUSTERS
+from e2e.conftest import MakeNamespace
+from e2e.harness import gateway_api, monitoring
+from e2e.harness.audit import AuditLog, Entry, refused, tally
+from e2e.harness.clusters import Cluster
+from e2e.harness.installation import LEASE_ROLE, TOKEN_ROLE, Identity
+from e2e.harness.installation import NAMESPACE as OPERATOR_NAMESPACE
+from e2e.harness.kubernetes import Api, Object
+from e2e.harness.operator import Launcher
+from e2e.harness.rights import Grain, examples, grains, unused
+from e2e.harness.waiting import Stopwatch, until
+from e2e.rbac_minimal import life
+from e2e.rbac_minimal.life import MONITOR
+from e2e.rbac_minimal.mutation import Bound, Loss, Person, Question, bound, losses
+from e2e.rig import Rig
+from e2e.rig.paths import REPOSITORY
+from runtime.optional import DEFINITION
+from runtime.resources import LEASE, NAMESPACE, POD, ROLE
+
+DEPLOY = REPOSITORY / "deploy"
+# Only an API server that guards owner references asks for it: tests/integration,
+# test_an_owned_object_takes_the_right_on_the_finalizers_of_its_owner.
+FINALIZERS = Grain(CLUSTERS.group, f"{CLUSTERS.plural}/finalizers", "update")
+
+
+@dataclass(frozen=True, slots=True)
+class Lived:
+    """What was asked in the lives of the clusters, and what they made."""
+
+    entries: tuple[Entry, ...]
+    everybody: tuple[Entry, ...]
+    role: Object
+    """The Role of the servers of one cluster."""
+
+    @property
+    def home(self) -> str:
+        """The namespace of the clusters."""
+        return str(self.role["metadata"]["namespace"])
+
+    @property
+    def to_give(self) -> tuple[Grain, ...]:
+        """Rights that are held because nobody may give away what he does not hold."""
+        return tuple(grain for rule in self.role["rules"] for grain in grains(rule))
+
+
+@pytest.fixture(scope="module")
+def roles(rig: Rig, api: Api) -> list[Bound]:
+    """What is granted; it depends on the rig, which has applied it."""
+    return bound(api, LEASE_ROLE, TOKEN_ROLE)
+
+
+@pytest.fixture(scope="module")
+def home(rig: Rig, api: Api, make_namespace: MakeNamespace) -> Iterator[str]:
+    """A namespace that tells of each weak pod, on a rig that has every optional kind."""
+    namespace = make_namespace()
+    level = {"pod-security.kubernetes.io/audit": "restricted"}
+    api.patch(NAMESPACE, None, namespace, {"metadata": {"labels": level}})
+    gateway_api.install(rig)
+    monitoring.install(rig)
+    yield namespace
+    gateway_api.uninstall(rig)
+    monitoring.uninstall(rig)
+
+
+@pytest.fixture(scope="module")
+def lived(
+    rig: Rig, api: Api, audit: AuditLog, launcher: Launcher, controller: Identity, home: str
+) -> Lived:
+    """Two clusters, from their beginning to their end, under one operator that is elected."""
+    # A rig that was kept has it from the last session.
+    api.delete(LEASE, OPERATOR_NAMESPACE, "openbao-operator")
+    image = rig.load_operator_image()
+    mark, watch = audit.mark(), Stopwatch()
+    _listed(launcher, audit, controller)
+    _told(watch, "every kind was listed")
+    operator = launcher.start(controller, environment={"OPERATOR_IMAGE": image})
+    operator.await_leading()
+    cluster, other = life.make(api, home)
+    cluster.await_available()
+    role = api.get(ROLE, home, names.role(names.service_account(life.NAME)))
+    _told(watch, "one server is Available")
+    _live(cluster, other, watch)
+    assert operator.stop() == 0, operator.tail()
+    entries = tuple(audit.since(mark))
+    mine = tuple(entry for entry in entries if entry.user == controller.user)
+    return Lived(mine, entries, role)
+
+
+def _listed(launcher: Launcher, audit: AuditLog, controller: Identity) -> None:
+    """Let another operator start that finds an API server without streams of lists."""
+    mark = audit.mark()
+    lister = launcher.start(controller, module=("e2e.harness.listing_operator", "run"))
+    lister.await_leading()
+
+    def listed() -> bool:
+        kinds = {one.resource for one in audit.since(mark, controller.user) if one.verb == "list"}
+        return kinds >= {DEFINITION.plural, CLUSTERS.plural, MONITOR.plural}
+
+    until("every kind is listed", listed, 20.0)
+    assert lister.stop() == 0, lister.tail()
+
+
+def _live(cluster: Cluster, other: Cluster, watch: Stopwatch) -> None:
+    life.repaired(cluster, other)
+    _told(watch, "every edit is undone")
+    life.pruned(cluster)
+    _told(watch, "what was left behind is gone")
+    life.reissued(cluster)
+    life.marked_and_told(cluster)
+    _told(watch, "another certificate, marked, told to read its files")
+    life.grown(cluster)
+    life.replaced(cluster)
+    _told(watch, "grown, restarted")
+    life.gone(cluster, other)
+    _told(watch, "gone")
+
+
+def _told(watch: Stopwatch, what: str) -> None:
+    print(f"\n  {watch.seconds:.1f} s: {what}", end="")
+
+
+@pytest.mark.timeout(300)
+def test_nothing_is_granted_that_is_not_used(lived: Lived, roles: list[Bound]) -> None:
+    needed = {*examples(lived.entries), *lived.to_give, FINALIZERS}
+    granted = [rule for role in roles for rule in role.rules]
+    count = len({grain for rule in granted for grain in grains(rule)})
+    print(f"\n  {count} rights in {len(granted)} rules; asked: {tally(lived.entries)}")
+    left = unused(granted, needed)
+    assert not left, "granted, and never used: " + ", ".join(map(str, left))
+
+
+def test_nothing_was_refused(lived: Lived) -> None:
+    assert [str(entry) for entry in refused(lived.entries)] == []
+
+
+def test_no_pod_breaks_the_strictest_level(lived: Lived) -> None:
+    pods = [
+        one for one in lived.everybody if one.resource == POD.plural and one.namespace == lived.home
+    ]
+    assert [one for one in pods if one.verb == "create" and one.code == 201]
+    assert [one.violation for one in lived.everybody if one.violation] == []
+    assert [str(one) for one in pods if one.code == 403] == []
+
+
+@pytest.mark.parametrize("folder", ["base", "provisioner"])
+def test_what_is_shipped_is_admitted_at_the_strictest_level(
+    rig: Rig, home: str, folder: str
+) -> None:
+    shipped = yaml.safe_load_all(rig.kubectl("kustomize", str(DEPLOY / folder)))
+    pods = [one["spec"]["template"] for one in shipped if one["kind"] == "Deployment"]
+    assert pods
+    for pod in pods:
+        # Its own account need not be there: who runs a pod does not matter here.
+        spec = {key: value for key, value in pod["spec"].items() if key != "serviceAccountName"}
+        body = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "shipped"}, "spec": spec}
+        text = orjson.dumps(body).decode()
+        rig.kubectl("-n", home, "create", "--dry-run=server", "-f", "-", input=text)
+
+
+@pytest.mark.timeout(300)
+def test_c16_each_right_that_is_taken_away_is_missed(
+    api: Api, lived: Lived, roles: list[Bound], controller: Identity
+) -> None:
+    person, watch = Person(api, controller), Stopwatch()
+    told: list[Loss] = []
+    for role in roles:
+        questions = {
+            grain: question(grain, lived)
+            for rule in role.rules
+            for grain in grains(rule)
+            if grain != FINALIZERS
+        }
+        told += losses(person, role, questions)
+    print(f"\n{_table(told)}\n  {len(told)} rights taken away, {watch.seconds:.1f} s")
+    left = [one for one in told if one.code != 403]
+    assert not left, "taken away, and not missed: " + ", ".join(str(one.grain) for one in left)
+
+
+def question(grain: Grain, lived: Lived) -> Question:
+    """What to ask of an operator that has lost a right."""
+    found = {need: entry for need, entry in examples(lived.entries).items() if grain.covers(need)}
+    for need, entry in found.items():
+        return Question(entry.namespace, need, entry)
+    # Held to be given away, and not used: without it the Role of the servers cannot be made.
+    return Question(lived.home, grain, None, (ROLE.path(lived.home), _fresh(lived.role)))
+
+
+def _fresh(live: Object) -> Object:
+    kept = ("name", "namespace", "labels", "annotations", "ownerReferences")
+    metadata = {key: value for key, value in live["metadata"].items() if key in kept}
+    return {**live, "metadata": metadata}
+
+
+def _table(told: list[Loss]) -> str:
+    counted = Counter((loss.role, loss.code) for loss in told)
+    rows = [f"  {loss.code}  {loss.role}: without {loss.grain}" for loss in told]
+    return "\n".join([*rows, *(f"  {role}: {n} x {code}" for (role, code), n in counted.items())])

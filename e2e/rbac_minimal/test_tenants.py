@@ -1,0 +1,214 @@
+"""The same in multi-tenant mode: controller, provisioner and delegate use all that they hold.
+
+With informers in the namespace of the tenant: what polling needs is a part of that.
+"""
+
+from dataclasses import dataclass
+
+import pytest
+
+from contracts import tenancy
+from contracts.api.group import CLUSTERS, TENANTS
+from contracts.roles import DELEGATE, PROVISIONER
+from e2e.conftest import MakeNamespace
+from e2e.harness import gateway_api, monitoring
+from e2e.harness.audit import AuditLog, Entry, refused, tally
+from e2e.harness.clusters import Cluster
+from e2e.harness.installation import NAMESPACE as OPERATOR_NAMESPACE
+from e2e.harness.installation import Identity, apply_rights, user_name
+from e2e.harness.kubernetes import Api
+from e2e.harness.modes import tenant_controller
+from e2e.harness.operator import Launcher, Operator
+from e2e.harness.rights import Grain, Rule, asked, examples, grains, unused
+from e2e.harness.tenants import await_reason, provisioner_identity, start_provisioner
+from e2e.harness.waiting import Stopwatch, until
+from e2e.rbac_minimal import life
+from e2e.rbac_minimal.mutation import CLUSTER_ROLE, read_role
+from e2e.rig import Rig
+from runtime.resources import LEASE, ROLE, SERVICE
+from runtime.types import Resource
+
+CONTROLLER = "e2e-tenants"
+FINALIZERS = Grain(CLUSTERS.group, f"{CLUSTERS.plural}/finalizers", "update")
+TENANT_FINALIZERS = Grain(TENANTS.group, f"{TENANTS.plural}/finalizers", "update")
+ACT = Grain("", "serviceaccounts", "impersonate", DELEGATE)
+BOUNDS = {"quota": {"hard": {"pods": "20"}}, "limitRange": {"limits": [{"type": "Container"}]}}
+READS = {"TENANT_READS": "watch"}
+QUOTA = Resource("", "v1", "ResourceQuota", "resourcequotas")
+LIMITS = Resource("", "v1", "LimitRange", "limitranges")
+
+
+@dataclass(frozen=True, slots=True)
+class Lived:
+    """What was granted to whom, and what was asked."""
+
+    granted: dict[str, list[Rule]]
+    entries: dict[str, list[Entry]]
+    given: list[Grain]
+    """What the delegate gave away, and the servers' own Role in turn."""
+
+
+def rules_of(api: Api, *roles: tuple[Resource, str | None, str]) -> list[Rule]:
+    return [rule for role in roles for rule in read_role(api, *role).rules]
+
+
+@pytest.fixture(scope="module")
+def lived(
+    rig: Rig,
+    api: Api,
+    audit: AuditLog,
+    launcher: Launcher,
+    make_namespace: MakeNamespace,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Lived:
+    """One tenant, and the lives of two clusters in its namespace."""
+    folder, home = tmp_path_factory.mktemp("tenants"), make_namespace()
+    opener, worker = provisioner_identity(rig, api, folder), tenant_controller(rig, api, folder)
+    apply_rights(rig, "tenant-watch")
+    gateway_api.install(rig)
+    monitoring.install(rig)
+    for lease in ("openbao-operator", "openbao-operator-provisioner"):
+        api.delete(LEASE, OPERATOR_NAMESPACE, lease)
+    mark, watch = audit.mark(), Stopwatch()
+    provisioner = start_opener(launcher, opener)
+    where = {"name": home, "namespace": OPERATOR_NAMESPACE}
+    spec = {"targetNamespace": home, **BOUNDS}
+    api.create(TENANTS, {"metadata": where, "spec": spec})
+    await_reason(api, home, "Provisioned")
+    change_bounds(api, home)
+    operator = start_controller(rig, api, launcher, worker)
+    cluster, other = life.make(api, home)
+    cluster.await_available()
+    told(watch, "one server is Available")
+    live(cluster, other)
+    told(watch, "lived")
+    granted, given = grants(api, home)
+    life.gone(cluster, other)
+    api.delete(TENANTS, OPERATOR_NAMESPACE, home)
+    until("the tenant is gone", lambda: not api.find(TENANTS, OPERATOR_NAMESPACE, home), 30.0)
+    told(watch, "gone")
+    assert operator.stop() == provisioner.stop() == 0
+    entries = audit.since(mark)
+    gateway_api.uninstall(rig)
+    monitoring.uninstall(rig)
+    return Lived(granted, {name: of(entries, name) for name in granted}, given)
+
+
+def live(cluster: Cluster, other: Cluster) -> None:
+    """Everything that happens to clusters but their end."""
+    life.repaired(cluster, other)
+    life.pruned(cluster)
+    life.reissued(cluster)
+    life.marked_and_told(cluster)
+    life.grown(cluster)
+    life.replaced(cluster)
+
+
+def grants(api: Api, home: str) -> tuple[dict[str, list[Rule]], list[Grain]]:
+    """Read what each account may do, and what of it is there to be given away."""
+    in_home = [(ROLE, home, name) for name in tenancy.ROLES if api.find(ROLE, home, name)]
+    own = f"{CONTROLLER}-openbao-operator"
+    granted = {
+        CONTROLLER: rules_of(
+            api,
+            *in_home,
+            (CLUSTER_ROLE, None, own),
+            (ROLE, OPERATOR_NAMESPACE, f"{own}-own-pod"),
+        ),
+        PROVISIONER: rules_of(
+            api, (CLUSTER_ROLE, None, PROVISIONER), (ROLE, OPERATOR_NAMESPACE, PROVISIONER)
+        ),
+        DELEGATE: rules_of(
+            api, (CLUSTER_ROLE, None, DELEGATE), (CLUSTER_ROLE, None, f"{DELEGATE}-watch")
+        ),
+    }
+    servers = next(
+        live for live in api.list(ROLE, home) if live["metadata"]["name"].startswith(life.NAME)
+    )
+    given = [*rules_of(api, *in_home), *servers["rules"]]
+    return granted, [grain for rule in given for grain in grains(rule)]
+
+
+def change_bounds(api: Api, home: str) -> None:
+    """Ask for other bounds than those of the beginning: the defaults."""
+    bounds = {kind: api.list(kind, home)[0]["spec"] for kind in (QUOTA, LIMITS)}
+    api.patch(TENANTS, OPERATOR_NAMESPACE, home, {"spec": dict.fromkeys(BOUNDS)})
+
+    def others() -> bool:
+        return all(api.list(kind, home)[0]["spec"] != spec for kind, spec in bounds.items())
+
+    until("the bounds are others", others, 20.0)
+
+
+def start_opener(launcher: Launcher, opener: Identity) -> Operator:
+    """Start the provisioner twice: on an API server that streams no lists, and as usual."""
+    lister = launcher.start(
+        opener,
+        module=("e2e.harness.listing_operator", "provision"),
+        environment={**READS, "OPERATOR_SERVICE_ACCOUNT_NAME": CONTROLLER},
+    )
+    lister.await_leading()
+    assert lister.stop() == 0, lister.tail()
+    provisioner = start_provisioner(launcher, opener, CONTROLLER, READS, elect=True)
+    provisioner.await_leading()
+    return provisioner
+
+
+def start_controller(rig: Rig, api: Api, launcher: Launcher, worker: Identity) -> Operator:
+    """Start it twice: on an API server that streams no lists, and as usual."""
+    address = api.get(SERVICE, "default", "kubernetes")["spec"]["clusterIP"]
+    tenants = {**READS, "TENANCY_MODE": "multi-tenant", "KUBERNETES_SERVICE_HOST": address}
+    lister = launcher.start(
+        worker,
+        module=("e2e.harness.listing_operator", "run"),
+        environment={**tenants, "POD_NAME": "none"},
+    )
+    lister.await_leading()
+    assert lister.stop() == 0, lister.tail()
+    environment = {**tenants, "OPERATOR_IMAGE": rig.load_operator_image()}
+    operator = launcher.start(worker, environment=environment)
+    operator.await_leading()
+    return operator
+
+
+def of(entries: list[Entry], account: str) -> list[Entry]:
+    """What was asked with the rights of an account."""
+    user = user_name(account)
+    return [one for one in entries if (one.acted_as or one.user) == user]
+
+
+def told(watch: Stopwatch, what: str) -> None:
+    print(f"\n  {watch.seconds:.1f} s: {what}", end="")
+
+
+@pytest.mark.timeout(400)
+@pytest.mark.parametrize("account", [CONTROLLER, PROVISIONER, DELEGATE])
+def test_nothing_is_granted_that_is_not_used(lived: Lived, account: str) -> None:
+    needed = {*examples(lived.entries[account]), FINALIZERS, TENANT_FINALIZERS}
+    if account == PROVISIONER and lived.entries[DELEGATE]:
+        needed.add(ACT)
+    if account == DELEGATE:
+        needed |= set(lived.given)
+    if account == CONTROLLER:
+        needed |= {grain for grain in lived.given if grain.resource == "pods" and grain.name}
+    granted = lived.granted[account]
+    count = len({grain for rule in granted for grain in grains(rule)})
+    print(f"\n  {account}: {count} rights; asked: {tally(lived.entries[account])}")
+    # Names of Secrets are granted before there is such a Secret, the next keys for one. Which
+    # names is tested with contracts.tenancy; here each verb must be used on some of them.
+    verbs = {need.verb for need in needed if need.resource == "secrets"}
+    left = [
+        one for one in unused(granted, needed) if one.resource != "secrets" or one.verb not in verbs
+    ]
+    assert not left, "granted, and never used: " + ", ".join(map(str, left))
+
+
+@pytest.mark.parametrize("account", [CONTROLLER, PROVISIONER, DELEGATE])
+def test_nothing_was_refused(lived: Lived, account: str) -> None:
+    assert [str(entry) for entry in refused(lived.entries[account])] == []
+
+
+def test_who_grants_uses_nothing_of_it(lived: Lived) -> None:
+    used = {grain for entry in lived.entries[PROVISIONER] for grain in asked(entry)}
+    inside = {"pods", "secrets", "statefulsets", "configmaps", "roles", "rolebindings"}
+    assert not {grain.resource for grain in used} & inside

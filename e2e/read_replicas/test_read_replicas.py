@@ -1,0 +1,200 @@
+"""One voter and two read replicas, through their whole life."""
+
+import pytest
+
+from contracts import labels, names
+from contracts.api.group import CLUSTERS
+from e2e.conftest import MakeNamespace
+from e2e.harness.bao import AUDIENCE, Server
+from e2e.harness.clusters import Cluster, is_ready
+from e2e.harness.kubernetes import Api, Object, missing_ok
+from e2e.harness.manifests import CLIENT, SECRETS, client_login, key_value_engine, self_init
+from e2e.harness.manifests import cluster as manifest
+from e2e.harness.operator import Operator
+from e2e.harness.waiting import Stopwatch, throughout, until
+from e2e.harness.writing import may_write
+from runtime.resources import CONFIG_MAP, POD, PVC, SERVICE, STATEFUL_SET
+from runtime.types import Resource, uid_of
+
+NAME = "readers"
+POOL = {"replicas": 2, "service": {"enabled": True}}
+ENDPOINT_SLICE = Resource("discovery.k8s.io", "v1", "EndpointSlice", "endpointslices")
+# A new voter gets its vote from the autopilot after ten seconds; a non-voter must not in far more.
+LONG = 25.0
+WITHIN = 60.0
+
+
+@pytest.fixture(scope="module")
+def cluster(api: Api, make_namespace: MakeNamespace, operator: Operator) -> Cluster:
+    """A cluster that is Ready, and a client that may write."""
+    namespace = make_namespace()
+    requests = (key_value_engine(), *client_login(namespace))
+    wanted = manifest(namespace, NAME, readReplicas=POOL, selfInit=self_init(*requests))
+    watch = Stopwatch()
+    api.create(CLUSTERS, wanted)
+    made = Cluster(api, namespace, NAME)
+    may_write(made)
+    made.await_available(120.0)
+    made.await_condition("ReadReplicasReady", reason="AllReadReplicasReady")
+    made.await_condition("RaftMembershipReady", reason="AllVoters")
+    print(f"\n  {watch.seconds:.1f} s: one voter and two read replicas")
+    return made
+
+
+def test_they_join_without_a_vote_and_never_get_one(cluster: Cluster) -> None:
+    assert votes(cluster) == {f"{NAME}-0": True, reader(0): False, reader(1): False}
+    assert len(cluster.cluster_ids()) == 1
+    status = until("they are healthy", lambda: counted(cluster, healthy=2), 30.0)
+    assert (status["desiredReplicas"], status["readyReplicas"]) == (2, 2)
+    assert status["registeredReplicas"] == 2
+    assert status["storage"]["boundPVCs"] == 2
+    throughout(
+        "the read replicas have no vote",
+        lambda: [name for name, vote in votes(cluster).items() if vote] == [f"{NAME}-0"],
+        LONG,
+        every=1.0,
+    )
+
+
+def test_they_answer_and_what_this_version_cannot_do_is_said(cluster: Cluster) -> None:
+    told = cluster.await_condition("ReadServingAvailable", "False", "StandbyReadsNotServed")
+    assert "2.5.0" in told["message"]
+    assert cluster.condition("Ready", "True") is not None
+    until("the Service has both", lambda: behind(cluster, names.read_service(NAME)) == 2, 30.0)
+    until("the public one has all", lambda: behind(cluster, names.public_service(NAME)) == 3, 30.0)
+    jwt = cluster.api.token(cluster.namespace, CLIENT, AUDIENCE)
+    for ordinal in (0, 1):
+        server = Server(cluster.api, cluster.namespace, NAME, ordinal, reader=True)
+        token = server.login(CLIENT, jwt)
+        server.post(f"{SECRETS}/by-{ordinal}", token, {"value": str(ordinal)})
+        assert server.get(f"{SECRETS}/by-{ordinal}", token)["data"] == {"value": str(ordinal)}
+        assert server.health()["standby"] is True
+
+
+def test_one_that_is_killed_comes_back_without_a_vote(cluster: Cluster) -> None:
+    before = uid_of(pod(cluster, 1))
+    watch = Stopwatch()
+    cluster.api.delete(POD, cluster.namespace, reader(1))
+    until("another pod serves", lambda: serving(cluster, 1) not in (None, before), WITHIN)
+    cluster.await_available()
+    print(f"\n  {watch.seconds:.1f} s: {reader(1)} is back")
+    assert votes(cluster)[reader(1)] is False
+    cluster.await_condition("RaftMembershipReady", reason="AllVoters")
+
+
+def test_a_restart_goes_through_the_read_replicas_first(cluster: Cluster) -> None:
+    old = {name: uid_of(found) for name, found in all_pods(cluster).items()}
+    order: list[str] = []
+    watch = Stopwatch()
+    change(cluster, {"runtime": {"restartAt": "2026-01-31T12:00:00Z"}})
+
+    def all_new() -> bool:
+        found = all_pods(cluster)
+        for name in old:
+            there = found.get(name)
+            if name not in order and (there is None or uid_of(there) != old[name]):
+                order.append(name)
+        return len(order) == len(old) and all(map(is_ready, found.values())) and len(found) == 3
+
+    until("all pods are new", all_new, 120.0, every=0.05)
+    print(f"\n  {watch.seconds:.1f} s: replaced in this order: {', '.join(order)}")
+    assert order == [reader(1), reader(0), f"{NAME}-0"]
+    cluster.await_available()
+
+
+def test_fewer_leave_the_raft_cluster_before_their_pod_goes(cluster: Cluster) -> None:
+    watch = Stopwatch()
+    change(cluster, {"readReplicas": {"replicas": 1}})
+    until("its pod is gone", lambda: reader(1) not in all_pods(cluster), WITHIN)
+    assert reader(1) not in votes(cluster)
+    claim = names.read_data_claim(NAME, 1)
+    until("its volume is gone", lambda: gone(cluster, PVC, claim), WITHIN)
+    cluster.await_available()
+    print(f"\n  {watch.seconds:.1f} s: one left, volume and all")
+    cluster.await_condition("RaftMembershipReady", reason="AllVoters")
+    change(cluster, {"readReplicas": {"replicas": 2}})
+    cluster.await_condition("ReadReplicasReady", reason="AllReadReplicasReady")
+    until("it is a member again", lambda: votes(cluster).get(reader(1)) is False, WITHIN)
+
+
+def test_without_the_block_nothing_of_them_is_left(cluster: Cluster) -> None:
+    watch = Stopwatch()
+    change(cluster, {"readReplicas": None})
+    left = (
+        (STATEFUL_SET, names.read_stateful_set(NAME)),
+        (SERVICE, names.read_service(NAME)),
+        (CONFIG_MAP, names.read_config_map(NAME)),
+        (PVC, names.read_data_claim(NAME, 0)),
+        (PVC, names.read_data_claim(NAME, 1)),
+    )
+    until("all of it is gone", lambda: all(gone(cluster, *one) for one in left), WITHIN)
+    cluster.await_available()
+    print(f"\n  {watch.seconds:.1f} s: the read replicas are gone")
+    assert set(votes(cluster)) == {f"{NAME}-0"}
+    assert [one["type"] for one in cluster.conditions() if one["type"].startswith("Read")] == [
+        "Ready"
+    ]
+
+
+def test_deletion_leaves_nothing(cluster: Cluster) -> None:
+    change(cluster, {"readReplicas": POOL})
+    cluster.await_condition("ReadReplicasReady", reason="AllReadReplicasReady")
+    with missing_ok():
+        cluster.api.delete(CLUSTERS, cluster.namespace, NAME)
+    until("nothing is left", lambda: not cluster.find() and not cluster.belongings(), 90.0)
+
+
+def reader(ordinal: int) -> str:
+    """Return the name of a read replica, which is its node id."""
+    return names.read_pod(NAME, ordinal)
+
+
+def votes(cluster: Cluster) -> dict[str, bool]:
+    """Return who is in the raft cluster, and whether with a vote."""
+    members = cluster.server(0).members(cluster.operator_token(0))
+    return {str(member["node_id"]): bool(member["voter"]) for member in members}
+
+
+def counted(cluster: Cluster, *, healthy: int) -> Object | None:
+    """Return status.readReplicas once so many are healthy."""
+    found: Object = (cluster.live().get("status") or {}).get("readReplicas") or {}
+    return found if found.get("healthyReplicas") == healthy else None
+
+
+def all_pods(cluster: Cluster) -> dict[str, Object]:
+    """Return the server pods of both pools by name."""
+    selector = labels.selector_text(labels.servers(NAME))
+    found = cluster.api.list(POD, cluster.namespace, selector)
+    return {str(one["metadata"]["name"]): one for one in found}
+
+
+def pod(cluster: Cluster, ordinal: int) -> Object:
+    """Return a read replica."""
+    return cluster.api.get(POD, cluster.namespace, reader(ordinal))
+
+
+def serving(cluster: Cluster, ordinal: int) -> str | None:
+    """Return the uid of a read replica that is ready."""
+    found = all_pods(cluster).get(reader(ordinal))
+    return uid_of(found) if found and is_ready(found) else None
+
+
+def behind(cluster: Cluster, service: str) -> int:
+    """Count the ready addresses of a Service."""
+    selector = f"kubernetes.io/service-name={service}"
+    slices = cluster.api.list(ENDPOINT_SLICE, cluster.namespace, selector)
+    return sum(
+        bool((one.get("conditions") or {}).get("ready"))
+        for found in slices
+        for one in found.get("endpoints") or ()
+    )
+
+
+def change(cluster: Cluster, spec: Object) -> None:
+    """Merge fields into the spec; None removes one."""
+    cluster.api.patch(CLUSTERS, cluster.namespace, cluster.name, {"spec": spec})
+
+
+def gone(cluster: Cluster, resource: Resource, name: str) -> bool:
+    """Tell whether an object does not exist."""
+    return cluster.api.find(resource, cluster.namespace, name) is None

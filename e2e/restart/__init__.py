@@ -1,0 +1,1 @@
+"""Restarts that a person asks for, and pods that somebody deletes."""

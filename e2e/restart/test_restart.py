@@ -1,0 +1,169 @@
+"""Three servers, restarted on request or held in maintenance, and a client that writes on."""
+
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from contracts import labels
+from contracts.api.group import CLUSTERS
+from e2e.conftest import MakeNamespace
+from e2e.harness.clusters import Cluster, is_ready
+from e2e.harness.installation import Identity
+from e2e.harness.kubernetes import Api, Object
+from e2e.harness.operator import NO_ELECTION, Launcher, Operator
+from e2e.harness.service_writer import ServiceWriter, steady_voters, undisturbed
+from e2e.harness.waiting import Stopwatch, throughout, until
+from runtime.resources import POD, STATEFUL_SET
+from runtime.types import annotations_of, is_terminating, uid_of
+
+pytestmark = pytest.mark.alone
+
+NAME = "again"
+ROLL_SECONDS = 150.0
+GAP_SECONDS = 5.0
+# A server that wins an election and cannot store its claim asks again after ten seconds
+# (lockRetryInterval in its vault/ha.go). Nobody prepares an end that a person causes.
+UNPREPARED_GAP_SECONDS = 20.0
+
+
+@pytest.fixture(scope="module")
+def operators(launcher: Launcher, controller: Identity) -> list[Operator]:
+    return [launcher.start(controller, NO_ELECTION)]
+
+
+@pytest.fixture(scope="module")
+def cluster(api: Api, make_namespace: MakeNamespace, operators: list[Operator]) -> Cluster:
+    """Three servers that are voters, with a client that may write."""
+    return steady_voters(api, make_namespace(), NAME)
+
+
+@pytest.fixture
+def client(cluster: Cluster) -> Iterator[ServiceWriter]:
+    """A client that writes throughout the test, and afterwards misses nothing for long."""
+    yield from undisturbed(cluster, GAP_SECONDS)
+
+
+@pytest.fixture
+def unprepared_client(cluster: Cluster) -> Iterator[ServiceWriter]:
+    """The same, while a leader ends that nobody told to hand over."""
+    yield from undisturbed(cluster, UNPREPARED_GAP_SECONDS)
+
+
+def test_in_maintenance_a_restart_waits_and_the_pods_are_marked(cluster: Cluster) -> None:
+    before = serving(cluster)
+    change(cluster, maintenance={"enabled": True}, runtime={"restartAt": "first"})
+    cluster.await_condition("Reconciling", reason="Maintenance", seconds=20.0)
+    until("all are marked", lambda: all(map(is_marked, cluster.pods())), 20.0)
+    assert is_marked(cluster.api.get(STATEFUL_SET, cluster.namespace, NAME))
+    throughout("nobody is replaced", lambda: serving(cluster) == before, 5.0)
+
+
+@pytest.mark.timeout(300)
+def test_after_it_every_server_is_restarted_the_leader_last(
+    cluster: Cluster, client: ServiceWriter
+) -> None:
+    leader = leader_of(cluster)
+    order = restarted(cluster, maintenance=None)
+    assert order[-1] == leader
+    assert client.leader_changes == 1, client.leaders
+    assert not any(map(is_marked, cluster.pods()))
+    assert not is_marked(cluster.api.get(STATEFUL_SET, cluster.namespace, NAME))
+
+
+@pytest.mark.timeout(300)
+def test_a_second_request_and_the_end_of_an_operator_in_the_middle(
+    cluster: Cluster,
+    client: ServiceWriter,
+    operators: list[Operator],
+    launcher: Launcher,
+    controller: Identity,
+) -> None:
+    def replaced() -> None:
+        operators[-1].kill()
+        operators.append(launcher.start(controller, NO_ELECTION))
+
+    before = {uid_of(pod): name_of(pod) for pod in cluster.pods()}
+    change(cluster, runtime={"restartAt": "second"})
+    until("one is on its way", lambda: any(map(is_terminating, cluster.pods())), 30.0, every=0.02)
+    order = restarted(cluster, before, after_first=replaced, runtime={"restartAt": "third"})
+    assert sorted(order) == [f"{NAME}-{number}" for number in range(3)]
+    template = cluster.api.get(STATEFUL_SET, cluster.namespace, NAME)["spec"]["template"]
+    assert {digest_of(pod) for pod in cluster.pods()} == {digest_of(template)}
+
+
+def test_the_pod_of_the_leader_deleted_by_hand(
+    cluster: Cluster, unprepared_client: ServiceWriter
+) -> None:
+    """It hands over when it is told to end (B-08)."""
+    leader = cluster.leader()
+    assert leader is not None
+    watch = Stopwatch()
+    cluster.api.delete(POD, cluster.namespace, name_of(leader))
+    until("another one leads", lambda: leader_of(cluster) not in (None, name_of(leader)), 30.0)
+    print(f"  {watch.seconds:.1f} s: another one leads")
+    until("it is back", lambda: len(serving(cluster) - {uid_of(leader)}) == 3, 60.0)
+    cluster.await_available()
+
+
+def change(cluster: Cluster, **spec: object) -> None:
+    """Merge fields into the spec."""
+    cluster.api.patch(CLUSTERS, cluster.namespace, NAME, {"spec": spec})
+
+
+def restarted(
+    cluster: Cluster,
+    old: dict[str, str] | None = None,
+    *,
+    after_first: Callable[[], None] | None = None,
+    **spec: object,
+) -> list[str]:
+    """Change the spec, watch one pod go at a time, and return the names of the old in that order.
+
+    `old`: uids and names of the pods that are to go; all that are there, if it is left out.
+    """
+    left = old or {uid_of(pod): name_of(pod) for pod in cluster.pods()}
+    order: list[str] = []
+    watch = Stopwatch()
+    change(cluster, **spec)
+
+    def all_new() -> bool:
+        pods = cluster.pods()
+        assert sum(is_ready(pod) for pod in pods) >= 2, cluster.told()
+        there = {uid_of(pod) for pod in pods if not is_terminating(pod)}
+        for uid in [uid for uid in left if uid not in there]:
+            order.append(left.pop(uid))
+            if after_first is not None and len(order) == 1:
+                after_first()
+        return not left and len(serving(cluster)) == 3
+
+    until("all pods are new", all_new, ROLL_SECONDS, every=0.05)
+    print(f"  {watch.seconds:.1f} s: all pods are new")
+    cluster.await_available()
+    cluster.await_condition("RaftMembershipReady", reason="AllVoters")
+    return order
+
+
+def is_marked(found: Object) -> bool:
+    """Tell whether an object carries the mark of maintenance."""
+    return annotations_of(found).get(labels.MAINTENANCE) == "true"
+
+
+def digest_of(found: Object) -> str | None:
+    """Return which template a pod, or the next pod, is made from."""
+    return annotations_of(found).get(labels.TEMPLATE_HASH)
+
+
+def name_of(pod: Object) -> str:
+    """Return the name of a pod."""
+    return str(pod["metadata"]["name"])
+
+
+def leader_of(cluster: Cluster) -> str | None:
+    """Return the name of the pod that says it leads."""
+    found = cluster.leader()
+    return None if found is None else name_of(found)
+
+
+def serving(cluster: Cluster) -> set[str]:
+    """Return the uids of the pods that serve."""
+    return {uid_of(pod) for pod in cluster.ready_pods()}

@@ -1,0 +1,36 @@
+"""Files out of Go modules, as the module cache holds them: nothing is built.
+
+The version and its checksum are those of ``e2e/tools/<module>``, like those of the servers.
+"""
+
+import os
+import subprocess
+from pathlib import Path
+
+import orjson
+
+from e2e.rig.builds import toolchain
+from e2e.rig.errors import RigError
+from e2e.rig.locks import locked
+from e2e.rig.paths import TOOLS, Cache
+from e2e.rig.progress import Progress
+
+
+def module_folder(cache: Cache, module: str, path: str, progress: Progress) -> Path:
+    """Return the folder of the Go module `path` that ``e2e/tools/<module>`` requires.
+
+    Downloaded when it is not there yet. Raises RigError with go's own words.
+    """
+    go = toolchain(cache, progress).go
+    with locked(cache.locks / f"module-{module}.lock", progress, f"the Go module {path}"):
+        done = subprocess.run(
+            [go, "mod", "download", "-json", path],
+            cwd=TOOLS / module,
+            env={**os.environ, "GOFLAGS": "-mod=mod", "GOTOOLCHAIN": "local"},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    if done.returncode != 0:
+        raise RigError(f"go mod download {path}: {(done.stderr or done.stdout).strip()[-2000:]}")
+    return Path(orjson.loads(done.stdout)["Dir"])

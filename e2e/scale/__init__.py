@@ -1,0 +1,1 @@
+"""The number of servers goes up and down while a client writes through the Service."""

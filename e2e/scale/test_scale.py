@@ -1,0 +1,215 @@
+"""Servers come and go, one voter at a time, while a client writes through the Service."""
+
+from collections.abc import Iterator
+from datetime import datetime
+from functools import partial
+
+import pytest
+
+from contracts.api.group import CLUSTERS
+from e2e.conftest import MakeNamespace
+from e2e.harness.audit import AuditLog, Entry, tally, work, writes
+from e2e.harness.clusters import Cluster
+from e2e.harness.installation import Identity
+from e2e.harness.kubernetes import Api
+from e2e.harness.manifests import STEADY, client_login, key_value_engine, self_init
+from e2e.harness.manifests import cluster as manifest
+from e2e.harness.operator import Operator
+from e2e.harness.service_writer import ServiceWriter
+from e2e.harness.waiting import throughout, until
+from e2e.harness.writing import may_write
+from e2e.scale.steps import (
+    STEPS_SECONDS,
+    Rules,
+    await_size,
+    leading,
+    operator_token,
+    replicas_of,
+    scale,
+)
+from runtime.resources import PVC, STATEFUL_SET
+from runtime.types import uid_of
+
+pytestmark = pytest.mark.alone
+
+NAME = "scale"
+GAP_SECONDS = 5.0
+UP_REQUESTS = 15
+UP_FACTOR = 1.3
+# One second more: what is compared are moments that a watch saw and that a poll saw.
+UP_SLACK = 1.0
+SECRETS_LOOK = ("secrets", "get")
+
+
+@pytest.fixture(scope="module")
+def cluster(api: Api, make_namespace: MakeNamespace, operator: Operator) -> Cluster:
+    """One server that is Available, and a client that may write."""
+    namespace = make_namespace()
+    requests = (key_value_engine(), *client_login(namespace))
+    spec = {"configuration": STEADY, "selfInit": self_init(*requests)}
+    api.create(CLUSTERS, manifest(namespace, NAME, **spec))
+    made = Cluster(api, namespace, NAME)
+    may_write(made)
+    made.await_available(120.0)
+    made.await_condition("RaftMembershipReady", reason="AllVoters")
+    return made
+
+
+def volumes(cluster: Cluster) -> dict[str, str]:
+    """Return the names and uids of the data volumes."""
+    found = cluster.api.list(PVC, cluster.namespace, f"openbao.org/cluster={cluster.name}")
+    return {str(one["metadata"]["name"]): uid_of(one) for one in found}
+
+
+@pytest.fixture
+def writer(cluster: Cluster) -> Iterator[ServiceWriter]:
+    """A client that writes throughout the test, and afterwards misses nothing."""
+    with ServiceWriter(cluster) as made:
+        yield made
+    print(f"  {made.told()}")
+    assert made.acknowledged
+    assert made.lost() == []
+    assert made.longest_gap < GAP_SECONDS
+
+
+@pytest.fixture
+def rules(cluster: Cluster) -> Iterator[Rules]:
+    """The rules hold throughout the test."""
+    with Rules(cluster) as made:
+        yield made
+    print(f"  {made.looks} looks; members and ready pods: {made.seen}")
+    assert made.looks
+    assert made.broken == []
+
+
+def pods_needed(cluster: Cluster) -> float:
+    """Seconds from the first of the newer pods being made to the last of them being ready."""
+    newer = [pod for pod in cluster.pods() if not pod["metadata"]["name"].endswith("-0")]
+    made = min(moment(pod["metadata"]["creationTimestamp"]) for pod in newer)
+    ready = [
+        moment(one["lastTransitionTime"])
+        for pod in newer
+        for one in pod["status"]["conditions"]
+        if one["type"] == "Ready"
+    ]
+    return max(ready) - made
+
+
+def moment(text: str) -> float:
+    """Read a moment of the API server, in seconds."""
+    return datetime.fromisoformat(text).timestamp()
+
+
+def asked_for(cluster: Cluster, audit: AuditLog, mark: int, controller: Identity) -> list[Entry]:
+    """Return what the operator asked for because of this cluster.
+
+    It reads the metadata of three Secrets every 15 seconds, scaled or not: that is left out.
+    """
+    found = work(audit.since(mark, controller.user))
+    return [
+        entry
+        for entry in found
+        if entry.namespace == cluster.namespace and (entry.resource, entry.verb) != SECRETS_LOOK
+    ]
+
+
+@pytest.mark.timeout(200)
+def test_up_is_one_write_and_not_slower_than_its_pods(
+    cluster: Cluster, audit: AuditLog, controller: Identity, writer: ServiceWriter
+) -> None:
+    mark, watch = audit.mark(), scale(cluster, 3)
+    cluster.await_available(STEPS_SECONDS)
+    up, needed = watch.seconds, pods_needed(cluster)
+    asked = asked_for(cluster, audit, mark, controller)
+    print(f"  {up:.1f} s, its pods needed {needed:.0f} s (whole seconds)")
+    print(f"  {len(asked)} requests: {tally(asked)}")
+    assert up <= UP_FACTOR * needed + UP_SLACK
+    assert len(asked) <= UP_REQUESTS
+    sets = [entry.verb for entry in writes(asked) if entry.resource == "statefulsets"]
+    assert sets == ["patch"]
+    await_size(cluster, 3)
+    asked = asked_for(cluster, audit, mark, controller)
+    print(f"  {watch.seconds:.1f} s: all vote; {len(asked)} requests: {tally(asked)}")
+
+
+@pytest.mark.timeout(300)
+def test_down_is_one_voter_at_a_time_the_leader_too(
+    cluster: Cluster,
+    audit: AuditLog,
+    controller: Identity,
+    writer: ServiceWriter,
+    rules: Rules,
+) -> None:
+    """With the policy that keeps volumes."""
+    keep(cluster, "Retain")
+    before, mark, watch = volumes(cluster), audit.mark(), scale(cluster, 2)
+    await_size(cluster, 2)
+    print(f"  {watch.seconds:.1f} s: of three servers two")
+    hand_over(cluster)
+    changes, watch = len(writer.leaders), scale(cluster, 1)
+    await_size(cluster, 1)
+    asked = asked_for(cluster, audit, mark, controller)
+    print(f"  {watch.seconds:.1f} s: the leader left; {len(asked)} requests in all: {tally(asked)}")
+    print(f"  leaders since it was asked to: {writer.leaders[changes:]}")
+    sets = [entry.verb for entry in writes(asked) if entry.resource == "statefulsets"]
+    assert sets == ["patch"] * 2
+    # One change of the lead, if the watch was not late to see the one before.
+    assert set(writer.leaders[changes:]) <= {f"{NAME}-0", f"{NAME}-1"}
+    assert len(writer.leaders[changes:]) <= 2
+    assert volumes(cluster) == before
+
+
+def hand_over(cluster: Cluster) -> None:
+    """Let the second of two servers lead: it is the next to leave."""
+    if leading(cluster) == 0:
+        cluster.server(0).post("sys/step-down", operator_token(cluster), {})
+        until("the other one leads", partial(leads_other, cluster, 0), 40.0)
+        # Who stepped down may not lead again for ten seconds, and there is nobody else.
+        throughout("it leads on", partial(leads_other, cluster, 0), 11.0)
+
+
+def leads_other(cluster: Cluster, before: int) -> bool:
+    """Tell whether another server leads by now."""
+    leader = cluster.leader()
+    return leader is not None and leader["metadata"]["name"] != f"{NAME}-{before}"
+
+
+@pytest.mark.timeout(300)
+def test_b04_servers_that_come_back_are_members_again(
+    cluster: Cluster, writer: ServiceWriter, rules: Rules
+) -> None:
+    """Volumes that were kept are replaced by empty ones."""
+    before, watch = volumes(cluster), scale(cluster, 3)
+    await_size(cluster, 3)
+    print(f"  {watch.seconds:.1f} s: back with empty volumes, and all vote")
+    after = volumes(cluster)
+    assert after.keys() == before.keys()
+    assert after["data-scale-0"] == before["data-scale-0"]
+    assert all(after[name] != before[name] for name in ("data-scale-1", "data-scale-2"))
+
+
+def keep(cluster: Cluster, policy: str) -> None:
+    """Set the deletion policy."""
+    cluster.api.patch(
+        CLUSTERS, cluster.namespace, cluster.name, {"spec": {"deletionPolicy": policy}}
+    )
+
+
+@pytest.mark.timeout(200)
+def test_what_somebody_scales_by_hand_is_taken_back(cluster: Cluster) -> None:
+    """Its server may join while it ends, without a vote yet: then it is removed afterwards."""
+    cluster.api.patch(STATEFUL_SET, cluster.namespace, NAME, {"spec": {"replicas": 4}})
+    until("it is taken back", lambda: replicas_of(cluster) == 3, 60.0)
+    await_size(cluster, 3)
+
+
+@pytest.mark.timeout(200)
+def test_volumes_go_with_their_servers_if_the_policy_says_so(
+    cluster: Cluster, writer: ServiceWriter, rules: Rules
+) -> None:
+    keep(cluster, "DeletePVCs")
+    watch = scale(cluster, 1)
+    await_size(cluster, 1)
+    until("the volumes are gone", lambda: set(volumes(cluster)) == {"data-scale-0"}, 30.0)
+    print(f"  {watch.seconds:.1f} s: the volumes are gone")
+    keep(cluster, "DeleteAll")

@@ -1,0 +1,156 @@
+"""Operators that are killed on the way down, two at a time, and one that may not ask the leader."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from contracts import labels
+from contracts.api.group import CLUSTERS
+from e2e.conftest import MakeNamespace
+from e2e.harness.clusters import Cluster
+from e2e.harness.crashing_operator import Plan, read_results, write_plans
+from e2e.harness.installation import Identity
+from e2e.harness.kubernetes import Api
+from e2e.harness.manifests import STEADY, client_login, key_value_engine, self_init
+from e2e.harness.manifests import cluster as manifest
+from e2e.harness.operator import NO_ELECTION, Launcher
+from e2e.harness.service_writer import ServiceWriter
+from e2e.harness.waiting import Stopwatch, until
+from e2e.harness.write_key import WriteKey
+from e2e.harness.writing import may_write
+from e2e.scale.steps import Rules, await_size, replicas_of, scale
+from runtime.resources import PVC
+from runtime.types import annotations_of
+
+pytestmark = pytest.mark.alone
+
+NAME, CLOSED = "scale", "closed"
+CRASHING = ("e2e.harness.crashing_operator",)
+OPERATOR = "openbao-operator"
+MARK = WriteKey("patch", "persistentvolumeclaims", "", "data-scale-2", OPERATOR)
+SHRINK = WriteKey("patch", "statefulsets", "", NAME, OPERATOR)
+DISCARD = WriteKey("delete", "persistentvolumeclaims", "", "data-scale-2", "")
+# Where each of them ends, one after the other, on one way down from three to one.
+MOMENTS = (
+    (MARK, "before"),
+    (MARK, "after"),
+    (SHRINK, "before"),
+    (SHRINK, "after"),
+    (DISCARD, "before"),
+)
+# Nobody's login: the operator has none either.
+PEOPLE = {
+    "name": "people",
+    "operation": "update",
+    "path": "sys/auth/userpass",
+    "authMethod": {"type": "userpass"},
+}
+
+
+@pytest.fixture(scope="module")
+def namespace_of_all(make_namespace: MakeNamespace) -> str:
+    """One namespace for both clusters."""
+    return make_namespace()
+
+
+@pytest.fixture(scope="module")
+def closed(
+    api: Api, namespace_of_all: str, launcher: Launcher, controller: Identity
+) -> Iterator[Cluster]:
+    """Two clusters come up; of this one the operator may ask nothing."""
+    operator = launcher.start(controller, NO_ELECTION)
+    requests = (key_value_engine(), *client_login(namespace_of_all))
+    spec = {"replicas": 3, "configuration": STEADY, "selfInit": self_init(*requests)}
+    api.create(CLUSTERS, manifest(namespace_of_all, NAME, **spec))
+    closed = {"replicas": 2, "selfInit": {"enabled": True, "requests": [PEOPLE]}}
+    api.create(CLUSTERS, manifest(namespace_of_all, CLOSED, **closed))
+    made = Cluster(api, namespace_of_all, CLOSED)
+    may_write(made)
+    made.await_available(150.0)
+    Cluster(api, namespace_of_all, NAME).await_available(150.0)
+    yield made
+    operator.stop()
+
+
+@pytest.fixture
+def cluster(api: Api, closed: Cluster) -> Cluster:
+    """Three servers that vote."""
+    made = Cluster(api, closed.namespace, NAME)
+    made.await_condition("RaftMembershipReady", reason="AllVoters", seconds=60.0)
+    return made
+
+
+@pytest.mark.timeout(300)
+def test_without_a_login_no_voter_is_taken_away(closed: Cluster) -> None:
+    scale(closed, 1)
+    told = closed.await_condition("Stalled", "True", "ScaleDownBlocked", seconds=20.0)
+    print(f"  {told['message']}")
+    assert len(closed.ready_pods()) == replicas_of(closed) == 2
+    scale(closed, 2)
+    closed.await_available(20.0)
+
+
+@pytest.mark.timeout(600)
+def test_operators_that_are_killed_at_each_write_are_followed_by_one_that_goes_on(
+    cluster: Cluster, launcher: Launcher, controller: Identity, tmp_path: Path
+) -> None:
+    first = launcher.started[0]
+    first.stop()
+    watch = Stopwatch()
+    with ServiceWriter(cluster) as writer, Rules(cluster) as rules:
+        scale(cluster, 1)
+        for number, (write, position) in enumerate(MOMENTS):
+            crash(cluster, launcher, controller, tmp_path / str(number), write, position)
+            print(f"  {watch.seconds:4.1f} s: killed {position} {write}: {state(cluster)}")
+        launcher.start(controller, NO_ELECTION)
+        await_size(cluster, 1)
+        print(f"  {watch.seconds:4.1f} s: done: {state(cluster)}")
+    print(f"  {writer.told()}; {rules.looks} looks: {rules.seen}")
+    assert rules.broken == []
+    assert writer.lost() == []
+    assert writer.longest_gap < 5.0
+
+
+def crash(
+    cluster: Cluster,
+    launcher: Launcher,
+    identity: Identity,
+    folder: Path,
+    write: WriteKey,
+    when: str,
+) -> None:
+    """Let an operator work until one exact write, and end there."""
+    folder.mkdir()
+    asked, answered = folder / "plans", folder / "results"
+    plan = Plan(cluster.namespace, write, 1, "before" if when == "before" else "after")
+    write_plans(asked, [plan])
+    process = launcher.start(identity, str(asked), str(answered), module=CRASHING)
+    process.wait(90.0)
+    result = read_results(answered)[cluster.namespace]
+    assert result.crashed, f"it did not come to {when} {write}: {result}"
+
+
+def state(cluster: Cluster) -> str:
+    """Say what there is, in short."""
+    claims = cluster.api.list(PVC, cluster.namespace, f"{labels.CLUSTER}={cluster.name}")
+    marked = [
+        str(one["metadata"]["name"]) for one in claims if labels.REMOVED_PEER in annotations_of(one)
+    ]
+    return f"{replicas_of(cluster)} wanted, {len(cluster.pods())} pods, marked: {marked}"
+
+
+@pytest.mark.timeout(300)
+def test_two_operators_at_once_take_nobody_away_twice(
+    cluster: Cluster, launcher: Launcher, controller: Identity
+) -> None:
+    scale(cluster, 3)
+    await_size(cluster, 3)
+    second = launcher.start(controller, NO_ELECTION)
+    until("the second one has its caches", lambda: second.said("optional kind"), 60.0)
+    with ServiceWriter(cluster) as writer, Rules(cluster) as rules:
+        scale(cluster, 1)
+        await_size(cluster, 1)
+    print(f"  {writer.told()}; {rules.looks} looks: {rules.seen}")
+    assert rules.broken == []
+    assert writer.lost() == []

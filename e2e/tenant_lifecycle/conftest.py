@@ -1,0 +1,118 @@
+"""What the tests of tenants share: one identity that may grant, and what they look at."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from contracts.api.group import CLUSTERS, TENANTS
+from contracts.tenancy import access_of
+from e2e.conftest import MakeNamespace
+from e2e.harness.audit import AuditLog, refused
+from e2e.harness.installation import NAMESPACE, Identity
+from e2e.harness.kubernetes import Api
+from e2e.harness.manifests import cluster as manifest
+from e2e.harness.modes import tenant_controller
+from e2e.harness.operator import Launcher, Operator
+from e2e.harness.tenants import (
+    await_reason,
+    make_tenant,
+    provisioner_identity,
+    start_provisioner,
+)
+from e2e.harness.waiting import until
+from e2e.rig import Rig
+from runtime.resources import ROLE, ROLE_BINDING
+from runtime.types import Resource
+
+CONTROLLER = "e2e-tenants"
+QUOTA = Resource("", "v1", "ResourceQuota", "resourcequotas")
+LIMITS = Resource("", "v1", "LimitRange", "limitranges")
+EVERYTHING = (ROLE, ROLE_BINDING, QUOTA, LIMITS)
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """What all tests share."""
+
+    api: Api
+    audit: AuditLog
+    launcher: Launcher
+    who: Identity
+    controller: Identity
+    make_namespace: MakeNamespace
+
+    def start(self, **environment: str) -> Operator:
+        """Start a provisioner, and wait until it watches.
+
+        What one before it asked for may be logged only now: it arrived before this one began.
+        """
+        mark, begun = self.audit.mark(), datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+        made = start_provisioner(self.launcher, self.who, CONTROLLER, environment)
+
+        def watches() -> bool:
+            asked = self.audit.since(mark, self.who.user)
+            seen = {one.resource for one in asked if one.at >= begun and one.verb == "watch"}
+            return seen >= {TENANTS.plural, CLUSTERS.plural}
+
+        until("it watches", watches, 60.0)
+        return made
+
+    def opened(self) -> str:
+        """Make a namespace, and have it opened."""
+        namespace = self.make_namespace()
+        make_tenant(self.api, namespace)
+        await_reason(self.api, namespace, "Provisioned")
+        return namespace
+
+    def is_granted(self, namespace: str, name: str) -> bool:
+        """Whether the tenant grants what this cluster needs now."""
+        cluster = self.api.get(CLUSTERS, namespace, name)
+        status = self.api.get(TENANTS, NAMESPACE, namespace).get("status") or {}
+        grant = {"cluster": name, "secrets": access_of(cluster).digest}
+        return grant in (status.get("grants") or ())
+
+    def rules_of(self, namespace: str, role: str) -> set[str]:
+        """The Secrets that a Role names."""
+        live = self.api.find(ROLE, namespace, role) or {}
+        rules = live.get("rules") or ()
+        return {name for rule in rules for name in rule.get("resourceNames", ())}
+
+    def sleeping(self, namespace: str, name: str, **spec: Any) -> None:
+        """Make a cluster that nobody works on."""
+        self.api.create(CLUSTERS, manifest(namespace, name, paused=True, **spec))
+
+    def left(self, namespace: str) -> list[str]:
+        """Everything of a tenant that is still there."""
+        return [
+            live["metadata"]["name"]
+            for resource in EVERYTHING
+            for live in self.api.list(resource, namespace)
+            if live["metadata"]["name"].startswith("openbao-operator-tenant")
+        ]
+
+
+@pytest.fixture(scope="module")
+def world(
+    rig: Rig,
+    api: Api,
+    audit: AuditLog,
+    launcher: Launcher,
+    make_namespace: MakeNamespace,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[World]:
+    """One provisioner of rights, and no tenant of another run."""
+    folder = tmp_path_factory.mktemp("tenants")
+    controller = tenant_controller(rig, api, folder)
+    who = provisioner_identity(rig, api, folder)
+    for live in api.list(TENANTS, None):
+        metadata = live["metadata"]
+        api.patch(
+            TENANTS, metadata["namespace"], metadata["name"], {"metadata": {"finalizers": None}}
+        )
+        api.delete(TENANTS, metadata["namespace"], metadata["name"])
+    mark = audit.mark()
+    yield World(api, audit, launcher, who, controller, make_namespace)
+    assert not (no := refused(audit.since(mark, who.user))), "\n".join(map(str, no))

@@ -1,0 +1,220 @@
+"""The life of tenants: opened, refused, grown, repaired, forged, quiet, killed and closed."""
+
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from contracts import names, tenancy
+from contracts.api.group import CLUSTERS, TENANTS
+from e2e.harness.audit import refused, tally, work, writes
+from e2e.harness.clusters import Cluster
+from e2e.harness.crashing_provisioner import start_crashing
+from e2e.harness.installation import NAMESPACE
+from e2e.harness.manifests import cluster as manifest
+from e2e.harness.modes import as_in_a_pod
+from e2e.harness.operator import NO_ELECTION, Operator
+from e2e.harness.tenants import await_reason, make_tenant
+from e2e.harness.waiting import Stopwatch, until
+from e2e.tenant_lifecycle.conftest import CONTROLLER, World
+from runtime.resources import NAMESPACE as NAMESPACES
+from runtime.resources import ROLE
+
+RECHECK = 3.0
+GRANT_SECONDS = 2.0
+QUIET_SECONDS = 8.0
+# The fewest moments: Roles are written side by side, and so are bindings.
+WRITES_OF_ONE = 5
+EXTERNAL = {
+    "mode": "External",
+    "external": {"serverSecretRef": {"name": "their-server"}, "caSecretRef": {"name": "their-ca"}},
+}
+
+
+@pytest.fixture(scope="class")
+def provisioner(world: World) -> Iterator[Operator]:
+    """A provisioner that looks at everything again within seconds."""
+    made = world.start(TENANT_RECHECK_SECONDS=str(RECHECK))
+    yield made
+    assert made.stop() == 0
+
+
+@pytest.fixture(scope="class")
+def as_shipped(world: World) -> Iterator[Operator]:
+    """A provisioner without special settings."""
+    made = world.start()
+    yield made
+    assert made.stop() == 0
+
+
+class TestLookingOften:
+    """Everything that is looked at again."""
+
+    @pytest.mark.timeout(120)
+    def test_onboarding_and_references(self, world: World, provisioner: Operator) -> None:
+        namespace = world.opened()
+        labels = world.api.get(NAMESPACES, None, namespace)["metadata"]["labels"]
+        assert labels["pod-security.kubernetes.io/warn"] == "restricted"
+        assert world.left(namespace) == [
+            tenancy.TENANT_ROLE,
+            tenancy.TENANT_BINDING,
+            tenancy.QUOTA,
+            tenancy.LIMITS,
+        ]
+        watch = Stopwatch()
+        world.sleeping(namespace, "one")
+        until("it is granted", lambda: world.is_granted(namespace, "one"), 10.0, every=0.02)
+        print(f"  {watch.seconds:.2f} s from the cluster to its grant")
+        assert watch.seconds < GRANT_SECONDS
+        writer = world.rules_of(namespace, tenancy.WRITER_ROLE)
+        assert {"one-tls-ca", "one-unseal-key", "one-root-token"} <= writer
+
+        grow_and_shrink(world, namespace)
+        drift(world, namespace)
+        closing(world, namespace)
+
+    @pytest.mark.timeout(60)
+    def test_refusals(self, world: World, provisioner: Operator) -> None:
+        home, other = world.make_namespace(), world.make_namespace()
+        make_tenant(world.api, other, home=home, name="deputy")
+        await_reason(world.api, "deputy", "SecurityViolation", home=home)
+        make_tenant(world.api, home, home=home, name="own")
+        await_reason(world.api, "own", "Provisioned", home=home)
+        forged = {"metadata": {"name": tenancy.WRITER_ROLE, "namespace": home}, "rules": []}
+        world.api.create(ROLE, forged)
+        world.sleeping(home, "x")
+        told = await_reason(world.api, "own", "ForeignObject", home=home)
+        assert tenancy.WRITER_ROLE in told["message"]
+        assert world.api.get(ROLE, home, tenancy.WRITER_ROLE).get("rules") in (None, [])
+        assert world.left(other) == []
+        world.api.delete(CLUSTERS, home, "x")
+
+        late = f"{other}-late"
+        make_tenant(world.api, late)
+        await_reason(world.api, late, "NamespaceNotFound")
+        world.api.make_namespace(late)
+        await_reason(world.api, late, "Provisioned")
+        make_tenant(world.api, late, name=f"{late}-twin")
+        await_reason(world.api, f"{late}-twin", "Conflict")
+        # Nothing holds a namespace that has no cluster.
+        world.api.delete(NAMESPACES, None, late)
+        until("it is gone", lambda: not world.api.find(NAMESPACES, None, late), 30.0)
+        for name, where in (("own", home), ("deputy", home), (late, NAMESPACE)):
+            world.api.delete(TENANTS, where, name)
+        world.api.delete(TENANTS, NAMESPACE, f"{late}-twin")
+        until("they are gone", lambda: not world.api.list(TENANTS, None), 20.0)
+
+
+def grow_and_shrink(world: World, namespace: str) -> None:
+    """External certificates, pull secrets, a rotated key, and no root token."""
+    proof = {
+        "enabled": True,
+        "publicKey": "-----BEGIN PUBLIC KEY-----\nMFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAE"
+        "wGwwcVvDHEcZRVqVTjVKFXUzW7Wzp6HmGGx5fjDv7b0HxHjAhLYzGZAFlCGyHLqSEAXvZYy7pCd9M4V1u9cRfA==\n"
+        "-----END PUBLIC KEY-----\n",
+        "imagePullSecrets": [{"name": "registry"}],
+    }
+    world.sleeping(namespace, "two", tls=EXTERNAL)
+    reader = {"their-server", "their-ca"}
+    until("it reads", lambda: reader <= world.rules_of(namespace, tenancy.READER_ROLE), 10.0)
+    world.api.patch(CLUSTERS, namespace, "two", {"spec": {"imageVerification": proof}})
+    until("it logs in", lambda: "registry" in world.rules_of(namespace, tenancy.READER_ROLE), 10.0)
+    rotated = {"status": {"unseal": {"keys": "k2=key-2,k1=key", "step": "Spreading"}}}
+    world.api.patch_status(CLUSTERS, namespace, "two", rotated)
+    later = names.unseal_key_secret("two", 4)
+    until("the next key", lambda: later in world.rules_of(namespace, tenancy.WRITER_ROLE), 10.0)
+    world.api.delete(CLUSTERS, namespace, "two")
+    until(
+        "it shrinks",
+        lambda: (
+            not any(
+                name.startswith(("two", "their"))
+                for role in (tenancy.READER_ROLE, tenancy.WRITER_ROLE)
+                for name in world.rules_of(namespace, role)
+            )
+        ),
+        20.0,
+    )
+
+
+def drift(world: World, namespace: str) -> None:
+    """A Role that somebody widened is as it was soon after."""
+    before = world.api.get(ROLE, namespace, tenancy.TENANT_ROLE)["rules"]
+    wide = [{"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}]
+    world.api.patch(ROLE, namespace, tenancy.TENANT_ROLE, {"rules": wide})
+    until(
+        "the Role is repaired",
+        lambda: world.api.get(ROLE, namespace, tenancy.TENANT_ROLE)["rules"] == before,
+        3 * RECHECK,
+    )
+
+
+def closing(world: World, namespace: str) -> None:
+    """Deletion waits for the cluster, names it, and leaves nothing."""
+    world.api.patch(CLUSTERS, namespace, "one", {"metadata": {"finalizers": ["example.com/hold"]}})
+    world.api.delete(TENANTS, NAMESPACE, namespace)
+    told = await_reason(world.api, namespace, "Deleting")
+    assert "one" in told["message"]
+    assert told["status"] == "True"
+    world.api.delete(CLUSTERS, namespace, "one")
+    world.api.patch(CLUSTERS, namespace, "one", {"metadata": {"finalizers": None}})
+    until("the tenant is gone", lambda: not world.api.find(TENANTS, NAMESPACE, namespace), 20.0)
+    assert world.left(namespace) == []
+
+
+@pytest.mark.timeout(120)
+def test_killed_between_any_two_writes(world: World) -> None:
+    """Each process makes one write and dies before its next: every state between is passed."""
+    namespace = world.make_namespace()
+    make_tenant(world.api, namespace)
+    world.sleeping(namespace, "x", tls=EXTERNAL)
+    crashing = start_crashing(world.launcher, world.who, CONTROLLER)
+    deaths = crashing.await_end(90.0)
+    print(f"  {deaths} processes died")
+    assert deaths >= WRITES_OF_ONE
+    assert world.is_granted(namespace, "x")
+    mark = world.audit.mark()
+    last = world.start()
+    await_reason(world.api, namespace, "Provisioned")
+    assert world.rules_of(namespace, tenancy.READER_ROLE) >= {"their-server", "their-ca"}
+    assert last.stop() == 0
+    written = writes(world.audit.since(mark, world.who.user))
+    assert not written, tally(written)
+
+
+class TestAsShipped:
+    """What costs nothing, and what serves."""
+
+    @pytest.mark.timeout(60)
+    def test_a_quiet_tenant_costs_nothing(self, world: World, as_shipped: Operator) -> None:
+        namespace = world.opened()
+        world.sleeping(namespace, "still")
+        until("it is granted", lambda: world.is_granted(namespace, "still"), 10.0)
+        time.sleep(1.0)
+        mark = world.audit.mark()
+        time.sleep(QUIET_SECONDS)
+        asked = work(world.audit.since(mark, world.who.user))
+        assert not asked, tally(asked)
+        assert as_shipped.alive
+
+    @pytest.mark.timeout(150)
+    def test_a_cluster_lives_and_leaves_with_its_namespace(
+        self, world: World, as_shipped: Operator
+    ) -> None:
+        """The controller works with these rights alone, and its namespace can be deleted whole."""
+        who = world.controller
+        environment = {"TENANCY_MODE": "multi-tenant", **as_in_a_pod(world.api)}
+        mark = world.audit.mark()
+        controller = world.launcher.start(who, NO_ELECTION, environment=environment)
+        namespace = world.opened()
+        world.api.create(CLUSTERS, manifest(namespace, "served", replicas=1))
+        Cluster(world.api, namespace, "served").await_available()
+        assert controller.stop() == 0
+        controller = world.launcher.start(who, NO_ELECTION, environment=environment)
+        world.api.delete(NAMESPACES, None, namespace)
+        until(
+            "the namespace is gone", lambda: not world.api.find(NAMESPACES, None, namespace), 90.0
+        )
+        assert not (no := refused(world.audit.since(mark, who.user))), "\n".join(map(str, no))
+        assert as_shipped.alive
+        assert controller.stop() == 0

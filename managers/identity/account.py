@@ -1,0 +1,63 @@
+"""Under which ServiceAccount the servers may run, and what is said of one that is not ours. Pure.
+
+An account that a person made is used as it is: nothing is written to it and nothing deletes it.
+One that belongs to another object stays a conflict, because it goes when that object goes.
+"""
+
+from __future__ import annotations
+
+from contracts import names
+from contracts.api.cluster import ClusterSpec, OpenBaoCluster
+from contracts.conditions import Finding
+from contracts.observed import Observed
+from contracts.surroundings import AccountFacts
+from managers.access.installation import Installation
+from runtime.outcome import Blocked
+
+
+def reuses_account(account: AccountFacts | None) -> bool:
+    """Tell whether the account that the spec names is there already, and a person's own."""
+    return account is not None and account.free
+
+
+def powerful_account(cluster: OpenBaoCluster, installation: Installation) -> Blocked | None:
+    """Refuse the operator's own account: its rights are not those of a server.
+
+    The rules of the API refuse the others that are never meant (`default`, those of jobs); this
+    one they do not know.
+    """
+    asked = cluster.spec.service_account
+    name = asked.name if asked else None
+    if cluster.metadata.namespace != installation.namespace or name != installation.service_account:
+        return None
+    return Blocked(
+        "InvalidSpec",
+        f"spec.serviceAccount.name: {name} is the account of the operator, whose rights no server "
+        "may have; choose another name or remove the field",
+    )
+
+
+def service_account_ready(spec: ClusterSpec, observed: Observed) -> Finding | None:
+    """Judge an account that was there already; None when the operator makes it."""
+    account = observed.account
+    if account is None or not account.free:
+        return None
+    kind = "ServiceAccountReady"
+    wished = (spec.service_account.annotations if spec.service_account else None) or {}
+    missing = sorted(key for key, value in wished.items() if account.annotations.get(key) != value)
+    if missing:
+        message = (
+            f"ServiceAccount {account.name} was made by somebody else, so spec.serviceAccount."
+            f"annotations is not written to it: set {', '.join(missing)} there yourself"
+        )
+        return Finding(kind, "False", "ServiceAccountAnnotationsMissing", message)
+    message = f"ServiceAccount {account.name} was made by somebody else and is used as it is"
+    return Finding(kind, "True", "ServiceAccountReused", message)
+
+
+def account_name(cluster: OpenBaoCluster) -> str | None:
+    """Return the account that the spec names, as far as anybody has to look at it."""
+    asked = cluster.spec.service_account
+    named = asked.name if asked else None
+    # Our own name is nobody else's to take: what stands there and is not ours is a conflict.
+    return None if named == names.service_account(cluster.metadata.name) else named

@@ -1,0 +1,76 @@
+"""What is known of the way from the servers to the API server. Pure.
+
+A server says through the API server whether it leads and whether it is sealed; nothing else of it
+depends on that way.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+
+from contracts.api.cluster import ClusterSpec
+from contracts.api.network import is_cidr
+from contracts.conditions import Finding
+from contracts.observed import Observed
+
+KIND = "APIServerNetworkReady"
+INVALID = "APIServerNetworkConfigurationInvalid"
+RECOMMENDED = "APIServerEndpointIPsRecommended"
+
+
+def api_server_network(spec: ClusterSpec, observed: Observed) -> Finding | None:
+    """Judge whether the policies let the servers reach the API server.
+
+    None when all of it was found and the spec says nothing about it.
+    """
+    asked = spec.network
+    invalid = _invalid(asked.api_server_cidr, observed)
+    if invalid:
+        return Finding(KIND, "False", INVALID, invalid)
+    known = asked.api_server_endpoint_ips or observed.api_endpoints.addresses
+    if not known:
+        message = (
+            "The addresses behind the API server's Service cannot be read: a network plugin that "
+            "checks after address translation lets no server through; if yours does, set "
+            "spec.network.apiServerEndpointIPs"
+        )
+        return Finding(KIND, "Unknown", RECOMMENDED, message)
+    missing = _missing(asked.api_server_endpoint_ips, observed.api_endpoints.addresses)
+    if missing:
+        message = (
+            f"spec.network.apiServerEndpointIPs does not name {', '.join(missing)}, where the API "
+            "server listens as well: add them, or remove the field to have them found"
+        )
+        return Finding(KIND, "Unknown", RECOMMENDED, message)
+    if not asked.api_server_cidr and not asked.api_server_endpoint_ips:
+        return None
+    return Finding(KIND, "True", KIND, "The servers may call the API server")
+
+
+def _invalid(cidr: str | None, observed: Observed) -> str:
+    hosts = observed.api_server_hosts
+    if cidr is None:
+        if hosts:
+            return ""
+        return (
+            "The address of the API server is not known, so no server can say whether it leads: "
+            "set spec.network.apiServerCIDR"
+        )
+    outside = [host for host in hosts if not _within(host, cidr)]
+    if not outside or len(outside) < len(hosts):
+        return ""
+    return (
+        f"spec.network.apiServerCIDR: {cidr} does not hold {', '.join(outside)}, at which pods "
+        "look for the API server; correct or remove it"
+    )
+
+
+def _within(host: str, cidr: str) -> bool:
+    # The rules of the API refuse other text; the status of such a spec is judged all the same.
+    return is_cidr(cidr) and ipaddress.ip_address(host) in ipaddress.ip_network(cidr, strict=False)
+
+
+def _missing(asked: tuple[str, ...], found: tuple[str, ...]) -> list[str]:
+    if not asked:
+        return []
+    return [one for one in found if one not in asked]

@@ -1,0 +1,57 @@
+"""Conditions about ways in other than the Gateway: Ingress and ServiceMonitor. Pure."""
+
+from __future__ import annotations
+
+from contracts.api.cluster import ClusterSpec
+from contracts.conditions import Finding
+from contracts.optional_kinds import SERVICE_MONITOR
+from contracts.ways_in import IngressWishes, MonitorWishes, WaysFacts
+
+
+def ingress_ready(
+    spec: ClusterSpec, wishes: IngressWishes | None, facts: WaysFacts
+) -> Finding | None:
+    """Judge the Ingress by spec.ingress.readinessMode; None when none is asked for."""
+    if wishes is None or spec.ingress is None:
+        return None
+    kind, live = "IngressIntegrationReady", facts.ingress
+    if live is None:
+        return Finding(kind, "Unknown", "Reconciling", "The Ingress is not written yet")
+    if not live.mine:
+        message = "An Ingress of that name belongs to somebody else; see the condition Conflict"
+        return Finding(kind, "False", "ForeignObject", message)
+    if spec.ingress.readiness_mode == "Created":
+        return Finding(kind, "True", kind, f"The Ingress for {wishes.host} is there")
+    if not live.addresses:
+        return Finding(
+            kind,
+            "False",
+            "IngressAddressMissing",
+            "No ingress controller has published an address: is one running for class "
+            f"{wishes.class_name or '(the default)'}? spec.ingress.readinessMode Created does not "
+            "wait for it",
+        )
+    where = ", ".join(live.addresses)
+    return Finding(kind, "True", kind, f"{wishes.host} is reached at {where}")
+
+
+def monitor_ready(wishes: MonitorWishes | None, facts: WaysFacts) -> Finding | None:
+    """Judge the ServiceMonitor; None when none is asked for."""
+    if wishes is None:
+        return None
+    kind, offer = "ServiceMonitorReady", facts.offer(SERVICE_MONITOR)
+    if not offer.known:
+        message = f"Whether there are {SERVICE_MONITOR.definition} is being looked up"
+        return Finding(kind, "Unknown", "Reconciling", message)
+    if offer.resource is None:
+        return Finding(
+            kind,
+            "False",
+            "MonitoringAPIMissing",
+            f"The API server has no {SERVICE_MONITOR.definition} in version "
+            f"{', '.join(SERVICE_MONITOR.versions)}: install the Prometheus operator, or set "
+            "spec.observability.metrics.serviceMonitor.enabled to false",
+        )
+    if not facts.monitor:
+        return Finding(kind, "Unknown", "Reconciling", "The ServiceMonitor is not written yet")
+    return Finding(kind, "True", kind, "The ServiceMonitor is there")

@@ -1,0 +1,104 @@
+"""Objects of the Gateway API: a route to the public Service, and how the gateway checks it.
+
+Everything lies in the namespace of the cluster. A Gateway in another one lets routes of this
+namespace in by its own `allowedRoutes`; nothing is ever written there.
+
+Every default of the API server is spelled out, and so is the empty group that means "core": it
+replaces `rules` whole, and a comparison would find a difference for ever.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from contracts import names
+from contracts.optional_kinds import GATEWAY_API
+from contracts.ports import API
+from contracts.resolved import Resolved
+from contracts.shapes.metadata import cluster_object
+from contracts.ways_in import GatewayWishes
+from managers.networking.wishes import AUTHORITY_KEY
+from runtime.intent import Intent
+from runtime.memo import remembered
+from runtime.resources import CONFIG_MAP
+from runtime.types import Resource
+
+_GROUP = frozenset({"group"})
+
+
+@remembered
+def http_route(resolved: Resolved, wishes: GatewayWishes, resource: Resource) -> Intent:
+    """Build the HTTPRoute: the gateway ends TLS and opens a connection of its own."""
+    path = {"type": "PathPrefix", "value": wishes.path}
+    rule = {"matches": [{"path": path}], "backendRefs": [_backend(resolved)]}
+    return _route(resolved, wishes, resource, names.http_route(resolved.name), rule)
+
+
+@remembered
+def tls_route(resolved: Resolved, wishes: GatewayWishes, resource: Resource) -> Intent:
+    """Build the TLSRoute: TLS is handed through, so nothing but the name decides."""
+    rule = {"backendRefs": [_backend(resolved)]}
+    return _route(resolved, wishes, resource, names.tls_route(resolved.name), rule)
+
+
+def _route(
+    resolved: Resolved,
+    wishes: GatewayWishes,
+    resource: Resource,
+    name: str,
+    rule: dict[str, Any],
+) -> Intent:
+    parent = {
+        "group": GATEWAY_API,
+        "kind": "Gateway",
+        "namespace": wishes.gateway_namespace,
+        "name": wishes.gateway,
+        "sectionName": wishes.listener,
+    }
+    return cluster_object(
+        resolved,
+        resource,
+        name,
+        {"spec": {"parentRefs": [parent], "hostnames": [wishes.hostname], "rules": [rule]}},
+        annotations=wishes.annotations,
+        keep=_GROUP,
+    )
+
+
+def _backend(resolved: Resolved) -> dict[str, Any]:
+    service = names.public_service(resolved.name)
+    return {"group": "", "kind": "Service", "name": service, "port": API.number, "weight": 1}
+
+
+@remembered
+def backend_tls_policy(resolved: Resolved, hostname: str, resource: Resource) -> Intent:
+    """Build the policy: the gateway speaks TLS to the Service of the route and checks its name."""
+    target = {"group": "", "kind": "Service", "name": names.public_service(resolved.name)}
+    authority = {
+        "group": "",
+        "kind": "ConfigMap",
+        "name": names.gateway_ca_config_map(resolved.name),
+    }
+    return cluster_object(
+        resolved,
+        resource,
+        names.backend_tls_policy(resolved.name),
+        {
+            "spec": {
+                "targetRefs": [target],
+                "validation": {"caCertificateRefs": [authority], "hostname": hostname},
+            }
+        },
+        keep=_GROUP,
+    )
+
+
+@remembered
+def authority_config_map(resolved: Resolved, authority: str) -> Intent:
+    """Publish the authority of the servers: gateways take it from a ConfigMap and no Secret."""
+    return cluster_object(
+        resolved,
+        CONFIG_MAP,
+        names.gateway_ca_config_map(resolved.name),
+        {"data": {AUTHORITY_KEY: authority}},
+    )

@@ -1,0 +1,41 @@
+"""The Ingress: one host, one path, to the public Service.
+
+It opens no port: who may reach the servers is the business of the NetworkPolicy, where
+`spec.network.trustedIngressPeers` names the pods of the ingress controller.
+"""
+
+from __future__ import annotations
+
+from contracts import names
+from contracts.ports import API
+from contracts.resolved import Resolved
+from contracts.shapes.metadata import cluster_object
+from contracts.ways_in import IngressWishes
+from runtime.intent import Intent
+from runtime.memo import remembered
+from runtime.resources import INGRESS
+
+
+@remembered
+def ingress(resolved: Resolved, wishes: IngressWishes) -> Intent:
+    """Build the Ingress (networking.k8s.io/v1)."""
+    backend = {
+        "service": {
+            "name": names.public_service(resolved.name),
+            "port": {"number": API.number},
+        }
+    }
+    path = {"path": wishes.path, "pathType": wishes.path_type, "backend": backend}
+    return cluster_object(
+        resolved,
+        INGRESS,
+        names.ingress(resolved.name),
+        {
+            "spec": {
+                "ingressClassName": wishes.class_name,
+                "tls": [{"hosts": [wishes.host], "secretName": wishes.tls_secret}],
+                "rules": [{"host": wishes.host, "http": {"paths": [path]}}],
+            }
+        },
+        annotations=wishes.annotations,
+    )

@@ -1,0 +1,87 @@
+"""How Prometheus finds the servers: a Service of its own, and a ServiceMonitor that selects it.
+
+A Service of its own, because the public one has no port for metrics and no way to single out the
+leader; it exists only beside a ServiceMonitor.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from contracts import labels, names
+from contracts.ports import API, Port
+from contracts.resolved import Resolved
+from contracts.shapes.metadata import cluster_object
+from contracts.ways_in import MonitorWishes
+from runtime.intent import Intent
+from runtime.memo import remembered
+from runtime.resources import SERVICE
+from runtime.types import Resource
+
+PATH = "/v1/sys/metrics"
+PORT_NAME = "metrics"
+
+
+def _relabelled(intent: Intent, more: Mapping[str, str]) -> Intent:
+    metadata = intent.body["metadata"]
+    # Ours win: they tell whose the object is.
+    return Intent(
+        intent.resource,
+        {**intent.body, "metadata": {**metadata, "labels": {**more, **metadata["labels"]}}},
+    )
+
+
+def selected(cluster: str) -> dict[str, str]:
+    """Return the labels of the Service for Prometheus, and of no other Service of the cluster."""
+    return labels.component(cluster, PORT_NAME)
+
+
+@remembered
+def metrics_service(resolved: Resolved, wishes: MonitorWishes) -> Intent:
+    """Build the Service: the leader alone, or every server whether it is ready or not."""
+    name = resolved.name
+    leader = {**labels.servers(name), labels.SERVER_ACTIVE: "true"}
+    number = wishes.port or API.number
+    spec: dict[str, Any] = {
+        "selector": labels.servers(name) if wishes.every_node else leader,
+        "ports": [Port(PORT_NAME, number).service_port()],
+    }
+    if wishes.every_node:
+        spec |= {"clusterIP": "None", "publishNotReadyAddresses": True}
+    made = cluster_object(resolved, SERVICE, names.metrics_service(name), {"spec": spec})
+    return _relabelled(made, selected(name))
+
+
+@remembered
+def service_monitor(resolved: Resolved, wishes: MonitorWishes, resource: Resource) -> Intent:
+    """Build the ServiceMonitor (monitoring.coreos.com/v1)."""
+    tls = {
+        "serverName": wishes.server_name,
+        "insecureSkipVerify": wishes.skip_verify or None,
+        "ca": wishes.authority,
+    }
+    endpoint = {
+        "port": PORT_NAME,
+        "path": PATH,
+        "params": {"format": ["prometheus"]},
+        "scheme": "https",
+        "interval": wishes.interval,
+        "scrapeTimeout": wishes.scrape_timeout,
+        "authorization": wishes.authorization,
+        "tlsConfig": tls,
+    }
+    made = cluster_object(
+        resolved,
+        resource,
+        names.service_monitor(resolved.name),
+        {
+            "spec": {
+                "jobLabel": wishes.job_label,
+                "selector": {"matchLabels": selected(resolved.name)},
+                "endpoints": [endpoint],
+            }
+        },
+        annotations=wishes.annotations,
+    )
+    return _relabelled(made, wishes.labels)

@@ -1,0 +1,1 @@
+"""Tenants: namespaces in which the operator may work because somebody provisioned them."""

@@ -1,0 +1,257 @@
+"""What a tenant's namespace is to hold, and whether the tenant may have it. Pure.
+
+Uses contracts.tenancy and contracts.rights. Called by managers.tenancy.run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from contracts import labels, tenancy
+from contracts.admission.tenants import OPERATOR_MESSAGE, TARGET_MESSAGE
+from contracts.api.tenant import DEFAULT_LIMITS, DEFAULT_QUOTA, DEFAULT_REQUESTS, TenantSpec
+from contracts.api.tenant_schema import SYSTEM_MESSAGE, SYSTEM_PREFIX
+from contracts.rights import OBJECTS, OWN_WRITES, RBAC, Reads, as_read, rules
+from contracts.tenancy import SecretAccess
+from managers.tenancy.gate import target_of
+from runtime.intent import Intent
+from runtime.outcome import Blocked
+from runtime.resources import ROLE, ROLE_BINDING
+from runtime.types import Object, Resource, is_terminating, key_of, uid_of
+
+QUOTA = Resource("", "v1", "ResourceQuota", "resourcequotas")
+LIMIT_RANGE = Resource("", "v1", "LimitRange", "limitranges")
+
+SECURITY_VIOLATION: Final = "SecurityViolation"
+CONFLICT: Final = "Conflict"
+
+POD_SECURITY: Final[Mapping[str, str]] = {
+    f"pod-security.kubernetes.io/{mode}": "restricted" for mode in ("enforce", "audit", "warn")
+}
+POD_SECURITY_OWNER: Final = "openbao.org/pod-security"
+"""On a Namespace: `external` when somebody else says which level holds there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """The installation: where it is, who gets the rights, and how objects are read."""
+
+    namespace: str
+    controller: str
+    reads: Reads
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """The objects of a namespace, in the order in which they are written.
+
+    `absent` holds those that are not wanted now: bindings, then their Roles.
+    """
+
+    roles: tuple[Intent, ...]
+    bindings: tuple[Intent, ...]
+    bounds: tuple[Intent, ...]
+    absent: tuple[tuple[Resource, str], ...]
+
+
+# --- who may have the namespace -----------------------------------------------------------------
+
+
+def violation(tenant: Object, place: Place) -> Blocked | None:
+    """Say why a tenant may not ask for its namespace, whoever else asks for it."""
+    target, home = target_of(tenant), key_of(tenant).namespace
+    message = ""
+    if home not in (place.namespace, target):
+        message = TARGET_MESSAGE
+    elif target == place.namespace:
+        message = OPERATOR_MESSAGE
+    elif target.startswith(SYSTEM_PREFIX):
+        message = SYSTEM_MESSAGE
+    if not message:
+        return None
+    return Blocked(SECURITY_VIOLATION, f"spec.targetNamespace: {message} (got {target})")
+
+
+def elder(tenant: Object, others: Iterable[Object], place: Place) -> Object | None:
+    """The tenant that has the namespace before this one; None when this one has it.
+
+    The oldest does. Not one that may not have it, or anybody could shut others out; nor one that
+    is being deleted and that somebody else can stand in for.
+    """
+    contenders = [
+        one
+        for one in others
+        if not is_terminating(one) and violation(one, place) is None and one is not tenant
+    ]
+    first = min((*contenders, tenant), key=_age)
+    return None if uid_of(first) == uid_of(tenant) else first
+
+
+def heir(tenant: Object, others: Iterable[Object], place: Place) -> Object | None:
+    """The tenant that goes on with the namespace when this one is deleted."""
+    left = [
+        one
+        for one in others
+        if uid_of(one) != uid_of(tenant)
+        and not is_terminating(one)
+        and violation(one, place) is None
+    ]
+    return min(left, key=_age, default=None)
+
+
+def predecessors(tenant: Object, others: Iterable[Object], place: Place) -> frozenset[str]:
+    """The UIDs whose objects this tenant may take as its own: itself, and those that leave.
+
+    Only one that might have had the namespace, or its name would open what is not its own.
+    """
+    leaving = (
+        uid_of(one) for one in others if is_terminating(one) and violation(one, place) is None
+    )
+    return frozenset((uid_of(tenant), *leaving))
+
+
+def conflict(first: Object) -> Blocked:
+    """What a tenant is told that came second."""
+    return Blocked(
+        CONFLICT,
+        f"OpenBaoTenant {key_of(first)} is older and has namespace {target_of(first)}: delete one "
+        "of the two",
+    )
+
+
+def _age(tenant: Object) -> tuple[str, str]:
+    return str(tenant["metadata"].get("creationTimestamp") or ""), uid_of(tenant)
+
+
+# --- what belongs into it -----------------------------------------------------------------------
+
+
+def union(accesses: Iterable[SecretAccess]) -> SecretAccess:
+    """The Secrets of all clusters of a namespace."""
+    known = tuple(accesses)
+    writers: frozenset[str] = frozenset().union(*(one.writers for one in known))
+    readers: frozenset[str] = frozenset().union(*(one.readers for one in known))
+    return SecretAccess(readers - writers, writers)
+
+
+def wanted(
+    namespace: str, spec: TenantSpec, secrets: SecretAccess, held: bool, place: Place
+) -> Wanted:
+    """Build every object of a namespace. `held`: its rights must outlast its deletion."""
+    make = _Maker(namespace, held, place)
+    roles = [make.role(tenancy.TENANT_ROLE, rules(as_read(OWN_WRITES + OBJECTS, place.reads)))]
+    bindings = [make.binding(tenancy.TENANT_BINDING, tenancy.TENANT_ROLE)]
+    absent: list[tuple[Resource, str]] = []
+    for role, binding, content in (
+        (tenancy.READER_ROLE, tenancy.READER_BINDING, _reader(secrets.readers)),
+        (tenancy.WRITER_ROLE, tenancy.WRITER_BINDING, _writer(secrets.writers)),
+    ):
+        if content:
+            roles.append(make.role(role, content))
+            bindings.append(make.binding(binding, role))
+        else:
+            absent += [(ROLE_BINDING, binding), (ROLE, role)]
+    bounds = (make.quota(spec), make.limits(spec))
+    return Wanted(tuple(roles), tuple(bindings), bounds, tuple(absent))
+
+
+EVERYTHING: Final[tuple[tuple[Resource, str], ...]] = (
+    *((ROLE_BINDING, name) for name in reversed(tenancy.BINDINGS)),
+    *((ROLE, name) for name in reversed(tenancy.ROLES)),
+    (QUOTA, tenancy.QUOTA),
+    (LIMIT_RANGE, tenancy.LIMITS),
+)
+"""What a tenant leaves behind, in the order in which it is removed: no binding without a Role."""
+
+
+def _reader(names: frozenset[str]) -> list[dict[str, Any]]:
+    return [_secrets(["get"], names)] if names else []
+
+
+def _writer(names: frozenset[str]) -> list[dict[str, Any]]:
+    if not names:
+        return []
+    # What is to be created has no name yet in the eyes of the API server.
+    return [_secrets(["create"]), _secrets(["get", "patch"], names)]
+
+
+def _secrets(verbs: Sequence[str], names: Iterable[str] = ()) -> dict[str, Any]:
+    rule: dict[str, Any] = {"apiGroups": [""], "resources": ["secrets"]}
+    if names:
+        rule["resourceNames"] = sorted(names)
+    return {**rule, "verbs": list(verbs)}
+
+
+@dataclass(frozen=True, slots=True)
+class _Maker:
+    namespace: str
+    held: bool
+    place: Place
+
+    def role(self, name: str, content: list[dict[str, Any]]) -> Intent:
+        return self._object(ROLE, name, {"rules": content}, held=self.held)
+
+    def binding(self, name: str, role: str) -> Intent:
+        subject = {
+            "kind": "ServiceAccount",
+            "name": self.place.controller,
+            "namespace": self.place.namespace,
+        }
+        content = {
+            "roleRef": {"apiGroup": RBAC, "kind": ROLE.kind, "name": role},
+            "subjects": [subject],
+        }
+        return self._object(ROLE_BINDING, name, content, held=self.held)
+
+    def quota(self, spec: TenantSpec) -> Intent:
+        given = spec.quota
+        content: dict[str, Any] = {"hard": dict(given.hard if given else DEFAULT_QUOTA)}
+        if given and given.scopes:
+            content["scopes"] = list(given.scopes)
+        return self._object(QUOTA, tenancy.QUOTA, {"spec": content})
+
+    def limits(self, spec: TenantSpec) -> Intent:
+        if spec.limit_range is not None:
+            items = [item.to_object() for item in spec.limit_range.limits]
+        else:
+            items = [
+                {
+                    "type": "Container",
+                    "default": dict(DEFAULT_LIMITS),
+                    "defaultRequest": dict(DEFAULT_REQUESTS),
+                }
+            ]
+        return self._object(LIMIT_RANGE, tenancy.LIMITS, {"spec": {"limits": items}})
+
+    def _object(
+        self, resource: Resource, name: str, content: Mapping[str, Any], *, held: bool = False
+    ) -> Intent:
+        metadata: Object = {
+            "name": name,
+            "namespace": self.namespace,
+            # Never the label of a cluster: these outlive every one of them.
+            "labels": {labels.NAME: labels.OPERATOR, labels.MANAGED_BY: labels.OPERATOR},
+        }
+        if held:
+            metadata["finalizers"] = [tenancy.GRANT_FINALIZER]
+        body = {
+            "apiVersion": resource.api_version,
+            "kind": resource.kind,
+            "metadata": metadata,
+            **content,
+        }
+        return Intent(resource, body)
+
+
+# --- the namespace itself -----------------------------------------------------------------------
+
+
+def pod_security_missing(namespace: Object) -> bool:
+    """Whether the labels of Pod Security are other than the strictest, and ours to write."""
+    metadata = namespace["metadata"]
+    if (metadata.get("annotations") or {}).get(POD_SECURITY_OWNER) == "external":
+        return False
+    have = metadata.get("labels") or {}
+    return any(have.get(key) != level for key, level in POD_SECURITY.items())

@@ -1,0 +1,109 @@
+"""What a tenant is told: one condition, the grants, and nothing that is written twice.
+
+Uses contracts.tenant_reasons. Called by managers.tenancy.run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+
+from contracts.api.group import TENANTS
+from contracts.api.meta import Condition
+from contracts.api.tenant import GRANTS_MAX, Grant, TenantStatus
+from contracts.conditions import clean_message
+from contracts.rights import Reads
+from contracts.tenancy import SecretAccess
+from contracts.tenant_reasons import PROVISIONED, TENANT_REASONS
+from runtime.client import Client
+from runtime.errors import NotFound
+from runtime.informer import Informer
+from runtime.types import Object, key_of, uid_of
+
+FIELD_MANAGER = "openbao-provisioner-status"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What became of a tenant. Raises ValueError for a reason that the catalogue lacks."""
+
+    provisioned: bool
+    reason: str
+    message: str = ""
+
+    def __post_init__(self) -> None:
+        if self.reason not in TENANT_REASONS:
+            raise ValueError(f"{self.reason!r} is no reason of a tenant")
+
+
+def grants_of(accesses: Iterable[tuple[str, SecretAccess]]) -> tuple[Grant, ...]:
+    """What was granted to each cluster, in the order of their names."""
+    made = (
+        Grant(cluster=name, secrets=access.digest) for name, access in sorted(accesses, key=_name)
+    )
+    return tuple(made)[:GRANTS_MAX]
+
+
+def _name(item: tuple[str, SecretAccess]) -> str:
+    return item[0]
+
+
+def compute(
+    live: Object, finding: Finding, now: datetime, reads: Reads, grants: tuple[Grant, ...] = ()
+) -> TenantStatus:
+    """The status of a tenant; a condition keeps its time while its answer stays."""
+    generation = int(live["metadata"].get("generation") or 0)
+    status: Literal["True", "False"] = "True" if finding.provisioned else "False"
+    before = TenantStatus.lenient(live.get("status"))
+    same = next((one for one in before.conditions if one.type == PROVISIONED), None)
+    since = same.last_transition_time if same is not None and same.status == status else None
+    message = clean_message(finding.message or TENANT_REASONS[finding.reason].meaning)
+    return TenantStatus(
+        observed_generation=generation,
+        provisioned=finding.provisioned,
+        last_error="" if finding.provisioned else message,
+        reads=reads if finding.provisioned else None,
+        grants=grants if finding.provisioned else (),
+        conditions=(
+            Condition(
+                type=PROVISIONED,
+                status=status,
+                reason=finding.reason,
+                message=message,
+                observed_generation=generation,
+                last_transition_time=since or now,
+            ),
+        ),
+    )
+
+
+class TenantStatusWriter:
+    """Writes a status when it differs from the one that is there, and only then."""
+
+    def __init__(self, client: Client, tenants: Informer) -> None:
+        self._client = client
+        self._tenants = tenants
+
+    async def write(self, live: Object, status: TenantStatus) -> bool:
+        """Apply the whole status; tell whether a request was made."""
+        wanted = status.to_object()
+        if (live.get("status") or {}) == wanted:
+            return False
+        key = key_of(live)
+        body = {
+            "apiVersion": TENANTS.api_version,
+            "kind": TENANTS.kind,
+            # A tenant that was deleted and made anew has a status of its own.
+            "metadata": {"name": key.name, "namespace": key.namespace, "uid": uid_of(live)},
+            "status": wanted,
+        }
+        try:
+            result = await self._client.apply(
+                TENANTS, body, field_manager=FIELD_MANAGER, force=True, subresource="status"
+            )
+        except NotFound:
+            return False
+        self._tenants.observe(result.object)
+        return True

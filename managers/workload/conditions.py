@@ -1,0 +1,73 @@
+"""What is told of a cluster that sleeps, has fenced pods or is in maintenance. Pure.
+
+Each judge returns None when the spec asks for nothing of the kind. Called through the table of
+`managers.cluster.conditions`.
+"""
+
+from __future__ import annotations
+
+from contracts.api.cluster import ClusterSpec
+from contracts.conditions import Finding
+from contracts.observed import Observed
+from managers.workload.fence import FENCING, REFUSED, fenced_pods
+from managers.workload.hibernate import HIBERNATED, HIBERNATING, WAKING, is_waking
+from managers.workload.hold import MAINTENANCE, PODS_FENCED, Hold
+from runtime.outcome import Blocked, Outcome
+
+
+def hibernated(spec: ClusterSpec, observed: Observed, *, initialized: bool) -> Finding | None:
+    """Condition Hibernated: whether every server has stopped, as spec.hibernate asks."""
+    if not spec.hibernate:
+        if not is_waking(observed):
+            return None
+        ready = sum(pod.ready for pod in observed.pods)
+        return Finding("Hibernated", "False", WAKING, f"{ready} servers are back")
+    if not initialized:
+        message = "spec.hibernate is heeded once the cluster is initialised"
+        return Finding("Hibernated", "False", "NotInitialized", message)
+    left = sorted(pod.name for pod in (*observed.pods, *observed.read.pods))
+    if left:
+        return Finding("Hibernated", "False", HIBERNATING, f"Still there: {', '.join(left)}")
+    message = "spec.hibernate is true: no server runs, and volumes and keys are kept"
+    return Finding("Hibernated", "True", HIBERNATED, message)
+
+
+def fenced(spec: ClusterSpec, observed: Observed, outcome: Outcome) -> Finding | None:
+    """Condition PodsFenced: whether every pod of spec.fencedPods has stopped."""
+    if not spec.fenced_pods:
+        return None
+    stopped = {pod.name for pod in fenced_pods(observed, spec.fenced_pods)}
+    left = [name for name in spec.fenced_pods if name not in stopped]
+    if not left:
+        message = f"Stopped, with their volumes kept: {', '.join(sorted(stopped))}"
+        return Finding("PodsFenced", "True", PODS_FENCED, message)
+    if isinstance(outcome, Blocked) and outcome.reason == REFUSED:
+        return Finding("PodsFenced", "False", REFUSED, outcome.message)
+    return Finding("PodsFenced", "False", FENCING, f"Not stopped yet: {', '.join(left)}")
+
+
+def maintenance(spec: ClusterSpec) -> Finding | None:
+    """Condition Maintenance: what can wait is held back."""
+    if not spec.in_maintenance:
+        return None
+    message = "spec.maintenance.enabled is true: no pod is replaced or taken away, repairs go on"
+    return Finding("Maintenance", "True", MAINTENANCE, message)
+
+
+def stopped_on_purpose(spec: ClusterSpec, observed: Observed, *, initialized: bool) -> Hold | None:
+    """Say why servers do not run although nothing is wrong; None when the spec wants them all."""
+    if spec.hibernate and initialized:
+        left = len(observed.pods)
+        told = f"{left} servers are still stopping" if left else "no server runs"
+        return Hold(HIBERNATED, f"spec.hibernate is true: {told}")
+    if not spec.fenced_pods:
+        return None
+    others = sum(pod.ready for pod in observed.pods if pod.name not in spec.fenced_pods)
+    if others < spec.replicas - len(spec.fenced_pods):
+        # Somebody is missing whom nobody fenced.
+        return None
+    return Hold(
+        PODS_FENCED,
+        f"{others} of {spec.replicas} servers are ready; fenced by spec.fencedPods: "
+        f"{', '.join(spec.fenced_pods)}",
+    )

@@ -1,0 +1,36 @@
+"""Why nothing that can wait is done to the pods of a cluster. Pure.
+
+Asked before a pod is replaced, a server is taken away or a volume makes a pod restart: whatever
+the operator would begin by itself. What a person asks for by name goes on.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from contracts.resolved import Resolved
+
+MAINTENANCE = "Maintenance"
+PODS_FENCED = "PodsFenced"
+
+
+@dataclass(frozen=True, slots=True)
+class Hold:
+    """A reason of the catalogue, and half a sentence for a message."""
+
+    reason: str
+    message: str
+
+
+_FENCED = Hold(PODS_FENCED, "no pod is replaced or taken away until spec.fencedPods is empty")
+_MAINTENANCE = Hold(
+    MAINTENANCE, "no pod is replaced or taken away until spec.maintenance.enabled is false"
+)
+
+
+def hold(resolved: Resolved) -> Hold | None:
+    """Say what holds the operator back; None when nothing does."""
+    if resolved.fenced:
+        # One server is away already: the others are needed.
+        return _FENCED
+    return _MAINTENANCE if resolved.maintenance else None

@@ -1,0 +1,46 @@
+"""What a pod template carries for a while and no pod is replaced for. Pure.
+
+Put on after the digest of the template was taken (`managers.workload.statefulset`).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from contracts import labels
+from contracts.desired import Effect
+from contracts.observed import Observed
+from contracts.pool import VOTERS, Pool
+from contracts.resolved import Resolved
+
+MARK_POD = "mark-pod"
+
+
+def with_marks(resolved: Resolved, pool: Pool, template: dict[str, Any]) -> dict[str, Any]:
+    """Return the template with the gate of a fence and the mark of maintenance, where they apply.
+
+    While a fence is in place every new pod waits at the gate: the operator opens it for all but
+    the fenced ones (docs/adr/20261122-fence-by-scheduling-gate.md).
+    """
+    spec, metadata = template["spec"], template["metadata"]
+    if resolved.fenced and pool is VOTERS:
+        spec = {**spec, "schedulingGates": [{"name": labels.FENCE_GATE}]}
+    if resolved.maintenance:
+        metadata = {**metadata, "annotations": {**metadata["annotations"], **set_marks(resolved)}}
+    return {"metadata": metadata, "spec": spec}
+
+
+def set_marks(resolved: Resolved) -> dict[str, str]:
+    """Return the annotations of maintenance, for the StatefulSet and its template."""
+    return {labels.MAINTENANCE: "true"} if resolved.maintenance else {}
+
+
+def pod_marks(resolved: Resolved, observed: Observed) -> tuple[Effect, ...]:
+    """Mark the pods that were there before the maintenance began, and unmark them after it."""
+    wanted = resolved.maintenance
+    return tuple(
+        Effect(MARK_POD, pod.name, pod.uid, {"on": wanted})
+        for pod in (*observed.pods, *observed.read.pods)
+        # Without a digest it has no annotations of ours at all: it is going to be replaced.
+        if pod.maintenance != wanted and pod.template and not pod.terminating
+    )

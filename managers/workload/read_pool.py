@@ -1,0 +1,250 @@
+"""The read replicas: a StatefulSet of their own, of servers without a vote. Pure.
+
+Planned with the same parts as the voters, on a view of what is meant and of what is observed that
+shows the one pool alone (docs/adr/20261122-read-replicas.md). What needs a new pod or a reload is
+done here first; the voters wait for it, and not for ever.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+
+from contracts import names
+from contracts.desired import Effect, Operation, Plan
+from contracts.observed import Observed, PodFacts
+from contracts.pool import READ_REPLICAS
+from contracts.resolved import ReadWishes, Resolved
+from managers.workload.growth import growth
+from managers.workload.hold import hold
+from managers.workload.plan import (
+    REPLACE_POD,
+    ROLL_STUCK,
+    ROLLING_OUT,
+    Inputs,
+    Pods,
+    is_late,
+    is_newest,
+    of_reload,
+    sort_pods,
+)
+from managers.workload.read_size import LEAVING, RECHECK, VOTES, read_size
+from managers.workload.reload import RELOADING
+from managers.workload.statefulset import Shape, stateful_set, template_digest
+from runtime.memo import remembered
+from runtime.outcome import Blocked, Done, Outcome, Wait, combine
+
+DELETE_READ_SET = "delete-read-set"
+STORAGE = "spec.readReplicas.storage"
+NOT_READY = "ReadReplicasNotReady"
+EMPTY = Plan()
+
+
+@dataclass(frozen=True, slots=True)
+class ReadPlan:
+    """What the pool wants, and what it asks of the voters meanwhile."""
+
+    plan: Plan = EMPTY
+    hold: str = ""
+    """Why the voters are not replaced yet; "" when they may be."""
+    hold_reload: bool = False
+    """The voters are not told to reload yet."""
+
+
+NOTHING = ReadPlan()
+
+
+def inputs_of(read: ReadWishes, voters: Inputs) -> Inputs:
+    """Say what a read replica reads: config.hcl of its own, and the same of everything else."""
+    files = replace(voters.files, config=read.config_text)
+    return replace(voters, restart=read.restart_text, files=files)
+
+
+def plan(resolved: Resolved, observed: Observed, voters: Inputs) -> ReadPlan:
+    """Want the StatefulSet, and at most one pod replaced; nothing before there is data to join.
+
+    `voters` is what the voters read.
+    """
+    read = resolved.read
+    if read is None or not resolved.initialized:
+        return NOTHING
+    live = observed.read.stateful_set
+    size = read_size(resolved, observed, read.replicas)
+    if size.replicas == 0 and live is None:
+        return ReadPlan(Plan((), size.effects, size.outcome, operation=size.operation))
+    tidy = isinstance(size.outcome, Done) and not resolved.hibernate
+    if read.replicas == 0 and tidy and _is_empty(observed):
+        assert live is not None
+        gone = Effect(DELETE_READ_SET, names.read_stateful_set(resolved.name), live.uid)
+        return ReadPlan(Plan((), (gone,), Wait(LEAVING, "the last read replica is gone", RECHECK)))
+    meant, seen, inputs = _view(resolved, read), _seen(observed), inputs_of(read, voters)
+    shape = Shape(
+        replicas=size.replicas,
+        digest=template_digest(meant, inputs.restart, READ_REPLICAS),
+        reload=inputs.files.digest,
+        first_boot=False,
+        claim_size=live.claim_size if live else read.storage_size,
+        claim_class=live.claim_class if live else read.storage_class,
+    )
+    pods = _staying(sort_pods(seen, shape, inputs), read.replicas)
+    rests = hold(resolved) is not None or not is_newest(live, shape)
+    victim = None if rests else next_victim(seen, pods.outdated, shape.replicas)
+    vote = _vote(observed, victim)
+    replaced = (Effect(REPLACE_POD, victim.name, victim.uid),) if victim and not vote else ()
+    volumes = growth(meant, _kept(seen, shape.replicas), STORAGE)
+    progress = _progress(seen, pods, min(size.replicas, read.replicas))
+    made = Plan(
+        intents=(stateful_set(meant, shape, READ_REPLICAS),),
+        effects=(
+            *size.effects,
+            *volumes.effects,
+            *replaced,
+            *of_reload(meant, pods.lagging, inputs, observed.now),
+        ),
+        outcome=combine(size.outcome, volumes.told.outcome(), *((vote,) if vote else ()), progress),
+        operation=size.operation or volumes.operation or _roll(pods, progress, read.replicas),
+    )
+    return _holding(made, observed, pods, progress)
+
+
+def beside(voters: Plan, pool: ReadPlan) -> Plan:
+    """Return the plan of the voters and that of the read replicas as one."""
+    if pool is NOTHING:
+        return voters
+    mine = pool.plan
+    return replace(
+        voters,
+        intents=voters.intents + mine.intents,
+        effects=voters.effects + mine.effects,
+        outcome=combine(voters.outcome, mine.outcome),
+        operation=voters.operation or mine.operation,
+    )
+
+
+@remembered
+def _view(resolved: Resolved, read: ReadWishes) -> Resolved:
+    return replace(
+        resolved,
+        pod=read.pod,
+        config_text=read.config_text,
+        restart_text=read.restart_text,
+        storage_size=read.storage_size,
+        storage_class=read.storage_class,
+    )
+
+
+def _seen(observed: Observed) -> Observed:
+    pool = observed.read
+    return replace(
+        observed, stateful_set=pool.stateful_set, pods=pool.pods, claims=pool.claims, quorum=None
+    )
+
+
+def _kept(seen: Observed, count: int) -> Observed:
+    """Leave out those that leave: whatever their volumes are, nobody will use them."""
+    claims = (one for one in seen.claims if int(one.name.rpartition("-")[2]) < count)
+    pods = (pod for pod in seen.pods if pod.ordinal < count)
+    return replace(seen, claims=tuple(claims), pods=tuple(pods))
+
+
+def _is_empty(observed: Observed) -> bool:
+    live = observed.read.stateful_set
+    return live is not None and live.settled and not live.replicas and not observed.read.pods
+
+
+def _staying(pods: Pods, wanted: int) -> Pods:
+    """Leave out those that are about to go for good: nothing is done for them any more."""
+
+    def stay(some: Collection[PodFacts]) -> tuple[PodFacts, ...]:
+        return tuple(pod for pod in some if pod.ordinal < wanted)
+
+    lagging = pods.lagging
+    return Pods(
+        stay(pods.older),
+        replace(
+            lagging,
+            due=stay(lagging.due),
+            waiting=stay(lagging.waiting),
+            hopeless=stay(lagging.hopeless),
+        ),
+        pods.renewed,
+    )
+
+
+def next_victim(seen: Observed, outdated: Collection[PodFacts], size: int) -> PodFacts | None:
+    """Pick the read replica to replace now; None while another one is on its way.
+
+    One that is outdated and not ready goes first: it serves nobody, and a newer template may be
+    what repairs it. No leader is asked: without a vote nobody misses it in a quorum.
+    """
+    live = seen.stateful_set
+    if live is None or not live.settled or not outdated:
+        return None
+    if any(pod.terminating for pod in seen.pods) or len(seen.pods) < size:
+        return None
+    unready = [pod for pod in seen.pods if not pod.ready]
+    choice = [pod for pod in unready if pod in outdated] if unready else list(outdated)
+    return max(choice, key=lambda pod: pod.ordinal, default=None)
+
+
+def _vote(observed: Observed, victim: PodFacts | None) -> Blocked | None:
+    """Refuse to replace a server that somebody promoted, as long as it runs."""
+    servers = observed.quorum.servers if observed.quorum else ()
+    votes = victim is not None and any(
+        server.voter and server.healthy and server.node_id == victim.name for server in servers
+    )
+    if victim is None or not votes:
+        return None
+    return Blocked(
+        VOTES,
+        f"{victim.name} runs an older template and is a voter: somebody promoted it, and read "
+        "replicas are replaced as servers without a vote. Take its vote back (`bao write "
+        f"sys/storage/raft/demote server_id={victim.name}`), and the roll goes on",
+        recheck_after=30.0,
+    )
+
+
+def _progress(seen: Observed, pods: Pods, size: int) -> Outcome:
+    ready = sum(pod.ready and pod.ordinal < size for pod in seen.pods)
+    if pods.outdated:
+        return _rolling(seen, f"{len(pods.outdated)} of {size} read replicas run an older template")
+    if ready < size:
+        told = f"{ready} of {size} read replicas are ready"
+        if seen.rolling_since:
+            return _rolling(seen, told)
+        return Wait(NOT_READY, told + stuck(seen.pods))
+    lagging = len(pods.lagging.due) + len(pods.lagging.waiting)
+    if lagging:
+        return Wait(RELOADING, f"{lagging} of {size} read replicas read their files again")
+    return Done()
+
+
+def _rolling(seen: Observed, told: str) -> Outcome:
+    if not is_late(seen):
+        return Wait(ROLLING_OUT, told)
+    return Wait(ROLL_STUCK, f"{told}{stuck(seen.pods)}; the voters do not wait for them any more")
+
+
+def stuck(pods: Collection[PodFacts]) -> str:
+    """Name the first pod that is not ready and what it waits for, behind a semicolon."""
+    for pod in pods:
+        if not pod.ready:
+            return f"; {pod.name} waits: {pod.waiting or 'it runs and is not ready'}"
+    return ""
+
+
+def _roll(pods: Pods, progress: Outcome, size: int) -> Operation | None:
+    if not isinstance(progress, Wait) or progress.reason not in (ROLLING_OUT, ROLL_STUCK):
+        return None
+    return Operation("Rolling", min(pods.renewed, size), size)
+
+
+def _holding(made: Plan, observed: Observed, pods: Pods, progress: Outcome) -> ReadPlan:
+    """Let the voters wait while the pool gets there by itself, and for a while only."""
+    if isinstance(made.outcome, Blocked) or is_late(observed):
+        return ReadPlan(made)
+    told = progress.message if isinstance(progress, Wait) else ""
+    moves = bool(pods.outdated) or (isinstance(progress, Wait) and progress.reason != RELOADING)
+    # One that cannot hear is not waited for: it reads the newest files when it starts.
+    hears = any(pod.ready for pod in (*pods.lagging.due, *pods.lagging.waiting))
+    return ReadPlan(made, f"the read replicas go first: {told}" if moves else "", hears)

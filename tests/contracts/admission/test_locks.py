@@ -1,0 +1,79 @@
+"""The locks as tables: nothing that the operator makes is left open."""
+
+import re
+
+import pytest
+
+from contracts import names
+from contracts.admission.catalogue import POLICIES
+from contracts.admission.locks import FREE_SECRETS, LOCK_MANAGED, MAINTAIN
+from contracts.admission.locks_controller import POD_VERBS, SECRET_NAME
+from contracts.admission.locks_provisioner import ROLE_OF
+from contracts.admission.people import DELEGATED
+from contracts.api.group import GROUP
+from contracts.rights import OBJECTS, SECRETS, Right
+
+LOCKED = {(match.group, kind) for match in LOCK_MANAGED.matches for kind in match.resources}
+MADE = [right for right in (*OBJECTS, *SECRETS) if "create" in right.verbs]
+NO_OBJECTS = {"events"}
+OF_OTHERS = ("lock-", "restrict-")
+
+
+@pytest.mark.parametrize("right", MADE, ids=[right.why for right in MADE])
+def test_every_kind_that_the_operator_makes_is_locked(right: Right) -> None:
+    wanted = {(right.group, kind) for kind in right.resources if kind not in NO_OBJECTS}
+    assert wanted <= LOCKED
+
+
+def test_what_is_asked_about_objects_of_everybody_never_denies_them_all() -> None:
+    for policy in POLICIES:
+        for match in policy.matches:
+            if match.group != GROUP:
+                assert policy.name.startswith(OF_OTHERS)
+        reference = policy.binding_spec("anywhere")["paramRef"]
+        assert reference["parameterNotFoundAction"] == "Allow"
+
+
+@pytest.mark.parametrize(
+    "secret",
+    [
+        names.recovery_shares_secret("c"),
+        names.root_token_secret("c"),
+        names.tls_ca_secret("c"),
+        names.tls_server_secret("c"),
+        names.unseal_key_secret("c"),
+        names.unseal_key_secret("c", 2),
+        names.unseal_key_secret("c", 123456),
+    ],
+)
+def test_the_operator_may_write_every_secret_that_it_names(secret: str) -> None:
+    assert re.search(SECRET_NAME, secret.removeprefix("c"))
+
+
+@pytest.mark.parametrize("rest", ["", "-config", "-tls-server2", ".a-unseal-key", "-d-root-token"])
+def test_and_no_other(rest: str) -> None:
+    assert not re.search(SECRET_NAME, rest)
+
+
+def test_what_people_may_delete_is_no_key_that_data_needs() -> None:
+    assert set(FREE_SECRETS) == {
+        ending
+        for ending in names.SYSTEM_SECRET_SUFFIXES
+        if ending not in ("-unseal-key", "-tls-ca")
+    }
+
+
+def test_a_role_of_servers_holds_no_more_than_the_operator_may_give() -> None:
+    pods = next(right for right in OBJECTS if right.resources == ("pods",))
+    assert set(POD_VERBS) <= set(pods.verbs)
+
+
+def test_each_binding_of_a_tenant_has_its_role() -> None:
+    assert all(
+        binding.removesuffix("binding") in (role, f"{role}-role")
+        for binding, role in ROLE_OF.items()
+    )
+
+
+def test_somebody_can_be_given_the_verb_to_repair() -> None:
+    assert any(role.name == MAINTAIN.role for role in DELEGATED)

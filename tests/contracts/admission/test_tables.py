@@ -1,0 +1,142 @@
+"""The tables of what a spec brings: all fields are of the API, and none of its kind is left out.
+
+What is deliberately not asked about stands here, with the reason.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from contracts.admission.gates import GATES, VERBS
+from contracts.admission.people import DELEGATED, USUAL
+from contracts.admission.secrets import AT_MOST, CONFIG_MAP, REFERENCES, SECRET_VALIDATIONS
+from contracts.admission.uses import USES
+from contracts.api.group import CLUSTERS, GROUP, TENANTS
+from contracts.api.schema import open_api_schema, walk
+from tests.contracts.api.test_secret_references import REFERENCES as SECRETS_OF_THE_MODELS
+
+TEMPLATE = "spec.backup.restoreTest.clusterTemplate"
+NOT_ASKED = {
+    # The servers' own program. It has the identity that the writer of the cluster chose for it
+    # anyway, and who must have signed it is said by imageVerification.
+    "spec.image": "image",
+    f"{TEMPLATE}.image": "image",
+    # Words for Prometheus; they open nothing.
+    "spec.observability.metrics.serviceMonitor.annotations": "annotations",
+}
+# A question to the authorizer, and what one expression and one policy may spend on a request.
+CHECK, EXPRESSION, BUDGET = 350_000, 1_000_000, 10_000_000
+
+
+def _paths() -> set[str]:
+    found: list[str] = []
+    walk(open_api_schema(), lambda path, _: found.append(path))
+    return {path for path in found if path.startswith("spec.")}
+
+
+PATHS = _paths()
+GATED = {gate.field for gate in GATES}
+USED = {use.field for use in USES}
+
+
+def _ending(*ends: str) -> set[str]:
+    return {path for path in PATHS if path.rpartition(".")[2] in ends}
+
+
+def _covered(path: str, fields: set[str]) -> bool:
+    """Whether a field or something around it is in a table."""
+    return any(path == field or path.startswith((f"{field}.", f"{field}[")) for field in fields)
+
+
+def test_every_field_of_the_tables_is_one_of_the_api() -> None:
+    named = {reference.field for reference in REFERENCES} | {CONFIG_MAP}
+    assert GATED | USED | named <= PATHS
+
+
+def test_every_secret_that_a_spec_names_is_asked_about() -> None:
+    assert {reference.field for reference in REFERENCES} == {
+        f"spec.{path}" for path in SECRETS_OF_THE_MODELS
+    }
+
+
+def test_every_other_object_that_a_spec_names_is_asked_about() -> None:
+    names = _ending("storageClassName", "existingClaimName", "className", "gatewayRef")
+    accounts = {path for path in PATHS if path.endswith("serviceAccount.name")}
+    assert names | accounts == USED
+
+
+def test_every_image_is_asked_about_or_has_a_reason() -> None:
+    for path in _ending("image"):
+        assert _covered(path, GATED | NOT_ASKED.keys()), path
+
+
+def test_all_metadata_that_a_cloud_or_a_controller_reads_is_asked_about() -> None:
+    for path in _ending("annotations", "serviceAccountAnnotations", "podLabels", "roleArn"):
+        assert _covered(path, GATED | NOT_ASKED.keys()), path
+
+
+def test_what_is_not_asked_about_is_still_there() -> None:
+    assert NOT_ASKED.keys() <= PATHS
+    assert not any(_covered(path, GATED) for path in NOT_ASKED)
+
+
+def test_a_policy_can_pay_for_its_questions() -> None:
+    secrets = [validation.expression for validation in SECRET_VALIDATIONS]
+    for expression in (*secrets, *(use.expression() for use in USES)):
+        assert expression.count(".check(") * CHECK < EXPRESSION
+    assert (2 * AT_MOST + 2 + 2) * CHECK < BUDGET
+    assert (sum(len(verb.names()) for verb in VERBS) + len(USES)) * CHECK < BUDGET
+
+
+class TestPeople:
+    def test_the_usual_roles_hold_no_delegated_verb(self) -> None:
+        held = {verb for rule in _rules(USUAL) for verb in rule["verbs"]}
+        assert held == {
+            "get",
+            "list",
+            "watch",
+            "create",
+            "update",
+            "patch",
+            "delete",
+            "deletecollection",
+        }
+
+    def test_each_verb_has_one_role_that_joins_none(self) -> None:
+        for verb in VERBS:
+            holders = [role for role in DELEGATED if role.name == verb.role]
+            assert [rule["verbs"] for rule in _rules(holders)] == [[verb.name]]
+        assert all(role.joins == () for role in DELEGATED)
+
+    def test_nobody_writes_a_status(self) -> None:
+        for rule in _rules((*USUAL, *DELEGATED)):
+            if any(name.endswith("/status") for name in rule["resources"]):
+                assert rule["verbs"] == ["get"]
+
+    def test_tenants_are_for_admins_only(self) -> None:
+        for role in USUAL:
+            touched = {name for rule in _rules([role]) for name in rule["resources"]}
+            assert (TENANTS.plural in touched) == (role.joins == ("admin",))
+
+    def test_no_rule_has_a_wildcard(self) -> None:
+        for rule in _rules((*USUAL, *DELEGATED)):
+            assert "*" not in (*rule["verbs"], *rule["resources"], *rule["apiGroups"])
+
+    def test_view_edit_and_admin_are_joined_as_they_are_called(self) -> None:
+        view, edit, admin = (role.to_object()["metadata"] for role in USUAL)
+        to = "rbac.authorization.k8s.io/aggregate-to-"
+        assert {f"{to}view", f"{to}edit", f"{to}admin"} <= view["labels"].keys()
+        assert f"{to}view" not in edit["labels"]
+        assert edit["labels"][f"{to}edit"] == "true"
+        assert [key for key in admin["labels"] if key.startswith(to)] == [f"{to}admin"]
+        assert view["name"] == "openbao-operator-view"
+
+    def test_the_verbs_are_on_clusters(self) -> None:
+        for verb in VERBS:
+            (role,) = (role for role in DELEGATED if role.name == verb.role)
+            (rule,) = _rules([role])
+            assert (rule["apiGroups"], rule["resources"]) == ([GROUP], [CLUSTERS.plural])
+
+
+def _rules(roles: Any) -> Iterator[dict[str, Any]]:
+    for role in roles:
+        yield from role.to_object()["rules"]

@@ -1,0 +1,34 @@
+"""What the rules about the life of a running cluster refuse."""
+
+from tests.contracts.api.case import Case
+
+_FENCED = "spec.fencedPods"
+
+CASES: dict[str, Case] = {
+    "a fence around a pod of another cluster": Case(
+        "fenced-pod-name", _FENCED, {"fencedPods": ["other-1"]}
+    ),
+    "a fence around no number": Case("fenced-pod-name", _FENCED, {"fencedPods": ["c-x"]}),
+    "a fence around a number that is not written so": Case(
+        "fenced-pod-name", _FENCED, {"fencedPods": ["c-01"]}
+    ),
+    "a fence around a server that is not asked for": Case(
+        "fenced-pod-name", _FENCED, {"fencedPods": ["c-3"]}
+    ),
+    "a fence around a read replica": Case("fenced-pod-name", _FENCED, {"fencedPods": ["c-read-0"]}),
+    "a fence around the only server": Case(
+        "fenced-pods-majority", _FENCED, {"replicas": 1, "fencedPods": ["c-0"]}
+    ),
+    "fences around half of the servers": Case(
+        "fenced-pods-majority", _FENCED, {"replicas": 4, "fencedPods": ["c-0", "c-1"]}
+    ),
+    "fences around most of the servers": Case(
+        "fenced-pods-majority", _FENCED, {"fencedPods": ["c-0", "c-1"]}
+    ),
+    "a server taken away while it is fenced": Case(
+        "fenced-pod-name",
+        _FENCED,
+        {"replicas": 3, "fencedPods": ["c-4"]},
+        before={"replicas": 5, "fencedPods": ["c-4"]},
+    ),
+}

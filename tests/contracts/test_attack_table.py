@@ -1,0 +1,59 @@
+"""The table of attacks says what is so: each row, and each test that it names."""
+
+import re
+
+import pytest
+
+from contracts.api.cluster import OpenBaoCluster
+from contracts.api.rules import violations
+from contracts.api.violation import InvalidClusterError
+from e2e.attacks.payloads import HOSTS, TEXTS, URLS
+from e2e.attacks.specs import ATTEMPTS, URL_FIELDS, Attempt, with_url
+from e2e.attacks.table import ATTACKS, rows
+from e2e.rig.paths import REPOSITORY
+from tests.contracts.api.clusters import cluster, cluster_object
+
+
+def test_every_attack_of_the_list_has_a_row() -> None:
+    assert [row.id for row in ATTACKS] == [f"T{number:02}" for number in range(1, 23)]
+    assert len(rows()) == len(ATTACKS)
+    assert {one.attack for one in ATTEMPTS} <= {row.id for row in ATTACKS}
+
+
+@pytest.mark.parametrize("test", sorted({test for row in ATTACKS for test in row.tests}))
+def test_a_test_of_the_table_exists(test: str) -> None:
+    path, _, name = test.partition("::")
+    text = (REPOSITORY / path).read_text(encoding="utf-8")
+    assert re.search(rf"^\s*(async )?def {name}\(", text, re.MULTILINE)
+
+
+def test_what_counts_as_done_has_a_test() -> None:
+    for row in ATTACKS:
+        assert row.tests or row.outcome == "later", row.id
+        assert row.missing or row.outcome != "later", row.id
+
+
+def test_there_are_as_many_payloads_as_the_campaign_asks_for() -> None:
+    assert len(set(TEXTS)) == 60
+    assert len(set(HOSTS)) >= 80
+    assert len(set(URLS)) >= 80
+
+
+@pytest.mark.parametrize("attempt", ATTEMPTS, ids=lambda attempt: attempt.name)
+def test_attack_c18_the_operator_refuses_it_with_the_field(attempt: Attempt) -> None:
+    try:
+        found = violations(OpenBaoCluster.from_object(cluster_object(**attempt.spec)))
+    except InvalidClusterError as error:
+        found = error.violations
+    assert [(one.rule, one.field) for one in found] == [(attempt.rule, attempt.field)]
+
+
+@pytest.mark.parametrize("field", URL_FIELDS)
+def test_attack_t09_the_operator_refuses_every_url_of_the_table(field: str) -> None:
+    assert violations(cluster(**with_url(field, "https://bao.example.com"))) == ()
+    for url in URLS:
+        try:
+            found = violations(cluster(**with_url(field, url)))
+        except InvalidClusterError as error:
+            found = error.violations
+        assert field in {one.field for one in found}, url

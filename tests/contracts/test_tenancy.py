@@ -1,0 +1,92 @@
+"""contracts.tenancy: which Secrets a cluster needs, and the name of that answer."""
+
+from typing import Any
+
+import pytest
+
+from contracts import names, tenancy
+from contracts.tenancy import SecretAccess, access_of, kept_secrets, secret_access
+from contracts.tenant_reasons import TENANT_REASONS
+from e2e.rig.paths import REPOSITORY
+from tests import gen
+
+EXTERNAL = {
+    "mode": "External",
+    "external": {"serverSecretRef": {"name": "mine"}, "caSecretRef": {"name": "ca"}},
+}
+
+
+def access(status: dict[str, Any] | None = None, **spec: Any) -> SecretAccess:
+    made = gen.cluster(**spec)
+    return secret_access((made.having(**status) if status else made).read())
+
+
+def test_a_plain_cluster_writes_what_the_operator_makes() -> None:
+    found = access()
+    assert found.readers == frozenset()
+    assert {"x-tls-ca", "x-tls-server", "x-unseal-key", "x-root-token"} <= found.writers
+
+
+def test_with_self_init_there_is_no_root_token() -> None:
+    made = gen.cluster().self_init({"name": "kv", "path": "sys/mounts/kv", "operation": "update"})
+    assert "x-root-token" not in secret_access(made.read()).writers
+    # Switched on later: the token of the first boot is there all the same.
+    later = made.having(initialized=True, selfInitialized=False)
+    assert "x-root-token" in secret_access(later.read()).writers
+
+
+def test_certificates_of_the_user_are_only_read() -> None:
+    found = access(tls=EXTERNAL)
+    assert {"mine", "ca"} <= found.readers
+    assert "x-tls-ca" not in found.writers
+    assert found.allows("mine")
+    assert not found.allows("theirs")
+
+
+def test_what_pods_still_mount_is_read_until_they_are_replaced() -> None:
+    found = access({"tlsSecrets": ["before"]}, tls=EXTERNAL)
+    assert "before" in found.readers
+
+
+def test_a_rotation_finds_its_next_keys_granted() -> None:
+    found = access({"unseal": {"keys": "k2=key-2,k1=key", "step": "Spreading"}})
+    wanted = {names.unseal_key_secret("x", number) for number in range(1, 6)}
+    assert wanted <= found.writers
+
+
+def test_a_status_of_any_number_stays_small() -> None:
+    found = access({"unseal": {"keys": "k=key-999999999999", "step": "Settled"}})
+    assert len(found.writers) < 2 * tenancy.KEYS_MAX
+
+
+def test_the_digest_tells_names_and_their_use_apart() -> None:
+    one = SecretAccess(frozenset({"a"}), frozenset({"b"}))
+    assert one.digest == SecretAccess(frozenset({"a"}), frozenset({"b"})).digest
+    assert one.digest != SecretAccess(frozenset({"b"}), frozenset({"a"})).digest
+    assert len(one.digest) == tenancy.DIGEST
+
+
+@pytest.mark.parametrize("spec", [{}, {"version": 7}, None])
+def test_a_spec_that_cannot_be_read_keeps_the_keys(spec: Any) -> None:
+    live = gen.cluster().object() | {"spec": spec}
+    live["status"] = {"unseal": {"keys": "k5=key-5"}}
+    found = access_of(live)
+    assert found.readers == frozenset()
+    assert names.unseal_key_secret("x", 5) in found.writers
+
+
+def test_what_outlives_a_cluster_is_within_its_access() -> None:
+    cluster = gen.cluster().read()
+    assert frozenset(kept_secrets(cluster, "x")) <= secret_access(cluster).writers
+    assert "x-root-token" in kept_secrets(None, "x")
+
+
+def test_every_reason_is_told_to_people() -> None:
+    page = (REPOSITORY / "docs" / "tenants.md").read_text(encoding="utf-8")
+    for reason in TENANT_REASONS.values():
+        assert f"| {reason.name} | {reason.meaning} | {reason.next_step} |" in page
+
+
+def test_a_first_boot_changes_no_grant() -> None:
+    """Else each bring-up would wait for the provisioner a second time."""
+    assert access({"unseal": {"keys": "k1=key", "step": "Settled"}}) == access({})

@@ -1,0 +1,1 @@
+"""The harness of the scenarios: what it decides by itself."""

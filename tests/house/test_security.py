@@ -1,0 +1,31 @@
+"""docs/security.md: what it claims is held by tests that exist."""
+
+import re
+
+from e2e.attacks.table import rows
+from tests.house.checkout import ROOT
+from tests.house.rule import expect_none
+from tests.house.test_known_bugs import has_test
+
+PAGE = ROOT / "docs/security.md"
+_TEST = re.compile(r"`([a-z0-9_/]+\.py)::([A-Za-z0-9_:]+)`")
+_ROW = re.compile(r"^\| \*\*.*$|^\| T\d\d .*$", re.MULTILINE)
+
+
+def test_every_named_test_exists() -> None:
+    named = _TEST.findall(PAGE.read_text(encoding="utf-8"))
+    assert named
+    lacking = [f"{path}::{name}" for path, name in named if not has_test(path, name)]
+    expect_none(lacking, "docs/security.md names tests that are not there")
+
+
+def test_every_threat_and_every_attack_names_a_test() -> None:
+    found = _ROW.findall(PAGE.read_text(encoding="utf-8"))
+    assert found
+    lacking = [row for row in found if not _TEST.search(row) and "| later" not in row]
+    expect_none(lacking, "rows without a test")
+
+
+def test_the_attacks_are_those_that_are_tried() -> None:
+    lacking = [row for row in rows() if row not in PAGE.read_text(encoding="utf-8").splitlines()]
+    expect_none(lacking, "rows of `python -m e2e.attacks.table` that are not in docs/security.md")

@@ -1,0 +1,75 @@
+"""People at a real API server: ServiceAccounts with chosen roles, and clients with their tokens."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from yarl import URL
+
+from e2e.rig import Rig
+from runtime.client import Client
+from runtime.clock import SystemClock
+from runtime.credentials import in_cluster
+
+_RBAC = "rbac.authorization.k8s.io"
+
+
+@dataclass(frozen=True)
+class Account:
+    """Somebody; `folder` holds what a pod of theirs would find."""
+
+    name: str
+    namespace: str
+    server: str
+    folder: Path
+
+    @property
+    def user(self) -> str:
+        """What the API server calls them."""
+        return f"system:serviceaccount:{self.namespace}:{self.name}"
+
+    def client(self) -> Client:
+        """A client that is them; whoever takes it closes it."""
+        server = URL(self.server)
+        environ = {
+            "KUBERNETES_SERVICE_HOST": str(server.host),
+            "KUBERNETES_SERVICE_PORT": str(server.port),
+        }
+        credentials = in_cluster(SystemClock(), root=self.folder, environ=environ)
+        return Client(credentials, user_agent="itest", clock=SystemClock())
+
+
+def make(rig: Rig, namespace: str, name: str, folder: Path, roles: Sequence[str] = ()) -> Account:
+    """Make the account, and bind ClusterRoles to it: in its namespace, and in the whole cluster
+    those whose names begin with `cluster:`."""
+    bindings = [_binding(namespace, name, role) for role in roles]
+    account = {
+        "apiVersion": "v1",
+        "kind": "ServiceAccount",
+        "metadata": {"name": name, "namespace": namespace},
+    }
+    listed = {"apiVersion": "v1", "kind": "List", "items": [account, *bindings]}
+    rig.kubectl("apply", "--server-side", "-f", "-", input=json.dumps(listed))
+    token = rig.kubectl("create", "token", name, "-n", namespace, "--duration", "1h")
+    home = folder / namespace / name
+    home.mkdir(parents=True)
+    (home / "token").write_text(token)
+    (home / "namespace").write_text(namespace)
+    (home / "ca.crt").write_bytes((rig.paths.pki / "ca.crt").read_bytes())
+    return Account(name, namespace, rig.server, home)
+
+
+def _binding(namespace: str, account: str, role: str) -> dict[str, Any]:
+    wide = role.startswith("cluster:")
+    role = role.removeprefix("cluster:")
+    name = f"{account}-{role}".replace(":", "-")
+    place = {"name": f"{namespace}-{name}"} if wide else {"name": name, "namespace": namespace}
+    return {
+        "apiVersion": f"{_RBAC}/v1",
+        "kind": "ClusterRoleBinding" if wide else "RoleBinding",
+        "metadata": place,
+        "roleRef": {"apiGroup": _RBAC, "kind": "ClusterRole", "name": role},
+        "subjects": [{"kind": "ServiceAccount", "name": account, "namespace": namespace}],
+    }

@@ -1,0 +1,284 @@
+"""A spec for each field that a policy asks about: what it is changed from, and what it becomes."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from tests.contracts.api.case import hardened
+
+Spec = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Brought:
+    """Somebody brings a field into a spec that was `before`; None for a new cluster."""
+
+    field: str
+    after: Spec
+    before: Spec | None = None
+
+
+_CRON = "0 3 * * *"
+_IMAGE = "registry.example.com/mine:1"
+_KEY = (
+    "-----BEGIN PUBLIC KEY-----\n"
+    "MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEWliV+3uJNNm3PPF/Xn2hzTBGJCjh\n"
+    "4YD6i7b3wGWKDi3so6yfA9+IdlZ2KZj/1ZswKokMR7wLSalvrIcAp7LKyg==\n"
+    "-----END PUBLIC KEY-----\n"
+)
+_PLUGIN = {"type": "secret", "name": "aws", "command": "aws"}
+_CLOUD_LABEL = {"azure.workload.identity/use": "true"}
+_CLOUD_NOTE = {"iam.gke.io/gcp-service-account": "bao@project.iam.gserviceaccount.com"}
+_ACME = {"directoryURL": "https://acme.example.com/directory"}
+
+
+def _backup(target: Spec | None = None, **more: Any) -> Spec:
+    store = {"endpoint": "https://s3.example.com", "bucket": "b", **(target or {})}
+    return {
+        "backup": {"schedule": _CRON, "jwtAuthRole": "backup", "target": store, **more},
+    }
+
+
+def _test(**template: Any) -> Spec:
+    return _backup(restoreTest={"schedule": _CRON, "clusterTemplate": template})
+
+
+def _read(**more: Any) -> Spec:
+    return {"readReplicas": {"replicas": 1, **more}}
+
+
+def _signed(block: str, **more: Any) -> Spec:
+    return hardened(**{block: {"enabled": True, "failurePolicy": "Block", **more}})
+
+
+def _trust(block: str) -> tuple[Brought, ...]:
+    by_name = {"issuer": "https://i.example.com", "subject": "a"}
+    by_pattern = {"issuerRegExp": "^a$", "subjectRegExp": "^a$"}
+    path = f"spec.{block}"
+    return (
+        Brought(f"{path}.publicKey", _signed(block, publicKey=_KEY)),
+        Brought(f"{path}.issuer", _signed(block, **by_name)),
+        Brought(
+            f"{path}.subject",
+            _signed(block, **{**by_name, "subject": "b"}),
+            before=_signed(block, **by_name),
+        ),
+        Brought(f"{path}.issuerRegExp", _signed(block, **by_pattern)),
+        Brought(
+            f"{path}.subjectRegExp",
+            _signed(block, **{**by_pattern, "subjectRegExp": "^b$"}),
+            before=_signed(block, **by_pattern),
+        ),
+        Brought(
+            f"{path}.ignoreTlog",
+            _signed(block, publicKey=_KEY, ignoreTlog=True),
+            before=_signed(block, publicKey=_KEY),
+        ),
+    )
+
+
+_TEMPLATE = "spec.backup.restoreTest.clusterTemplate"
+_TARGET = "spec.backup.target"
+_INGRESS = {"enabled": True, "host": "bao.example.com"}
+_PEERS = {"trustedIngressPeers": [{"podSelector": {"matchLabels": {"app": "nginx"}}}]}
+_GATEWAY = {"enabled": True, "hostname": "bao.example.com", "gatewayRef": {"name": "public"}}
+
+GATED: tuple[Brought, ...] = (
+    Brought("spec.initContainer.image", {"initContainer": {"image": _IMAGE}}),
+    Brought("spec.backup.image", _backup(image=_IMAGE)),
+    Brought("spec.upgrade.image", {"upgrade": {"image": _IMAGE}}),
+    Brought(
+        "spec.upgrade.blueGreen.verification.prePromotionHook",
+        {"upgrade": {"blueGreen": {"verification": {"prePromotionHook": {"image": _IMAGE}}}}},
+    ),
+    Brought("spec.plugins", {"plugins": [_PLUGIN]}),
+    Brought(f"{_TEMPLATE}.initContainer.image", _test(initContainer={"image": _IMAGE})),
+    Brought(f"{_TEMPLATE}.plugins", _test(plugins=[_PLUGIN])),
+    *_trust("imageVerification"),
+    *_trust("operatorImageVerification"),
+    Brought("spec.serviceAccount.annotations", {"serviceAccount": {"annotations": {"a": "b"}}}),
+    Brought("spec.podMetadata.labels", {"podMetadata": {"labels": _CLOUD_LABEL}}),
+    Brought("spec.podMetadata.annotations", {"podMetadata": {"annotations": _CLOUD_NOTE}}),
+    Brought(
+        "spec.readReplicas.template.metadata.labels",
+        _read(template={"metadata": {"labels": _CLOUD_LABEL}}),
+    ),
+    Brought(
+        "spec.readReplicas.template.metadata.annotations",
+        _read(template={"metadata": {"annotations": _CLOUD_NOTE}}),
+    ),
+    Brought(f"{_TARGET}.roleArn", _backup({"roleArn": "arn:aws:iam::123456789012:role/bao"})),
+    Brought(
+        f"{_TARGET}.workloadIdentity.serviceAccountAnnotations",
+        _backup({"workloadIdentity": {"serviceAccountAnnotations": {"a": "b"}}}),
+    ),
+    Brought(
+        f"{_TARGET}.workloadIdentity.podLabels",
+        _backup({"workloadIdentity": {"podLabels": {"a": "b"}}}),
+    ),
+    Brought(
+        f"{_TEMPLATE}.serviceAccount.annotations",
+        _test(serviceAccount={"annotations": {"a": "b"}}),
+    ),
+    Brought(f"{_TEMPLATE}.podMetadata.labels", _test(podMetadata={"labels": _CLOUD_LABEL})),
+    Brought(
+        f"{_TEMPLATE}.podMetadata.annotations", _test(podMetadata={"annotations": _CLOUD_NOTE})
+    ),
+    Brought("spec.service.type", {"service": {"type": "NodePort"}}),
+    Brought("spec.service.annotations", {"service": {"annotations": {"a": "b"}}}),
+    Brought(
+        "spec.readReplicas.service.type", _read(service={"enabled": True, "type": "LoadBalancer"})
+    ),
+    Brought(
+        "spec.readReplicas.service.annotations",
+        _read(service={"enabled": True, "annotations": {"a": "b"}}),
+    ),
+    Brought("spec.ingress", {"ingress": _INGRESS, "network": _PEERS}),
+    Brought(
+        "spec.ingress",
+        {"ingress": {**_INGRESS, "host": "other.example.com"}, "network": _PEERS},
+        before={"ingress": _INGRESS, "network": _PEERS},
+    ),
+    Brought(
+        "spec.ingress",
+        {"ingress": _INGRESS, "network": _PEERS},
+        before={"ingress": {**_INGRESS, "enabled": False}, "network": _PEERS},
+    ),
+    Brought(
+        "spec.gateway",
+        {"gateway": _GATEWAY},
+        before={"gateway": {"gatewayRef": {"name": "public"}}},
+    ),
+    # What did not count in profile Development counts from the change to Hardened on.
+    Brought(
+        "spec.imageVerification.publicKey",
+        _signed("imageVerification", publicKey=_KEY),
+        before={**_signed("imageVerification", publicKey=_KEY), "profile": "Development"},
+    ),
+)
+
+_CACHE = {"mode": "ManagedPVC", "size": "1Gi"}
+
+USED: tuple[Brought, ...] = (
+    Brought("spec.serviceAccount.name", {"serviceAccount": {"name": "other"}}),
+    Brought(f"{_TEMPLATE}.serviceAccount.name", _test(serviceAccount={"name": "other"})),
+    Brought("spec.ingress.className", {"ingress": {"className": "nginx"}}),
+    Brought("spec.gateway.gatewayRef", {"gateway": {"gatewayRef": {"name": "public"}}}),
+    Brought("spec.storage.storageClassName", {"storage": {"size": "1Gi", "storageClassName": "x"}}),
+    Brought(
+        "spec.readReplicas.storage.storageClassName",
+        _read(storage={"size": "1Gi", "storageClassName": "x"}),
+    ),
+    Brought(
+        "spec.tls.acme.sharedCache.storageClassName",
+        {
+            "tls": {
+                "mode": "ACME",
+                "acme": {**_ACME, "sharedCache": {**_CACHE, "storageClassName": "x"}},
+            }
+        },
+    ),
+    Brought(
+        "spec.auditFileStorage.storageClassName",
+        {
+            "auditFileStorage": {
+                "mountPath": "/openbao/audit",
+                **_CACHE,
+                "storageClassName": "x",
+            }
+        },
+    ),
+    Brought(
+        f"{_TEMPLATE}.storage.storageClassName",
+        _test(storage={"size": "1Gi", "storageClassName": "x"}),
+    ),
+    Brought(
+        "spec.tls.acme.sharedCache.existingClaimName",
+        {
+            "tls": {
+                "mode": "ACME",
+                "acme": {
+                    **_ACME,
+                    "sharedCache": {"mode": "ExistingPVC", "existingClaimName": "other"},
+                },
+            }
+        },
+    ),
+    Brought(
+        "spec.auditFileStorage.existingClaimName",
+        {
+            "auditFileStorage": {
+                "mountPath": "/openbao/audit",
+                "mode": "ExistingPVC",
+                "existingClaimName": "other",
+            }
+        },
+    ),
+)
+
+
+OTHER = "itest-admission-other"
+CREATED: tuple[Brought, ...] = (
+    Brought(
+        "spec.backup.restoreTest.namespace",
+        _backup(restoreTest={"schedule": _CRON, "namespace": OTHER}),
+    ),
+)
+
+
+def _scrape(**more: Any) -> Spec:
+    return {"observability": {"metrics": {"enabled": True, "serviceMonitor": more}}}
+
+
+_MONITOR = "spec.observability.metrics.serviceMonitor"
+_MINE = {"name": "mine"}
+
+
+def _verified(block: str) -> Brought:
+    return Brought(
+        f"spec.{block}.imagePullSecrets[].name",
+        {block: {"enabled": True, "publicKey": _KEY, "imagePullSecrets": [_MINE]}},
+    )
+
+
+NAMED: tuple[Brought, ...] = (
+    Brought(
+        "spec.backup.restoreTest.credentialsSecretRef.name",
+        _backup(restoreTest={"schedule": _CRON, "credentialsSecretRef": _MINE}),
+    ),
+    Brought(
+        f"{_TEMPLATE}.unseal.credentialsSecretRef.name",
+        _test(unseal={"type": "static", "credentialsSecretRef": _MINE}),
+    ),
+    Brought(f"{_TEMPLATE}.imagePullSecrets[].name", _test(imagePullSecrets=[_MINE])),
+    Brought("spec.unseal.credentialsSecretRef.name", {"unseal": {"credentialsSecretRef": _MINE}}),
+    Brought(
+        "spec.tls.acme.caSecretRef.name",
+        {
+            "tls": {
+                "mode": "ACME",
+                "acme": {**_ACME, "sharedCache": _CACHE, "caSecretRef": _MINE},
+            }
+        },
+    ),
+    Brought(
+        "spec.tls.external.serverSecretRef.name",
+        {"tls": {"mode": "External", "external": {"serverSecretRef": _MINE}}},
+    ),
+    Brought(
+        "spec.tls.external.caSecretRef.name",
+        {"tls": {"mode": "External", "external": {"caSecretRef": _MINE}}},
+    ),
+    Brought("spec.ingress.tlsSecretName", {"ingress": {"tlsSecretName": "mine"}}),
+    Brought(f"{_TARGET}.credentialsSecretRef.name", _backup({"credentialsSecretRef": _MINE})),
+    Brought("spec.backup.tokenSecretRef.name", _backup(tokenSecretRef=_MINE)),
+    Brought("spec.upgrade.tokenSecretRef.name", {"upgrade": {"tokenSecretRef": _MINE}}),
+    Brought(
+        f"{_MONITOR}.authorization.credentialsSecret.name",
+        _scrape(authorization={"credentialsSecret": _MINE}),
+    ),
+    Brought(f"{_MONITOR}.tlsConfig.caSecret.name", _scrape(tlsConfig={"caSecret": _MINE})),
+    Brought("spec.imagePullSecrets[].name", {"imagePullSecrets": [_MINE]}),
+    _verified("imageVerification"),
+    _verified("operatorImageVerification"),
+    Brought(f"{_MONITOR}.tlsConfig.caConfigMap.name", _scrape(tlsConfig={"caConfigMap": _MINE})),
+)

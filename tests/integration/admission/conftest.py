@@ -1,0 +1,87 @@
+"""Fixtures: the control plane with CRDs, policies and roles, and the people that they are about."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from baoctl.admission_text import FOLDER, PEOPLE
+from baoctl.generate import CRD_FILE, ROOT, TENANT_CRD_FILE
+from contracts.admission.policy import PREFIX
+from contracts.api.group import CLUSTERS, TENANTS
+from contracts.roles import CONTROLLER, NAMESPACE
+from e2e.rig import Rig, RigError
+from e2e.rig.kube import wait_established
+from tests.contracts.api.clusters import cluster_object
+from tests.integration.accounts import make
+from tests.integration.admission.cases import OTHER
+from tests.integration.admission.people import (
+    EDIT,
+    PLACE,
+    READER,
+    ROLES,
+    WIDE,
+    WRITER,
+    People,
+)
+
+CRDS = {CLUSTERS: CRD_FILE, TENANTS: TENANT_CRD_FILE}
+
+
+@pytest.fixture(scope="package")
+def installed(control_plane: Rig) -> Iterator[Rig]:
+    """The control plane with everything; --warnings-as-errors is a part of the test."""
+    for kind, file in CRDS.items():
+        control_plane.kubectl("apply", "--server-side", "-f", str(ROOT / file))
+        wait_established(control_plane.kubectl, f"crd/{kind}")
+    for name in (NAMESPACE, PLACE, OTHER):
+        # Tests of other folders may have made it already.
+        body = json.dumps({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+        control_plane.kubectl("apply", "--server-side", "-f", "-", input=body)
+    for folder in (PEOPLE, FOLDER):
+        control_plane.kubectl(
+            "apply", "--server-side", "--warnings-as-errors", "-k", str(ROOT / folder)
+        )
+    yield control_plane
+    for folder in (FOLDER, PEOPLE):
+        control_plane.kubectl("delete", "-k", str(ROOT / folder))
+    for file in CRDS.values():
+        control_plane.kubectl("delete", "-f", str(ROOT / file))
+
+
+@pytest.fixture(scope="package")
+def people(installed: Rig, tmp_path_factory: pytest.TempPathFactory) -> People:
+    """Who may write clusters; and for each ClusterRole somebody who holds that one, too."""
+    folder = tmp_path_factory.mktemp("people")
+    found = {WRITER: make(installed, PLACE, WRITER, folder, [EDIT, f"{PREFIX}view"])}
+    for role in sorted({*ROLES.values(), READER}):
+        bound = f"cluster:{PREFIX}{role}" if role in WIDE else f"{PREFIX}{role}"
+        # Whoever edits a namespace in Kubernetes reads the Secrets there.
+        bound = "system:aggregate-to-edit" if role == READER else bound
+        found[role] = make(installed, PLACE, role, folder, [EDIT, bound])
+    found[CONTROLLER] = make(installed, NAMESPACE, CONTROLLER, folder, [f"cluster:{EDIT}"])
+    _wait_until_asked(installed, found)
+    return found
+
+
+def _wait_until_asked(rig: Rig, people: People) -> None:
+    """The API server reads policies and roles a moment after they are written."""
+    gated: tuple[dict[str, Any], ...] = (
+        {"service": {"type": "NodePort"}},
+        {"imagePullSecrets": [{"name": "mine"}]},
+    )
+    for spec in gated:
+        # Each question takes kubectl a tenth of a second.
+        said = (_refusal(rig, people[WRITER].user, spec) for _ in range(300))
+        assert any("needs the verb" in text for text in said)
+
+
+def _refusal(rig: Rig, user: str, spec: dict[str, Any]) -> str:
+    body = cluster_object("asked", **spec)
+    body["metadata"]["namespace"] = PLACE
+    try:
+        rig.kubectl("create", "--dry-run=server", f"--as={user}", "-f", "-", input=json.dumps(body))
+    except RigError as error:
+        return str(error)
+    return ""

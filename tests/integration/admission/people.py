@@ -1,0 +1,63 @@
+"""Who asks: the people of the tests, what each may do, and requests in their names."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+from contracts.admission.gates import GATES
+from contracts.admission.policy import PREFIX
+from contracts.admission.secrets import CONFIG_MAP, REFERENCES
+from contracts.admission.uses import TEST_NAMESPACE, USES
+from contracts.api.group import CLUSTERS
+from runtime.client import Client
+from runtime.types import Object
+from tests.contracts.api.clusters import cluster_object
+from tests.integration.accounts import Account
+
+WRITER, READER = "writer", "reader"
+EDIT = f"{PREFIX}edit"
+PLACE = "itest-admission"
+MANAGER = "itest"
+WIDE = ("edit", "use-ingress-classes", "use-storage-classes")
+_USES = {
+    "serviceaccounts": "use-service-accounts",
+    "persistentvolumeclaims": "use-volume-claims",
+    "gateways": "use-gateways",
+    "ingressclasses": "use-ingress-classes",
+    "storageclasses": "use-storage-classes",
+}
+ROLES = {
+    **{gate.field: gate.verb.role for gate in GATES},
+    **{use.field: _USES[use.resource] for use in USES},
+    **{reference.field: "use-secrets" for reference in REFERENCES},
+    CONFIG_MAP: "use-secrets",
+    TEST_NAMESPACE: "edit",
+}
+"""The ClusterRole that is enough for a field."""
+
+People = dict[str, Account]
+
+
+@asynccontextmanager
+async def acting(account: Account) -> AsyncIterator[Client]:
+    """A client that is somebody."""
+    client = account.client()
+    try:
+        yield client
+    finally:
+        await client.close()
+
+
+def body(name: str, spec: dict[str, Any], **metadata: Any) -> Object:
+    """A cluster of this spec in the namespace of the tests."""
+    made = cluster_object(name, **spec)
+    made["metadata"] |= {"namespace": PLACE, **metadata}
+    return made
+
+
+async def apply(client: Client, wanted: Object, *, dry_run: bool = True) -> Object:
+    """Ask for it."""
+    result = await client.apply(
+        CLUSTERS, wanted, field_manager=MANAGER, force=True, dry_run=dry_run
+    )
+    return result.object

@@ -1,0 +1,277 @@
+"""Who is asked and who is not: names that one may read, the operator, the servers of Kubernetes,
+and what somebody takes away."""
+
+import json
+from typing import Any
+
+import pytest
+
+from contracts.admission.policy import PARAMETERS, PREFIX
+from contracts.admission.secrets import AT_MOST
+from contracts.api.group import CLUSTERS, GROUP
+from contracts.roles import CONTROLLER, NAMESPACE
+from e2e.rig import Rig, RigError
+from runtime.client import Client
+from runtime.errors import Forbidden
+from tests.contracts.api.clusters import MANIFESTS
+from tests.integration.accounts import make
+from tests.integration.admission.cases import OTHER
+from tests.integration.admission.people import (
+    EDIT,
+    MANAGER,
+    PLACE,
+    READER,
+    ROLES,
+    WRITER,
+    People,
+    acting,
+    apply,
+    body,
+)
+
+BACKUP = {
+    "schedule": "0 3 * * *",
+    "jwtAuthRole": "backup",
+    "target": {"endpoint": "https://s3.example.com", "bucket": "b"},
+}
+_WHO = f"serviceaccount/{PARAMETERS}"
+NODE_PORT = {"service": {"type": "NodePort", "annotations": {"a": "b"}}}
+
+
+def _pulls(count: int) -> dict[str, Any]:
+    return {"imagePullSecrets": [{"name": f"pull-{number}"} for number in range(count)]}
+
+
+def _allow(rig: Rig, account: str, verb: str, resource: str, *names: str) -> None:
+    """A Role for somebody, of these names only when there are any."""
+    rule = {"apiGroups": [""], "resources": [resource], "verbs": [verb]}
+    if resource == CLUSTERS.plural:
+        rule["apiGroups"] = [CLUSTERS.group]
+    if names:
+        rule["resourceNames"] = list(names)
+    place = {"name": f"{account}-{verb}", "namespace": PLACE}
+    kind = {"apiVersion": "rbac.authorization.k8s.io/v1", "metadata": place}
+    subject = {"kind": "ServiceAccount", "name": account, "namespace": PLACE}
+    reference = {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": place["name"]}
+    items = (
+        {**kind, "kind": "Role", "rules": [rule]},
+        {**kind, "kind": "RoleBinding", "roleRef": reference, "subjects": [subject]},
+    )
+    listed = {"apiVersion": "v1", "kind": "List", "items": list(items)}
+    rig.kubectl("apply", "--server-side", "-f", "-", input=json.dumps(listed))
+    user, what = f"system:serviceaccount:{PLACE}:{account}", "/".join((resource, *names[:1]))
+    # The API server reads roles a moment after they are written.
+    assert any(_may(rig, user, verb, what) for _ in range(100))
+
+
+def _may(rig: Rig, user: str, verb: str, what: str) -> bool:
+    try:
+        rig.kubectl("auth", "can-i", verb, what, "-n", PLACE, f"--as={user}")
+    except RigError:
+        return False
+    return True
+
+
+class TestSecrets:
+    async def test_whoever_reads_all_secrets_may_name_many(self, people: People) -> None:
+        async with acting(people[READER]) as reader:
+            await apply(reader, body("many", _pulls(16)))
+
+    async def test_a_right_to_one_secret_is_a_right_to_no_other(
+        self, people: People, installed: Rig, tmp_path: Any
+    ) -> None:
+        allowed = [f"pull-{number}" for number in range(16)]
+        one = make(installed, PLACE, "one-by-one", tmp_path, [EDIT])
+        _allow(installed, one.name, "get", "secrets", *allowed)
+        async with acting(one) as client:
+            # The most that a policy can pay for: each name is asked about, and each twice.
+            await apply(client, body("few", _pulls(AT_MOST)))
+            with pytest.raises(Forbidden, match=rf"spec: names more than {AT_MOST} Secrets"):
+                await apply(client, body("few", _pulls(AT_MOST + 1)))
+            with pytest.raises(Forbidden, match="Secret theirs in namespace") as caught:
+                await apply(client, body("few", {"imagePullSecrets": [{"name": "theirs"}]}))
+        assert "spec.imagePullSecrets[].name: needs the verb get or use" in str(caught.value)
+
+    async def test_only_new_names_count(self, people: People, client: Client) -> None:
+        await apply(client, body("grown", _pulls(16)), dry_run=False)
+        async with acting(people[WRITER]) as writer:
+            await apply(writer, body("grown", {**_pulls(16), "paused": True}))
+            await apply(writer, body("grown", _pulls(3)))
+
+    async def test_a_right_here_is_none_in_another_namespace(
+        self, people: People, installed: Rig
+    ) -> None:
+        # Of two policies that refuse, either may be the one that is told.
+        role = ("makes-clusters", "--verb=create", "--resource=openbaoclusters.openbao.org")
+        installed.kubectl("create", "role", *role, "-n", OTHER)
+        bound = (role[0], f"--role={role[0]}", f"--serviceaccount={PLACE}:{READER}")
+        installed.kubectl("create", "rolebinding", *bound, "-n", OTHER)
+        test = {"schedule": "0 5 * * 0", "namespace": OTHER, "credentialsSecretRef": {"name": "a"}}
+        backup = {**BACKUP, "restoreTest": test}
+        async with acting(people[READER]) as reader:
+            with pytest.raises(Forbidden, match=f"Secret a in namespace {OTHER};"):
+                await apply(reader, body("tested", {**_pulls(16), "backup": backup}))
+
+    async def test_the_same_name_in_another_namespace_is_another_object(
+        self, people: People, client: Client
+    ) -> None:
+        named = {"serviceAccount": {"name": "other"}}
+        test = {"schedule": "0 5 * * 0", "clusterTemplate": named}
+        before = body("moved", {"backup": {**BACKUP, "restoreTest": test}})
+        await apply(client, before, dry_run=False)
+        moved = {**BACKUP, "restoreTest": {**test, "namespace": OTHER}}
+        async with acting(people["use-service-accounts"]) as somebody:
+            with pytest.raises(Forbidden, match=f"serviceaccounts other in namespace {OTHER};"):
+                await apply(somebody, body("moved", {"backup": moved}))
+
+    async def test_names_of_the_clusters_own_are_nobodys_business(self, people: People) -> None:
+        external = {
+            "serverSecretRef": {"name": "own-tls-server"},
+            "caSecretRef": {"name": "own-tls-ca"},
+        }
+        spec = {
+            "tls": {"mode": "External", "external": external},
+            "ingress": {"tlsSecretName": "own-tls-server"},
+            "serviceAccount": {"name": "own-serviceaccount"},
+        }
+        async with acting(people[WRITER]) as writer:
+            await apply(writer, body("own", spec))
+
+
+class TestPeople:
+    async def test_taking_away_needs_no_right(self, people: People, client: Client) -> None:
+        await apply(client, body("less", NODE_PORT), dry_run=False)
+        async with acting(people[WRITER]) as writer:
+            await apply(writer, body("less", {}))
+            await apply(writer, body("less", {"service": {"type": "ClusterIP"}}))
+
+    async def test_the_older_name_of_a_verb_is_enough(
+        self, people: People, installed: Rig, tmp_path: Any
+    ) -> None:
+        old = make(installed, PLACE, "old-name", tmp_path, [EDIT])
+        _allow(installed, old.name, "usehelperimages", CLUSTERS.plural)
+        async with acting(old) as client:
+            await apply(client, body("old", {"upgrade": {"image": "registry.example.com/u:1"}}))
+
+    async def test_a_verb_for_one_cluster_is_none_for_another(
+        self, people: People, installed: Rig, tmp_path: Any
+    ) -> None:
+        one = make(installed, PLACE, "of-one", tmp_path, [EDIT])
+        _allow(installed, one.name, "publishnetworking", CLUSTERS.plural, "mine")
+        async with acting(one) as client:
+            await apply(client, body("mine", NODE_PORT))
+            with pytest.raises(Forbidden, match=r"spec\.service\.type: needs the verb"):
+                await apply(client, body("theirs", NODE_PORT))
+
+    async def test_keys_that_no_cloud_knows_need_no_right(
+        self, people: People, client: Client
+    ) -> None:
+        cloud = {"azure.workload.identity/use": "true"}
+        await apply(client, body("cloudy", {"podMetadata": {"labels": cloud}}), dry_run=False)
+        async with acting(people[WRITER]) as writer:
+            await apply(writer, body("cloudy", {"podMetadata": {"labels": {**cloud, "a": "b"}}}))
+            changed = body("cloudy", {"podMetadata": {"labels": {next(iter(cloud)): "other"}}})
+            with pytest.raises(Forbidden, match=r"spec\.podMetadata\.labels: needs the verb"):
+                await apply(writer, changed)
+
+    @pytest.mark.parametrize("manifest", MANIFESTS.values(), ids=MANIFESTS.keys())
+    async def test_whoever_holds_all_may_bring_all_at_once(
+        self, manifest: dict[str, Any], people: People, installed: Rig, tmp_path: Any
+    ) -> None:
+        """Together, the manifests use every field: the policies can pay for all questions."""
+        # In the whole cluster: some name Gateways and Secrets of other namespaces.
+        roles = [EDIT, *(f"cluster:{PREFIX}{role}" for role in sorted({*ROLES.values()}))]
+        owner = make(installed, PLACE, "owner", tmp_path, roles)
+        async with acting(owner) as client:
+            await apply(client, body(manifest["metadata"]["name"], manifest["spec"]))
+
+
+class TestNotAsked:
+    async def test_the_operator(self, people: People) -> None:
+        async with acting(people[CONTROLLER]) as operator:
+            await apply(operator, body("operated", {**NODE_PORT, **_pulls(13)}))
+
+    async def test_but_nobody_else_of_its_name(
+        self, people: People, installed: Rig, tmp_path: Any
+    ) -> None:
+        twin = make(installed, PLACE, CONTROLLER, tmp_path, [EDIT])
+        async with acting(twin) as client:
+            with pytest.raises(Forbidden, match="needs the verb"):
+                await apply(client, body("operated", NODE_PORT))
+
+    async def test_whoever_writes_status_or_scales(
+        self, people: People, installed: Rig, client: Client
+    ) -> None:
+        await apply(client, body("seen", NODE_PORT), dry_run=False)
+        seen = {**body("seen", {}), "status": {"currentVersion": "2.4.0"}}
+        del seen["spec"]
+        await client.apply(CLUSTERS, seen, field_manager=MANAGER, force=True, subresource="status")
+        user = f"--as={people[WRITER].user}"
+        installed.kubectl("scale", "-n", PLACE, "bao/seen", "--replicas=5", user)
+
+    async def test_the_servers_of_kubernetes(
+        self, people: People, installed: Rig, client: Client
+    ) -> None:
+        """What they do to an object that they do not own: finalizers, owners, and deletion."""
+        held = body("held", {**NODE_PORT, **_pulls(3)}, finalizers=["example.com/held"])
+        await apply(client, held, dry_run=False)
+        collector = "--as=system:serviceaccount:kube-system:generic-garbage-collector"
+        cleaner = "--as=system:serviceaccount:kube-system:namespace-controller"
+        patch = json.dumps({"metadata": {"finalizers": None, "ownerReferences": None}})
+        installed.kubectl("delete", "-n", PLACE, "bao/held", "--wait=false", cleaner)
+        installed.kubectl("patch", "-n", PLACE, "bao/held", "--type=merge", "-p", patch, collector)
+        with pytest.raises(RigError, match="NotFound"):
+            installed.kubectl("get", "-n", PLACE, "bao/held")
+
+
+class TestParameters:
+    """Last in this file: what they change holds for everybody."""
+
+    async def test_the_operator_is_who_the_installation_says(
+        self, people: People, installed: Rig, tmp_path: Any
+    ) -> None:
+        renamed = make(installed, NAMESPACE, "renamed", tmp_path, [f"cluster:{EDIT}"])
+        _say(installed, controller="renamed")
+        try:
+            await _until(installed, renamed.user, refused=False)
+            await _until(installed, people[CONTROLLER].user, refused=True)
+        finally:
+            _say(installed, controller=CONTROLLER)
+        await _until(installed, people[CONTROLLER].user, refused=False)
+
+    async def test_without_them_nobody_is_asked(self, people: People, installed: Rig) -> None:
+        kept = installed.kubectl("get", "-n", NAMESPACE, _WHO, "-o", "json")
+        installed.kubectl("delete", "-n", NAMESPACE, _WHO)
+        try:
+            await _until(installed, people[WRITER].user, refused=False)
+        finally:
+            stored = json.loads(kept)
+            stored["metadata"] = {
+                key: stored["metadata"][key]
+                for key in ("name", "namespace", "labels", "annotations")
+            }
+            installed.kubectl("apply", "--server-side", "-f", "-", input=json.dumps(stored))
+        await _until(installed, people[WRITER].user, refused=True)
+
+
+def _say(rig: Rig, **names: str) -> None:
+    annotations = {f"{GROUP}/{key}": name for key, name in names.items()}
+    patch = json.dumps({"metadata": {"annotations": annotations}})
+    rig.kubectl("patch", "-n", NAMESPACE, _WHO, "--type=merge", "-p", patch)
+
+
+async def _until(rig: Rig, user: str, *, refused: bool, spec: dict[str, Any] | None = None) -> str:
+    """Ask until the answer is this; a change of parameters takes the API server a moment."""
+    wanted = json.dumps(body("asked", NODE_PORT if spec is None else spec))
+    said = ""
+    for _ in range(300):
+        try:
+            rig.kubectl("create", "--dry-run=server", f"--as={user}", "-f", "-", input=wanted)
+        except RigError as error:
+            said = str(error)
+            if refused:
+                return said
+        else:
+            if not refused:
+                return ""
+    raise AssertionError(f"{user} is {'not ' if refused else ''}refused: {said}")

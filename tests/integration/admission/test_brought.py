@@ -1,0 +1,67 @@
+"""What somebody brings into a spec needs a right of theirs, and what is there already needs none.
+
+Each field is refused to somebody who may write clusters and nothing else, with the field in the
+message, and taken from somebody who holds that one right more.
+"""
+
+import itertools
+
+import pytest
+
+from contracts.admission.gates import VERBS
+from runtime.client import Client
+from runtime.errors import Forbidden
+from tests.integration.admission.cases import CREATED, GATED, NAMED, USED, Brought
+from tests.integration.admission.people import ROLES, WRITER, People, acting, apply, body
+
+CASES = (*GATED, *USED, *CREATED, *NAMED)
+# Each with a cluster of its own: one that stands cannot be turned into just any other one.
+_NAMES = (f"c{number}" for number in itertools.count())
+
+
+@pytest.fixture(params=CASES, ids=[f"{n}-{case.field}" for n, case in enumerate(CASES)])
+def case(request: pytest.FixtureRequest) -> Brought:
+    found: Brought = request.param
+    return found
+
+
+@pytest.fixture
+def name() -> str:
+    return next(_NAMES)
+
+
+async def _begin(client: Client, name: str, case: Brought) -> None:
+    if case.before is not None:
+        await apply(client, body(name, case.before), dry_run=False)
+
+
+def test_every_field_has_a_case() -> None:
+    assert {case.field for case in CASES} == set(ROLES)
+    assert {verb.role for verb in VERBS} <= set(ROLES.values())
+
+
+async def test_it_is_refused_without_the_right(
+    case: Brought, name: str, people: People, client: Client
+) -> None:
+    await _begin(client, name, case)
+    async with acting(people[WRITER]) as writer:
+        with pytest.raises(Forbidden, match="needs the verb") as caught:
+            await apply(writer, body(name, case.after))
+    assert f"denied request: {case.field}: needs the verb" in str(caught.value)
+
+
+async def test_it_is_taken_with_this_one_right(
+    case: Brought, name: str, people: People, client: Client
+) -> None:
+    await _begin(client, name, case)
+    async with acting(people[ROLES[case.field]]) as holder:
+        await apply(holder, body(name, case.after))
+
+
+async def test_what_is_there_is_not_asked_about_again(
+    case: Brought, name: str, people: People, client: Client
+) -> None:
+    await apply(client, body(name, case.after), dry_run=False)
+    async with acting(people[WRITER]) as writer:
+        await apply(writer, body(name, {**case.after, "paused": True}))
+        await apply(writer, body(name, case.after, labels={"a": "b"}))

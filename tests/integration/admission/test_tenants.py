@@ -1,0 +1,66 @@
+"""The policy about tenants on a real API server: nobody prepares a namespace of somebody else."""
+
+from typing import Any
+
+import pytest
+
+from contracts.admission.policy import PREFIX
+from contracts.admission.tenants import OPERATOR_MESSAGE, TARGET_MESSAGE
+from contracts.api.group import TENANTS
+from contracts.roles import NAMESPACE
+from e2e.rig import Rig
+from runtime.client import Client
+from runtime.errors import Forbidden, Invalid
+from runtime.types import Object
+from tests.integration.accounts import Account, make
+from tests.integration.admission.cases import OTHER
+from tests.integration.admission.people import MANAGER, PLACE, People, acting
+
+
+def _tenant(namespace: str, target: str, **metadata: Any) -> Object:
+    return {
+        "apiVersion": TENANTS.api_version,
+        "kind": TENANTS.kind,
+        "metadata": {"name": "t", "namespace": namespace, **metadata},
+        "spec": {"targetNamespace": target},
+    }
+
+
+async def _apply(client: Client, wanted: Object, *, dry_run: bool = True) -> None:
+    await client.apply(TENANTS, wanted, field_manager=MANAGER, force=True, dry_run=dry_run)
+
+
+@pytest.fixture(scope="module")
+def owner(installed: Rig, people: People, tmp_path_factory: pytest.TempPathFactory) -> Account:
+    """Who owns one namespace."""
+    folder = tmp_path_factory.mktemp("owner")
+    return make(installed, PLACE, "tenants", folder, [f"{PREFIX}admin"])
+
+
+async def test_attack_t22_a_tenant_reaches_its_own_namespace_only(owner: Account) -> None:
+    async with acting(owner) as client:
+        await _apply(client, _tenant(PLACE, PLACE))
+        with pytest.raises(Forbidden) as caught:
+            await _apply(client, _tenant(PLACE, OTHER))
+    assert f"denied request: spec.targetNamespace: {TARGET_MESSAGE}" in str(caught.value)
+
+
+async def test_from_the_operators_namespace_any_other_is_prepared(
+    people: People, client: Client
+) -> None:
+    await _apply(client, _tenant(NAMESPACE, OTHER))
+    with pytest.raises(Forbidden) as caught:
+        await _apply(client, _tenant(NAMESPACE, NAMESPACE))
+    assert f"denied request: spec.targetNamespace: {OPERATOR_MESSAGE}" in str(caught.value)
+
+
+async def test_the_target_never_changes(people: People, client: Client) -> None:
+    await _apply(client, _tenant(NAMESPACE, PLACE), dry_run=False)
+    with pytest.raises(Invalid, match=r"spec\.targetNamespace: .*must stay as it is"):
+        await _apply(client, _tenant(NAMESPACE, OTHER))
+
+
+async def test_what_leaves_the_spec_alone_is_not_judged(owner: Account, client: Client) -> None:
+    await _apply(client, _tenant(PLACE, PLACE), dry_run=False)
+    async with acting(owner) as somebody:
+        await _apply(somebody, _tenant(PLACE, PLACE, labels={"a": "b"}))

@@ -1,0 +1,265 @@
+"""A control plane under the locks: who asks there, and the objects of one cluster.
+
+No controller runs here, so the parts of Kubernetes are played by requests in their names: what is
+judged is the request, and it is the real API server that judges.
+"""
+
+import uuid
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Final
+
+from baoctl.admission_text import parameters
+from contracts import labels, names
+from contracts.admission.policy import PARAMETERS, Policy, as_objects
+from contracts.roles import CONTROLLER, DELEGATE, NAMESPACE, PROVISIONER
+from contracts.shapes.security import container_security, pod_security
+from e2e.harness.asking import Asking, Somebody, account
+from e2e.harness.waiting import until
+from e2e.rig import Rig
+from e2e.rig.kube import ApiError
+from runtime import resources as kinds
+from runtime.types import Object, Resource
+
+__all__ = ["NAMESPACE", "PARAMETERS"]
+
+CLUSTER: Final = "c"
+SECONDS: Final = 30.0
+POLICY: Final = Resource(
+    "admissionregistration.k8s.io",
+    "v1",
+    "ValidatingAdmissionPolicy",
+    "validatingadmissionpolicies",
+    namespaced=False,
+)
+BINDING: Final = Resource(
+    "admissionregistration.k8s.io",
+    "v1",
+    "ValidatingAdmissionPolicyBinding",
+    "validatingadmissionpolicybindings",
+    namespaced=False,
+)
+CLUSTER_ROLE: Final = Resource(
+    kinds.ROLE.group, "v1", "ClusterRole", "clusterroles", namespaced=False
+)
+CLUSTER_ROLE_BINDING: Final = Resource(
+    kinds.ROLE.group, "v1", "ClusterRoleBinding", "clusterrolebindings", namespaced=False
+)
+CONTROLLER_REVISION: Final = Resource("apps", "v1", "ControllerRevision", "controllerrevisions")
+ENDPOINTS: Final = Resource("", "v1", "Endpoints", "endpoints")
+QUOTA: Final = Resource("", "v1", "ResourceQuota", "resourcequotas")
+LIMITS: Final = Resource("", "v1", "LimitRange", "limitranges")
+
+OPERATOR: Final = account(NAMESPACE, CONTROLLER)
+PROVISIONING: Final = account(NAMESPACE, PROVISIONER)
+GRANTING: Final = account(NAMESPACE, DELEGATE)
+TENANT: Final = Somebody("tina", ("tenants",))
+ADMIN: Final = Somebody("ada", ("keepers",))
+MASTER: Final = Somebody("root", ("system:masters",))
+CERT_MANAGER: Final = account("cert-manager", "cert-manager")
+NODE: Final = Somebody("system:node:n1", ("system:nodes",))
+SCHEDULER: Final = Somebody("system:kube-scheduler")
+ALL_IN_ONE: Final = Somebody("system:kube-controller-manager")
+
+
+def part(name: str) -> Somebody:
+    """A controller of Kubernetes under an account of its own, as kubeadm starts it."""
+    return account("kube-system", name)
+
+
+# Everything but the verbs that stand for no request. The locks are what is tested, not RBAC.
+_VERBS = ("get", "list", "create", "update", "patch", "delete", "deletecollection")
+_ALL_ROLE = "itest-all"
+_KEEPER_ROLE = "itest-keeper"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A control plane under policies; `ask` makes requests in somebody's name."""
+
+    rig: Rig
+
+    def ask(self, who: Somebody | None = None) -> Asking:
+        """Requests of somebody, or of the administrator of the rig."""
+        return Asking(self.rig, who)
+
+    def namespace(self, **metadata: dict[str, str]) -> str:
+        """A namespace of its own."""
+        name = f"locks-{uuid.uuid4().hex[:8]}"
+        self.ask().create(kinds.NAMESPACE, {"metadata": {"name": name, **metadata}})
+        return name
+
+
+def prepare(rig: Rig, policies: Iterable[Policy]) -> Place:
+    """Install the policies with their parameters, and rights for everybody; wait until they act."""
+    place = Place(rig)
+    admin = place.ask()
+    everything = {"apiGroups": ["*"], "resources": ["*"], "verbs": [*_VERBS, "bind", "escalate"]}
+    keeper = {"apiGroups": ["openbao.org"], "resources": ["*"], "verbs": ["maintain"]}
+    groups = ("system:authenticated", *ADMIN.groups)
+    for name, rule, group in zip(
+        (_ALL_ROLE, _KEEPER_ROLE), (everything, keeper), groups, strict=True
+    ):
+        ensure(admin, CLUSTER_ROLE, {"metadata": {"name": name}, "rules": [rule]})
+        ensure(
+            admin,
+            CLUSTER_ROLE_BINDING,
+            {
+                "metadata": {"name": name},
+                "roleRef": {
+                    "apiGroup": CLUSTER_ROLE.group,
+                    "kind": CLUSTER_ROLE.kind,
+                    "name": name,
+                },
+                "subjects": [{"apiGroup": CLUSTER_ROLE.group, "kind": "Group", "name": group}],
+            },
+        )
+    ensure(admin, kinds.NAMESPACE, {"metadata": {"name": NAMESPACE}})
+    ensure(admin, kinds.SERVICE_ACCOUNT, parameters())
+    for policy in policies:
+        rule, binding = as_objects(policy, NAMESPACE)
+        ensure(admin, POLICY, rule)
+        ensure(admin, BINDING, binding)
+    return place
+
+
+def ensure(admin: Asking, resource: Resource, body: Object) -> None:
+    """Create an object, unless one of its name is there."""
+    try:
+        admin.create(resource, body)
+    except ApiError as error:
+        if error.code != 409:
+            raise
+
+
+def remove(rig: Rig, policies: Iterable[Policy]) -> None:
+    """Take the policies away, the bindings first."""
+    admin = Asking(rig)
+    for policy in policies:
+        for resource in (BINDING, POLICY):
+            admin.delete(resource, None, policy.full_name())
+
+
+def await_refusal(asking: Asking, resource: Resource, body: Object, words: str) -> None:
+    """Wait until a creation is refused with these words, as it is when the policy is in force."""
+
+    def refused() -> bool:
+        metadata = body["metadata"]
+        try:
+            asking.create(resource, body)
+            # It may come into force between the two, and then refuses this.
+            asking.delete(resource, metadata.get("namespace"), metadata["name"])
+        except ApiError as error:
+            return words in str(error)
+        return False
+
+    until(f"refused with {words!r}", refused, SECONDS)
+
+
+def await_allowed(act: Callable[[], object]) -> None:
+    """Wait until something is not refused any more."""
+
+    def allowed() -> bool:
+        try:
+            act()
+        except ApiError as error:
+            if error.code != 403:
+                raise
+            return False
+        return True
+
+    until("allowed", allowed, SECONDS)
+
+
+# --- the objects of one cluster
+
+
+def meta(namespace: str, name: str, **more: object) -> Object:
+    """Metadata of an object of the cluster."""
+    return {"name": name, "namespace": namespace, "labels": labels.base(CLUSTER), **more}
+
+
+def owned_by(kind: str, name: str, api_version: str = "apps/v1") -> Object:
+    """A controlling owner; nobody here looks whether it exists."""
+    return {
+        "apiVersion": api_version,
+        "kind": kind,
+        "name": name,
+        "uid": "00000000-0000-0000-0000-000000000001",
+        "controller": True,
+    }
+
+
+def pod_spec(**more: object) -> Object:
+    """The spec of a server pod, as strict as the operator makes it."""
+    return {
+        "serviceAccountName": names.service_account(CLUSTER),
+        "automountServiceAccountToken": False,
+        "securityContext": pod_security(),
+        "containers": [
+            {"name": "openbao", "image": "openbao:1", "securityContext": container_security()}
+        ],
+        "volumes": [{"name": "config", "configMap": {"name": names.config_map(CLUSTER)}}],
+        **more,
+    }
+
+
+def pod(namespace: str, name: str = "", **metadata: object) -> Object:
+    """A server pod, owned by the StatefulSet of the cluster unless told otherwise."""
+    told = {
+        "labels": labels.server_pod(CLUSTER),
+        "ownerReferences": [owned_by("StatefulSet", CLUSTER)],
+        **metadata,
+    }
+    name = name or names.pod(CLUSTER, 0)
+    return {
+        "metadata": {"name": name, "namespace": namespace, **told},
+        "spec": pod_spec(nodeName="n1"),
+    }
+
+
+def claim(namespace: str, name: str = "", **metadata: object) -> Object:
+    """A data claim."""
+    return {
+        "metadata": meta(namespace, name or names.data_claim(CLUSTER, 0), **metadata),
+        "spec": {
+            "accessModes": ["ReadWriteOnce"],
+            "resources": {"requests": {"storage": "1Gi"}},
+        },
+    }
+
+
+def stateful_set(namespace: str, spec: Object | None = None, **metadata: object) -> Object:
+    """The StatefulSet, with the pod spec that is asked for."""
+    template = {"metadata": {"labels": labels.server_pod(CLUSTER)}, "spec": spec or pod_spec()}
+    return {
+        "metadata": meta(namespace, names.stateful_set(CLUSTER), **metadata),
+        "spec": {
+            "serviceName": CLUSTER,
+            "replicas": 3,
+            "selector": {"matchLabels": labels.voters(CLUSTER)},
+            "template": template,
+        },
+    }
+
+
+def secret(namespace: str, name: str, **metadata: object) -> Object:
+    """A Secret of the cluster, with an owner unless told otherwise."""
+    told = {"ownerReferences": [owned_by("OpenBaoCluster", CLUSTER, "openbao.org/v1alpha1")]}
+    return {"metadata": meta(namespace, name, **{**told, **metadata}), "data": {"key": "MDA="}}
+
+
+def config_map(namespace: str, name: str = "", **metadata: object) -> Object:
+    """The configuration of the servers."""
+    return {
+        "metadata": meta(namespace, name or names.config_map(CLUSTER), **metadata),
+        "data": {"config.hcl": "ui = false"},
+    }
+
+
+def service(namespace: str) -> Object:
+    """The headless Service."""
+    return {
+        "metadata": meta(namespace, names.headless_service(CLUSTER)),
+        "spec": {"clusterIP": "None", "ports": [{"port": 8200}], "selector": {"a": "b"}},
+    }

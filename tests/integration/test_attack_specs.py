@@ -1,0 +1,226 @@
+"""Campaign C18: forbidden specs are refused by the API server, and again by the operator.
+
+A real API server with the CRD and the policy about free data, dry runs only. Each forbidden spec of
+the table, each field that holds a URL with each URL of the table, and a seeded sample of hostile
+texts in every text of a spec. Where a rule refuses, both refuse in the words of that rule.
+"""
+
+import asyncio
+import copy
+import random
+import re
+import time
+import tracemalloc
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+import orjson
+import pytest
+import pytest_asyncio
+
+from baoctl.generate import CRD_FILE, ROOT
+from contracts.admission.free_data import VALIDATE_FREE_DATA
+from contracts.admission.policy import PARAMETERS, as_objects
+from contracts.api.cluster import OpenBaoCluster
+from contracts.api.group import CLUSTERS
+from contracts.api.rules import RULES, violations
+from contracts.api.violation import InvalidClusterError, Violation
+from e2e.attacks.payloads import TEXTS, URLS
+from e2e.attacks.specs import ATTEMPTS, URL_FIELDS, Attempt, with_url
+from e2e.harness.waiting import until
+from e2e.rig import Rig, RigError
+from e2e.rig.kube import wait_established
+from runtime.client import Client
+from runtime.errors import ApiError
+from runtime.types import Object
+from tests.contracts.api.clusters import MANIFESTS, cluster_object
+from tests.managers.cluster.test_attack_names import changed, strings
+
+SEED = 18
+PER_TEXT = 2
+AT_ONCE = 16
+SECONDS_MAX = 0.2
+BYTES_MAX = 20 << 20
+# As much of a message as no answer of the API server cuts off.
+WORDS = {rule.id: rule.message[:150] for rule in RULES}
+# Rules whose question CEL cannot put: to read a key or a schedule, to compare versions or items of
+# a list, to look at texts one by one. None of them keeps anybody out of what is another's.
+OF_CODE = frozenset(rule.id for rule in RULES if not rule.cel)
+
+
+@pytest.fixture(scope="module")
+def guarded(control_plane: Rig) -> Iterator[Rig]:
+    """The control plane with the CRD and the policy."""
+    file = str(ROOT / CRD_FILE)
+    control_plane.kubectl("apply", "--server-side", "-f", file)
+    wait_established(control_plane.kubectl, f"crd/{CLUSTERS}")
+    named = {"apiVersion": "v1", "kind": "ConfigMap"}
+    parameters = {**named, "metadata": {"name": PARAMETERS, "namespace": "default"}}
+    values = {"namespace": "x", "controller": "x", "provisioner": "x", "delegate": "x"}
+    objects = [{**parameters, "data": values}, *as_objects(VALIDATE_FREE_DATA, "default")]
+    whole = orjson.dumps({"apiVersion": "v1", "kind": "List", "items": objects}).decode()
+    control_plane.kubectl("apply", "-f", "-", input=whole)
+    _await_policy(control_plane)
+    yield control_plane
+    control_plane.kubectl("delete", "-f", "-", input=whole)
+    control_plane.kubectl("delete", "-f", file, "--wait=true")
+
+
+def _await_policy(rig: Rig) -> None:
+    """A policy counts a moment after it was written."""
+    forbidden = next(one for one in ATTEMPTS if one.rule == "audit-options-known")
+    body = orjson.dumps(_body("default", forbidden.spec)).decode()
+
+    def refuses() -> bool:
+        try:
+            rig.kubectl("create", "--dry-run=server", "-f", "-", input=body)
+        except RigError as error:
+            return WORDS[forbidden.rule] in str(error)
+        return False
+
+    until("the policy refuses", refuses, 30.0, every=0.2)
+
+
+def _body(namespace: str, spec: dict[str, Any], name: str = "c") -> Object:
+    body = cluster_object(name, **spec)
+    body["metadata"]["namespace"] = namespace
+    return body
+
+
+def by_code(body: Object) -> list[Violation]:
+    """What the operator says of an object."""
+    try:
+        return list(violations(OpenBaoCluster.from_object(body)))
+    except InvalidClusterError as error:
+        return list(error.violations)
+
+
+@pytest_asyncio.fixture
+async def server(guarded: Rig, client: Client, namespace: str) -> "Server":
+    return Server(client, namespace)
+
+
+class Server:
+    """The API server, asked many things at a time; nothing is stored."""
+
+    def __init__(self, client: Client, namespace: str) -> None:
+        self._client, self.namespace = client, namespace
+        self._turn = asyncio.Semaphore(AT_ONCE)
+
+    async def refusal(self, body: Object) -> str:
+        """What is said against an object; "" when it would be taken."""
+        body = copy.deepcopy(body)
+        body["metadata"]["namespace"] = self.namespace
+        async with self._turn:
+            try:
+                await self._client.create(CLUSTERS, body, field_manager="itest", dry_run=True)
+            except ApiError as error:
+                causes = getattr(error, "causes", ())
+                return "\n".join((str(error), *(f"{one.field}: {one.message}" for one in causes)))
+        return ""
+
+    async def refusals(self, bodies: list[Object]) -> list[str]:
+        return await asyncio.gather(*map(self.refusal, bodies))
+
+
+def _complaint(attempt: Attempt, said: str) -> str:
+    """Why the answer of the API server to an attempt is not good enough; "" when it is."""
+    if not said:
+        return "taken"
+    if attempt.rule != "schema" and WORDS[attempt.rule] not in said:
+        return f"in other words: {said}"
+    outermost = ".".join(re.split(r"\[|\.", attempt.field)[:2])
+    return "" if outermost in said else f"without the field: {said}"
+
+
+async def test_attack_c18_every_forbidden_spec_is_refused_twice(server: Server) -> None:
+    bodies = [_body("ns", attempt.spec) for attempt in ATTEMPTS]
+    said = await server.refusals(bodies)
+    wrong = {
+        attempt.name: complaint
+        for attempt, words in zip(ATTEMPTS, said, strict=True)
+        if (complaint := _complaint(attempt, words))
+    }
+    assert wrong == {}
+    for attempt, body in zip(ATTEMPTS, bodies, strict=True):
+        assert [(one.rule, one.field) for one in by_code(body)] == [(attempt.rule, attempt.field)]
+
+
+@pytest.mark.parametrize("field", URL_FIELDS)
+async def test_attack_t09_every_url_is_refused_twice_in_every_field(
+    server: Server, field: str
+) -> None:
+    fine = _body("ns", with_url(field, "https://bao.example.com"))
+    assert by_code(fine) == []
+    bodies = [fine, *(_body("ns", with_url(field, url)) for url in URLS)]
+    accepted, *said = await server.refusals(bodies)
+    assert accepted == ""
+    for url, body, words in zip(URLS, bodies[1:], said, strict=True):
+        found = by_code(body)
+        assert [one for one in found if one.field == field], url
+        assert words, url
+        for one in found:
+            # A text of no length at all is refused by the shape of the field.
+            assert one.rule == "schema" or WORDS[one.rule] in words, (url, one)
+
+
+def _hostile() -> list[tuple[str, str, Object]]:
+    """A field, a text and the object: some texts for every text of a spec, the same in each run."""
+    chosen = random.Random(SEED)
+    found = []
+    seen: set[str] = set()
+    for manifest in MANIFESTS.values():
+        for path in strings(manifest["spec"]):
+            place = ".".join("[]" if isinstance(step, int) else step for step in path)
+            if place in seen:
+                continue
+            seen.add(place)
+            texts = chosen.sample(TEXTS, PER_TEXT)
+            found += [(place, text, changed(manifest, path, text)) for text in texts]
+    return found
+
+
+@pytest.mark.timeout(400)
+async def test_attack_c18_a_text_that_one_refuses_is_refused_by_the_other(server: Server) -> None:
+    """In the same words, where there is a rule. What both take is text that stays text (T02)."""
+    hostile = _hostile()
+    said = await server.refusals([body for _, _, body in hostile])
+    counted: Counter[str] = Counter()
+    apart = []
+    for (place, text, body), words in zip(hostile, said, strict=True):
+        found = by_code(body)
+        rules = {one.rule for one in found}
+        if bool(words) == bool(found):
+            counted["refused twice" if words else "taken as text"] += 1
+        elif rules and rules <= OF_CODE:
+            counted["refused by code alone"] += 1
+        else:
+            apart.append((place, text[:60], rules, words[:300]))
+    assert apart == []
+    assert counted["refused twice"] > 300
+    # Texts with a NUL, which the server's configuration cannot carry, and keys that are none.
+    assert counted["refused by code alone"] < 100
+    assert len({place for place, _, _ in hostile}) > 200
+
+
+def test_attack_t10_no_forbidden_spec_costs_the_operator_much() -> None:
+    """At most 200 ms of a processor and 20 MB for each, however it is refused."""
+    bodies = [_body("ns", attempt.spec) for attempt in ATTEMPTS]
+    bodies += [body for _, _, body in _hostile()]
+    # Without memory counted: that makes everything some times slower.
+    slowest = 0.0
+    for body in bodies:
+        began = time.process_time()
+        by_code(body)
+        slowest = max(slowest, time.process_time() - began)
+    tracemalloc.start()
+    try:
+        for body in bodies[:: max(1, len(bodies) // 100)]:
+            tracemalloc.reset_peak()
+            before = tracemalloc.get_traced_memory()[0]
+            by_code(body)
+            assert tracemalloc.get_traced_memory()[1] - before < BYTES_MAX
+    finally:
+        tracemalloc.stop()
+    assert slowest < SECONDS_MAX

@@ -1,0 +1,211 @@
+"""T14: a tenant's own server is given the operator's login, and it opens no other cluster.
+
+Real are the API server, the right by which the operator gets its tokens, and the servers of
+OpenBao. The tenant's is a few routes over TLS of its own, as somebody has it who may edit the
+namespace of a cluster: the Secret with the authority of its servers, and their pods.
+"""
+
+import base64
+import dataclasses
+import json
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+import pytest_asyncio
+
+from contracts.api.job_roles import OPERATOR_ROLE
+from contracts.hcl.render import ConfigInput, render_config, render_self_init
+from e2e.rig import Rig
+from e2e.rig.paths import REPOSITORY
+from managers.access.account_token import LIFE_SECONDS
+from managers.access.installation import Installation
+from managers.access.token_issuer import ApiServer
+from managers.bao.client import BaoError
+from managers.bao.login import Logins, NoToken, ServiceAccountLogin
+from managers.certs.x509 import make_authority
+from managers.cluster.login import operator_login
+from runtime.client import Client
+from runtime.clock import SystemClock
+from runtime.credentials import KubeconfigCredentials, from_kubeconfig
+from runtime.metrics import Metrics
+from runtime.ownership import Owner
+from runtime.resources import SERVICE_ACCOUNT
+from runtime.types import Object
+from tests import gen
+from tests.integration.account_tokens import Signer
+from tests.integration.bao_server import BaoServer, serve
+from tests.managers.bao.servers import ADDRESS, serving
+
+HERE = Installation(
+    namespace="openbao-operator-system",
+    service_account="openbao-operator-controller",
+    image_repository="unused",
+    secret_recheck=15.0,
+)
+DEPLOY = REPOSITORY / "deploy"
+# Longer than the clocks of two machines are apart, which OpenBao allows for: a minute.
+AGO = 300
+GRANTED = (200, {"auth": {"client_token": "of-the-tenant", "lease_duration": 3600}})
+RED, BLUE = gen.cluster("red").self_init(login=True), gen.cluster("blue").self_init(login=True)
+
+
+@pytest_asyncio.fixture
+async def operator(
+    control_plane: Rig, credentials: KubeconfigCredentials, client: Client, tmp_path: Path
+) -> AsyncIterator[Client]:
+    """A client with the operator's ServiceAccount and the rights that are shipped."""
+    for name in ("base/namespace", "base/service_account", "rbac/own-namespace/rbac"):
+        file = str(DEPLOY / f"{name}.yaml")
+        control_plane.kubectl("-n", HERE.namespace, "apply", "-f", file)
+    issued = await client.create(
+        SERVICE_ACCOUNT,
+        _token_request(HERE.service_account),
+        field_manager="itest",
+        subresource="token",
+    )
+    config = orjson.loads(control_plane.kubeconfig.read_bytes())
+    config["users"][0]["user"] = {"token": issued["status"]["token"]}
+    kubeconfig = tmp_path / "operator.kubeconfig"
+    kubeconfig.write_bytes(orjson.dumps(config))
+    clock = SystemClock()
+    own = await from_kubeconfig(str(kubeconfig), None, clock)
+    made = Client(own, user_agent="itest-operator", clock=clock, metrics=Metrics())
+    try:
+        yield made
+    finally:
+        await made.close()
+
+
+def _token_request(account: str) -> Object:
+    return {
+        "apiVersion": "authentication.k8s.io/v1",
+        "kind": "TokenRequest",
+        "metadata": {"name": account, "namespace": HERE.namespace},
+        "spec": {},
+    }
+
+
+@contextmanager
+def started(bao: Path, folder: Path, config: ConfigInput) -> Iterator[BaoServer]:
+    """A server after its first boot."""
+    folder.mkdir()
+    with serve(bao, folder, render_config(config), render_self_init(config)) as server:
+        yield server
+
+
+async def config_of(cluster: gen.Cluster, client: Client, *more_keys: str) -> ConfigInput:
+    """What the operator renders for the first boot of a cluster."""
+    issuer = await ApiServer(client, SystemClock(), None).token_issuer()
+    assert issuer is not None
+    issuer = dataclasses.replace(issuer, public_keys=(*issuer.public_keys, *more_keys))
+    owner = cluster.owner()
+    oidc = operator_login(cluster.read().spec, owner, issuer, HERE)
+    assert oidc is not None
+    return ConfigInput(owner.name, owner.namespace, oidc=oidc)
+
+
+async def captured(operator: Client, victim: Owner, folder: Path) -> str:
+    """Let the tenant of a cluster catch the token with which the operator logs in."""
+    login = await Logins(operator, SystemClock(), HERE).of(victim, own=True, stored=False)
+    assert login is not None
+    routes = {"auth/jwt-operator/login": GRANTED}
+    async with serving(folder, routes) as tenants, tenants.client() as session:
+        # The tenant holds the authority of its own servers, so they pass for those.
+        assert await login.token(session, ADDRESS) == "of-the-tenant"
+    (asked,) = tenants.asked
+    assert asked.path == "/v1/auth/jwt-operator/login"
+    token: str = asked.body["jwt"]
+    return token
+
+
+async def replayed(server: BaoServer, jwt: str) -> tuple[int, str]:
+    body = {"role": OPERATOR_ROLE, "jwt": jwt}
+    status, answer = await server.call("POST", "auth/jwt-operator/login", body)
+    return status, str(answer.get("errors"))
+
+
+def claims(jwt: str) -> dict[str, Any]:
+    body = jwt.split(".")[1]
+    read: dict[str, Any] = json.loads(base64.urlsafe_b64decode(body + "=" * (-len(body) % 4)))
+    return read
+
+
+async def test_attack_t14_a_captured_login_opens_no_other_cluster(
+    bao: Path, client: Client, operator: Client, tmp_path: Path
+) -> None:
+    jwt = await captured(operator, RED.owner(), tmp_path)
+    found = claims(jwt)
+    assert found["aud"] == [f"openbao-internal/{gen.NAMESPACE}/red"]
+    assert found["sub"] == HERE.subject
+    assert found["exp"] - found["iat"] == LIFE_SECONDS
+
+    red, blue = await config_of(RED, client), await config_of(BLUE, client)
+    with started(bao, tmp_path / "red", red) as its, started(bao, tmp_path / "blue", blue) as other:
+        await its.active()
+        await other.active()
+        status, words = await replayed(other, jwt)
+        assert status == 400
+        assert "audience" in words, "refused for another reason than the one that is meant"
+        # Nothing else is wrong with it, and the other cluster would take one of its own.
+        assert (await replayed(its, jwt))[0] == 200
+        own = await captured(operator, BLUE.owner(), tmp_path)
+        assert (await replayed(other, own))[0] == 200
+
+
+async def test_attack_t14_a_captured_login_ends_where_it_was_good(
+    bao: Path, client: Client, tmp_path: Path
+) -> None:
+    """Nobody waits for ten minutes: another key that the server trusts signs what has ended."""
+    signer = Signer()
+    config = await config_of(RED, client, signer.public)
+    assert config.oidc is not None
+    now = int(SystemClock().now().timestamp())
+
+    def token(age: int) -> str:
+        times = {"iat": now - age, "nbf": now - age, "exp": now - age + LIFE_SECONDS}
+        audience = [f"openbao-internal/{gen.NAMESPACE}/red"]
+        issuer = config.oidc.issuer if config.oidc else ""
+        return signer.token(HERE.subject, iss=issuer, aud=audience, **times)
+
+    with started(bao, tmp_path / "red", config) as server:
+        await server.active()
+        assert (await replayed(server, token(0)))[0] == 200
+        status, words = await replayed(server, token(LIFE_SECONDS + AGO))
+        assert status == 400
+        assert "expired" in words
+
+
+async def test_attack_t14_a_session_ends_at_a_server_of_another_authority(
+    operator: Client, tmp_path: Path
+) -> None:
+    """Who cannot write the Secret with the authority gets no token at all."""
+    login = await Logins(operator, SystemClock(), HERE).of(RED.owner(), own=True, stored=False)
+    assert isinstance(login, ServiceAccountLogin)
+    async with serving(tmp_path, {"auth/jwt-operator/login": GRANTED}) as tenants:
+        another = make_authority("red", SystemClock().now())
+        async with tenants.client(authority=another) as session:
+            with pytest.raises(BaoError, match="Certificate"):
+                await login.token(session, ADDRESS)
+    assert tenants.asked == []
+
+
+async def test_attack_t14_the_operator_may_make_tokens_of_nobody_else(
+    operator: Client, client: Client, tmp_path: Path
+) -> None:
+    """Nor could somebody who takes the operator over become another account by it."""
+    body: Object = {"metadata": {"name": "other", "namespace": HERE.namespace}}
+    await client.create(
+        SERVICE_ACCOUNT,
+        {"apiVersion": "v1", "kind": "ServiceAccount", **body},
+        field_manager="itest",
+    )
+    taken = dataclasses.replace(HERE, service_account="other")
+    login = await Logins(operator, SystemClock(), taken).of(RED.owner(), own=True, stored=False)
+    assert login is not None
+    async with serving(tmp_path, {}) as nobody, nobody.client() as session:
+        with pytest.raises(NoToken, match="403 Forbidden"):
+            await login.token(session, ADDRESS)

@@ -1,0 +1,350 @@
+"""How far the operator may go, whatever its rights are: on a real API server."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from contracts import labels, names
+from contracts.admission.locks_controller import CONTROLLER_POLICIES
+from contracts.admission.locks_pods import LEVEL, LOCK_PODS
+from contracts.roles import CONTROLLER, NAMESPACE
+from contracts.shapes.security import LOW_PORTS, container_security, pod_security
+from e2e.harness.asking import Asking
+from e2e.rig import Rig
+from e2e.rig.kube import ApiError
+from runtime import resources as kinds
+from runtime.types import Object
+from tests.integration import locked
+from tests.integration.locked import (
+    CLUSTER,
+    OPERATOR,
+    TENANT,
+    Place,
+    meta,
+    pod_spec,
+)
+
+POLICIES = (LOCK_PODS, *CONTROLLER_POLICIES)
+Act = Callable[[Asking, str], Any]
+SET = names.stateful_set(CLUSTER)
+ACCOUNT = names.service_account(CLUSTER)
+
+
+@pytest.fixture(scope="module")
+def place(control_plane: Rig) -> Iterator[Place]:
+    """The control plane with all bounds in force."""
+    made = locked.prepare(control_plane, POLICIES)
+    where = made.namespace()
+    operator = made.ask(OPERATOR)
+    stray = {"metadata": {"name": "stray", "namespace": where}}
+    for kind, words in ((kinds.SECRET, "of a cluster only"), (kinds.SERVICE_ACCOUNT, "of a cl")):
+        locked.await_refusal(operator, kind, stray, words)
+    locked.await_refusal(operator, kinds.ROLE, {**stray, "rules": []}, "of a cluster only")
+    loose = locked.stateful_set(where, pod_spec(hostNetwork=True))
+    locked.await_refusal(operator, kinds.STATEFUL_SET, loose, "shares no network")
+    yield made
+    locked.remove(control_plane, POLICIES)
+
+
+@pytest.fixture
+def home(place: Place) -> str:
+    return place.namespace()
+
+
+# --- pods
+
+
+def _container(**security: object) -> Object:
+    confined = {**container_security(), **security}
+    return {"containers": [{"name": "openbao", "image": "a", "securityContext": confined}]}
+
+
+def _security(**more: object) -> Object:
+    return {"securityContext": {**pod_security(), **more}}
+
+
+def _volume(**source: object) -> Object:
+    return {"volumes": [{"name": "one", **source}]}
+
+
+ABOVE: dict[str, tuple[Object, str]] = {
+    "the network of the node": ({"hostNetwork": True}, "shares no network"),
+    "the processes of the node": ({"hostPID": True}, "shares no network"),
+    "the memory of the node": ({"hostIPC": True}, "shares no network"),
+    "a folder of the node": (_volume(hostPath={"path": "/"}), "volumes"),
+    "a volume of a driver": (_volume(csi={"driver": "a"}), "volumes"),
+    "a token everywhere": ({"automountServiceAccountToken": True}, "automount"),
+    "a token by default": ({"automountServiceAccountToken": None}, "automount"),
+    "privileged": (
+        _container(privileged=True, allowPrivilegeEscalation=True),
+        "drops all capabilities",
+    ),
+    "escalation": (_container(allowPrivilegeEscalation=True), "drops all capabilities"),
+    "a capability": (
+        _container(capabilities={"drop": ["ALL"], "add": ["NET_RAW"]}),
+        "drops all capabilities",
+    ),
+    "not all dropped": (_container(capabilities={"drop": ["KILL"]}), "drops all capabilities"),
+    "an init container": (
+        {"initContainers": [{"name": "a", "image": "a"}]},
+        "drops all capabilities",
+    ),
+    "root": (_security(runAsUser=0), "must not run as root"),
+    "perhaps root": (_security(runAsNonRoot=False), "must not run as root"),
+    "a root container": (_container(runAsUser=0), "must not run as root"),
+    "no seccomp": (_security(seccompProfile={"type": "Unconfined"}), "seccomp"),
+    "no word on seccomp": (_security(seccompProfile=None), "seccomp"),
+    "an unsafe sysctl": (_security(sysctls=[{"name": "kernel.msgmax", "value": "1"}]), "sysctls"),
+    "another SELinux type": (_security(seLinuxOptions={"type": "spc_t"}), "sysctls"),
+}
+
+
+@pytest.mark.parametrize("what", ABOVE)
+def test_not_even_the_operator_makes_such_a_pod(place: Place, home: str, what: str) -> None:
+    more, words = ABOVE[what]
+    body = locked.stateful_set(home, pod_spec(**more))
+    with pytest.raises(ApiError, match=words) as caught:
+        place.ask(OPERATOR).create(kinds.STATEFUL_SET, body)
+    assert "resulted in error" not in str(caught.value)
+    place.ask(OPERATOR).create(kinds.STATEFUL_SET, locked.stateful_set(home))
+    with pytest.raises(ApiError, match=words):
+        place.ask(OPERATOR).patch(
+            kinds.STATEFUL_SET, home, SET, {"spec": {"template": {"spec": more}}}
+        )
+
+
+def test_what_others_make_is_not_bound(place: Place, home: str) -> None:
+    body = locked.stateful_set(home, pod_spec(hostNetwork=True))
+    place.ask(TENANT).create(kinds.STATEFUL_SET, body)
+    # Nor is the operator kept from the size of what stands.
+    place.ask(OPERATOR).patch(kinds.STATEFUL_SET, home, SET, {"spec": {"replicas": 1}})
+
+
+OPENED: dict[str, tuple[str, Object]] = {
+    "root": ("baseline", _security(runAsUser=0, runAsNonRoot=False)),
+    "no seccomp": ("privileged", _security(seccompProfile={"type": "Unconfined"})),
+}
+
+
+@pytest.mark.parametrize("what", OPENED)
+def test_who_opens_a_namespace_opens_it_for_servers_too(place: Place, what: str) -> None:
+    level, more = OPENED[what]
+    where = place.namespace(labels={LEVEL: level})
+    body = locked.stateful_set(where, pod_spec(**more))
+    place.ask(OPERATOR).create(kinds.STATEFUL_SET, body)
+    with pytest.raises(ApiError, match="shares no network"):
+        place.ask(OPERATOR).patch(
+            kinds.STATEFUL_SET,
+            where,
+            SET,
+            {"spec": {"template": {"spec": {"hostNetwork": True}}}},
+        )
+
+
+PLANNED: dict[str, Object] = {
+    "another image": _container(),
+    "mode ACME": _security(sysctls=[LOW_PORTS]),
+    "audit files": _volume(persistentVolumeClaim={"claimName": "c-audit"}),
+    "plugins": _volume(emptyDir={}),
+    "a seal": _volume(projected={"sources": [{"secret": {"name": "c-unseal-key"}}]}),
+    "a Secret": _volume(secret={"secretName": "c-tls-server"}),
+    "a fence": {"schedulingGates": [{"name": labels.FENCE_GATE}]},
+    "OpenShift": _security(runAsUser=None, runAsGroup=None, fsGroup=None),
+    "first boot": {
+        "containers": [
+            {
+                "name": "openbao",
+                "image": "a",
+                "command": ["bao", "server", "-config=/a", "-config=/b"],
+                "securityContext": container_security(),
+            }
+        ]
+    },
+}
+
+
+@pytest.mark.parametrize("what", PLANNED)
+def test_b12_what_the_plan_changes_is_not_kept_away(place: Place, home: str, what: str) -> None:
+    operator = place.ask(OPERATOR)
+    operator.create(kinds.STATEFUL_SET, locked.stateful_set(home))
+    change = {"spec": {"template": {"spec": PLANNED[what]}}}
+    live = operator.patch(kinds.STATEFUL_SET, home, SET, change)
+    assert live["metadata"]["generation"] == 2
+
+
+def _ephemeral(name: str, security: Object | None) -> Object:
+    one: Object = {"name": name, "image": "a", "targetContainerName": "openbao"}
+    return {**one, "securityContext": security} if security else one
+
+
+def test_only_what_the_operator_adds_to_a_pod_is_bound(place: Place, home: str) -> None:
+    operator, tenant = place.ask(OPERATOR), place.ask(TENANT)
+    tenant.create(kinds.SERVICE_ACCOUNT, {"metadata": {"name": ACCOUNT, "namespace": home}})
+    tenant.create(kinds.POD, locked.pod(home))
+    debug = _ephemeral("debug", None)
+    mine = _ephemeral("reload-1", container_security())
+    tenant.patch(
+        kinds.POD,
+        home,
+        "c-0",
+        {"spec": {"ephemeralContainers": [debug]}},
+        subresource="ephemeralcontainers",
+    )
+    change = {"spec": {"ephemeralContainers": [debug, mine]}}
+    operator.patch(kinds.POD, home, "c-0", change, subresource="ephemeralcontainers")
+    loose = _ephemeral("reload-2", {"privileged": True})
+    change = {"spec": {"ephemeralContainers": [debug, mine, loose]}}
+    with pytest.raises(ApiError, match="drops all capabilities"):
+        operator.patch(kinds.POD, home, "c-0", change, subresource="ephemeralcontainers")
+
+
+# --- Roles, Secrets, accounts
+
+
+def _role(where: str, name: str = "", rules: list[Object] | None = None) -> Object:
+    usual = {
+        "apiGroups": [""],
+        "resources": ["pods"],
+        "resourceNames": ["c-0", "c-read-0"],
+        "verbs": ["get", "patch", "update"],
+    }
+    return {
+        "metadata": meta(where, name or names.role(ACCOUNT)),
+        "rules": [usual] if rules is None else rules,
+    }
+
+
+def _binding(
+    where: str, subject: Object | None = None, *, kind: str = "Role", name: str = ""
+) -> Object:
+    usual = {"kind": "ServiceAccount", "name": ACCOUNT, "namespace": where}
+    return {
+        "metadata": meta(where, names.role_binding(ACCOUNT)),
+        "roleRef": {
+            "apiGroup": kinds.ROLE.group,
+            "kind": kind,
+            "name": name or names.role(ACCOUNT),
+        },
+        "subjects": [subject or usual],
+    }
+
+
+def _pods(**more: object) -> list[Object]:
+    usual = {"apiGroups": [""], "resources": ["pods"], "resourceNames": ["c-0"], "verbs": ["get"]}
+    return [{**usual, **more}]
+
+
+def _account(where: str, **more: object) -> Object:
+    usual = {"automountServiceAccountToken": False}
+    return {"metadata": meta(where, ACCOUNT), **usual, **more}
+
+
+def _creates(kind: Any, body: Callable[[str], Object]) -> Act:
+    return lambda ask, where: ask.create(kind, body(where))
+
+
+def _token(where: str, name: str) -> Act:
+    body = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}}
+
+    def run(ask: Asking, home: str) -> None:
+        metadata = {"name": name, "namespace": where or home}
+        ask.create(kinds.SERVICE_ACCOUNT, {**body, "metadata": metadata}, subresource="token")
+
+    return run
+
+
+BEYOND: dict[str, Act] = {
+    "a Role that reads Secrets": _creates(
+        kinds.ROLE, lambda at: _role(at, rules=_pods(resources=["secrets"]))
+    ),
+    "a Role over all pods": _creates(
+        kinds.ROLE, lambda at: _role(at, rules=_pods(resourceNames=[]))
+    ),
+    "a Role over pods of another cluster": _creates(
+        kinds.ROLE, lambda at: _role(at, rules=_pods(resourceNames=["d-0"]))
+    ),
+    "a Role that deletes pods": _creates(
+        kinds.ROLE, lambda at: _role(at, rules=_pods(verbs=["delete"]))
+    ),
+    "a Role that may do anything": _creates(
+        kinds.ROLE, lambda at: _role(at, rules=_pods(verbs=["*"]))
+    ),
+    "a Role of another shape of name": _creates(kinds.ROLE, lambda at: _role(at, "powerful")),
+    "a binding to a ClusterRole": _creates(
+        kinds.ROLE_BINDING, lambda at: _binding(at, kind="ClusterRole")
+    ),
+    "a binding to another Role": _creates(
+        kinds.ROLE_BINDING, lambda at: _binding(at, name="powerful")
+    ),
+    "a binding for a user": _creates(
+        kinds.ROLE_BINDING,
+        lambda at: _binding(at, {"apiGroup": kinds.ROLE.group, "kind": "User", "name": "eve"}),
+    ),
+    "a binding for an account elsewhere": _creates(
+        kinds.ROLE_BINDING,
+        lambda at: _binding(
+            at, {"kind": "ServiceAccount", "name": ACCOUNT, "namespace": "default"}
+        ),
+    ),
+    "a Secret of another name": _creates(kinds.SECRET, lambda at: locked.secret(at, "c-config")),
+    "a Secret of another cluster": _creates(
+        kinds.SECRET, lambda at: locked.secret(at, "d-tls-server")
+    ),
+    "a Secret without labels": _creates(
+        kinds.SECRET, lambda at: {"metadata": {"name": "c-tls-server", "namespace": at}}
+    ),
+    "an account that mounts its token": _creates(
+        kinds.SERVICE_ACCOUNT, lambda at: _account(at, automountServiceAccountToken=True)
+    ),
+    "an account with Secrets": _creates(
+        kinds.SERVICE_ACCOUNT, lambda at: _account(at, secrets=[{"name": "a"}])
+    ),
+    "a token of a tenant's account": _token("", "default"),
+    "a token of another account of its own namespace": _token(NAMESPACE, "default"),
+}
+
+
+@pytest.mark.parametrize("what", BEYOND)
+def test_the_operator_may_not_write(place: Place, home: str, what: str) -> None:
+    for where in (home, NAMESPACE):
+        default = {"metadata": {"name": "default", "namespace": where}}
+        locked.ensure(place.ask(), kinds.SERVICE_ACCOUNT, default)
+    with pytest.raises(ApiError, match="denied request") as caught:
+        BEYOND[what](place.ask(OPERATOR), home)
+    assert "resulted in error" not in str(caught.value)
+
+
+def test_a_secret_of_a_user_stays_the_users(place: Place, home: str) -> None:
+    name, operator = names.tls_server_secret(CLUSTER), place.ask(OPERATOR)
+    place.ask(TENANT).create(kinds.SECRET, {"metadata": {"name": name, "namespace": home}})
+    change = {"metadata": {"labels": labels.base(CLUSTER)}, "data": {"key": "MDA="}}
+    with pytest.raises(ApiError, match="hand it over"):
+        operator.patch(kinds.SECRET, home, name, change)
+    adopt = {"metadata": {"annotations": {labels.ADOPT: CLUSTER}}}
+    place.ask(TENANT).patch(kinds.SECRET, home, name, adopt)
+    operator.patch(kinds.SECRET, home, name, change)
+
+
+def test_what_the_operator_does_is_not_kept_away(place: Place, home: str) -> None:
+    operator = place.ask(OPERATOR)
+    operator.create(kinds.SERVICE_ACCOUNT, _account(home))
+    operator.create(kinds.ROLE, _role(home))
+    operator.create(kinds.ROLE_BINDING, _binding(home))
+    for name in (
+        names.tls_ca_secret(CLUSTER),
+        names.tls_server_secret(CLUSTER),
+        names.unseal_key_secret(CLUSTER),
+        names.unseal_key_secret(CLUSTER, 2),
+        names.root_token_secret(CLUSTER),
+        names.recovery_shares_secret(CLUSTER),
+    ):
+        operator.create(kinds.SECRET, locked.secret(home, name))
+        operator.patch(kinds.SECRET, home, name, {"metadata": {"ownerReferences": None}})
+    operator.delete(kinds.ROLE, home, names.role(ACCOUNT))
+    locked.ensure(
+        place.ask(),
+        kinds.SERVICE_ACCOUNT,
+        {"metadata": {"name": CONTROLLER, "namespace": NAMESPACE}},
+    )
+    _token(NAMESPACE, CONTROLLER)(operator, home)

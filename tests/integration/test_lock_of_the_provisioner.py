@@ -1,0 +1,178 @@
+"""How far the provisioner of tenants and its delegate may go: on a real API server."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from contracts import tenancy
+from contracts.admission.locks_pods import LEVEL
+from contracts.admission.locks_provisioner import PROVISIONER_POLICIES
+from contracts.roles import CONTROLLER, NAMESPACE
+from e2e.harness.asking import Asking, Somebody
+from e2e.rig import Rig
+from e2e.rig.kube import ApiError
+from runtime import resources as kinds
+from runtime.types import Object
+from tests.integration import locked
+from tests.integration.locked import GRANTING, LIMITS, PROVISIONING, QUOTA, TENANT, Place
+
+Act = Callable[[Asking, str], Any]
+
+
+@pytest.fixture(scope="module")
+def place(control_plane: Rig) -> Iterator[Place]:
+    """The control plane with the bounds of the provisioner in force."""
+    made = locked.prepare(control_plane, PROVISIONER_POLICIES)
+    where = made.namespace()
+    provisioner = made.ask(PROVISIONING)
+    stray = {"metadata": {"name": "stray", "namespace": where}}
+    locked.await_refusal(provisioner, kinds.ROLE, {**stray, "rules": []}, "of a tenant only")
+    locked.await_refusal(provisioner, QUOTA, {**stray, "spec": {}}, "of a tenant only")
+    space = {"metadata": {"name": f"{where}-x"}}
+    locked.await_refusal(provisioner, kinds.NAMESPACE, space, "no namespaces")
+    yield made
+    locked.remove(control_plane, PROVISIONER_POLICIES)
+
+
+@pytest.fixture
+def home(place: Place) -> str:
+    return place.namespace()
+
+
+def _creates(kind: Any, body: Callable[[str], Object]) -> Act:
+    return lambda ask, where: ask.create(kind, body(where))
+
+
+def _grant(where: str, name: str = tenancy.TENANT_ROLE, **rule: object) -> Object:
+    usual = {"apiGroups": [""], "resources": ["configmaps"], "verbs": ["get"]}
+    return {"metadata": {"name": name, "namespace": where}, "rules": [{**usual, **rule}]}
+
+
+def _bound(where: str, name: str = tenancy.TENANT_BINDING, **more: object) -> Object:
+    return {
+        "metadata": {"name": name, "namespace": where},
+        "roleRef": {"apiGroup": kinds.ROLE.group, "kind": "Role", "name": tenancy.TENANT_ROLE},
+        "subjects": [{"kind": "ServiceAccount", "name": CONTROLLER, "namespace": NAMESPACE}],
+        **more,
+    }
+
+
+def _role_ref(kind: str, name: str) -> Object:
+    return {"apiGroup": kinds.ROLE.group, "kind": kind, "name": name}
+
+
+def _to(kind: str, name: str, namespace: str = "") -> list[Object]:
+    one: Object = {"kind": kind, "name": name}
+    return [{**one, "namespace": namespace} if namespace else {**one, "apiGroup": _GROUP}]
+
+
+_GROUP = kinds.ROLE.group
+
+BEYOND_GRANTS: dict[str, Act] = {
+    "a Role of another name": _creates(kinds.ROLE, lambda at: _grant(at, "mine")),
+    "a wildcard of verbs": _creates(kinds.ROLE, lambda at: _grant(at, verbs=["*"])),
+    "a wildcard of kinds": _creates(kinds.ROLE, lambda at: _grant(at, resources=["*"])),
+    "a wildcard of subresources": _creates(kinds.ROLE, lambda at: _grant(at, resources=["*/log"])),
+    "a wildcard of groups": _creates(kinds.ROLE, lambda at: _grant(at, apiGroups=["*"])),
+    "more rights than its own": _creates(
+        kinds.ROLE,
+        lambda at: _grant(at, apiGroups=[_GROUP], resources=["roles"], verbs=["escalate"]),
+    ),
+    "tokens of others": _creates(
+        kinds.ROLE, lambda at: _grant(at, resources=["serviceaccounts/token"], verbs=["create"])
+    ),
+    "Secrets in the tenant's Role": _creates(
+        kinds.ROLE, lambda at: _grant(at, resources=["secrets"], resourceNames=["a"])
+    ),
+    "all Secrets": _creates(
+        kinds.ROLE, lambda at: _grant(at, tenancy.READER_ROLE, resources=["secrets"])
+    ),
+    "a list of Secrets": _creates(
+        kinds.ROLE,
+        lambda at: _grant(
+            at, tenancy.WRITER_ROLE, resources=["secrets"], resourceNames=["a"], verbs=["list"]
+        ),
+    ),
+    "a reader that writes": _creates(
+        kinds.ROLE,
+        lambda at: _grant(
+            at, tenancy.READER_ROLE, resources=["secrets"], resourceNames=["a"], verbs=["patch"]
+        ),
+    ),
+    "another kind among the Secrets": _creates(
+        kinds.ROLE, lambda at: _grant(at, tenancy.READER_ROLE, resourceNames=["a"])
+    ),
+    "a binding of another name": _creates(kinds.ROLE_BINDING, lambda at: _bound(at, "mine")),
+    "a binding to another Role": _creates(
+        kinds.ROLE_BINDING, lambda at: _bound(at, roleRef=_role_ref("Role", tenancy.WRITER_ROLE))
+    ),
+    "a binding to a ClusterRole": _creates(
+        kinds.ROLE_BINDING,
+        lambda at: _bound(at, roleRef=_role_ref("ClusterRole", tenancy.TENANT_ROLE)),
+    ),
+    "a binding for somebody": _creates(
+        kinds.ROLE_BINDING, lambda at: _bound(at, subjects=_to("User", "eve"))
+    ),
+    "a binding for another account": _creates(
+        kinds.ROLE_BINDING,
+        lambda at: _bound(at, subjects=_to("ServiceAccount", "default", NAMESPACE)),
+    ),
+    "a binding for an account elsewhere": _creates(
+        kinds.ROLE_BINDING, lambda at: _bound(at, subjects=_to("ServiceAccount", CONTROLLER, at))
+    ),
+    "another quota": _creates(
+        QUOTA, lambda at: {"metadata": {"name": "mine", "namespace": at}, "spec": {}}
+    ),
+    "another limit range": _creates(
+        LIMITS, lambda at: {"metadata": {"name": "mine", "namespace": at}, "spec": {"limits": []}}
+    ),
+    "a namespace goes": lambda ask, at: ask.delete(kinds.NAMESPACE, None, at),
+    "a namespace gets another team": lambda ask, at: ask.patch(
+        kinds.NAMESPACE, None, at, {"metadata": {"labels": {"team": "b"}}}
+    ),
+    "a namespace gets laxer": lambda ask, at: ask.patch(
+        kinds.NAMESPACE, None, at, {"metadata": {"labels": {LEVEL: "privileged"}}}
+    ),
+}
+
+
+@pytest.mark.parametrize("who", [PROVISIONING, GRANTING], ids=["provisioner", "delegate"])
+@pytest.mark.parametrize("what", BEYOND_GRANTS)
+def test_the_provisioner_may_not_grant(place: Place, home: str, what: str, who: Somebody) -> None:
+    with pytest.raises(ApiError, match="denied request") as caught:
+        BEYOND_GRANTS[what](place.ask(who), home)
+    assert "resulted in error" not in str(caught.value)
+
+
+def test_what_the_provisioner_does_is_not_kept_away(place: Place, home: str) -> None:
+    delegate, provisioner = place.ask(GRANTING), place.ask(PROVISIONING)
+    delegate.create(kinds.ROLE, _grant(home))
+    reads = _grant(home, tenancy.READER_ROLE, resources=["secrets"], resourceNames=["a"])
+    delegate.create(kinds.ROLE, reads)
+    writes = _grant(
+        home,
+        tenancy.WRITER_ROLE,
+        resources=["secrets"],
+        resourceNames=["a"],
+        verbs=["get", "patch"],
+    )
+    writes["rules"].append({"apiGroups": [""], "resources": ["secrets"], "verbs": ["create"]})
+    delegate.create(kinds.ROLE, writes)
+    for binding, role in zip(tenancy.BINDINGS, tenancy.ROLES, strict=True):
+        body = _bound(home, binding, roleRef=_role_ref("Role", role))
+        delegate.create(kinds.ROLE_BINDING, body)
+        delegate.delete(kinds.ROLE_BINDING, home, binding)
+        delegate.delete(kinds.ROLE, home, role)
+    metadata = {"name": tenancy.QUOTA, "namespace": home}
+    provisioner.create(QUOTA, {"metadata": metadata, "spec": {"hard": {"pods": "5"}}})
+    metadata = {"name": tenancy.LIMITS, "namespace": home}
+    provisioner.create(LIMITS, {"metadata": metadata, "spec": {"limits": []}})
+    provisioner.patch(kinds.NAMESPACE, None, home, {"metadata": {"labels": {LEVEL: "restricted"}}})
+
+
+def test_everybody_else_is_not_concerned(place: Place, home: str) -> None:
+    tenant = place.ask(TENANT)
+    tenant.create(kinds.ROLE, _grant(home, "mine", verbs=["*"]))
+    tenant.create(kinds.SECRET, {"metadata": {"name": "mine", "namespace": home}})
+    tenant.patch(kinds.NAMESPACE, None, home, {"metadata": {"labels": {"team": "b"}}})

@@ -1,0 +1,136 @@
+"""The locks of what the operator made, on a real API server: each refusal, each allowance."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from contracts import labels, names
+from contracts.admission.locks import LOCK_MANAGED, LOCK_SCALE
+from e2e.harness.asking import account
+from e2e.rig import Rig
+from e2e.rig.kube import ApiError
+from runtime import resources as kinds
+from tests.integration import locked
+from tests.integration.lock_cases import (
+    ALLOWED,
+    CLAIM,
+    CONFIG,
+    EDIT,
+    GC,
+    POD,
+    REFUSED,
+    SET,
+    SETS,
+    UNSEAL,
+    WITHOUT_OWNER,
+    noted,
+)
+from tests.integration.locked import CLUSTER, NODE, OPERATOR, TENANT, Place, meta
+
+LOCKS = (LOCK_MANAGED, LOCK_SCALE)
+WORDS = "OpenBaoCluster"
+
+
+@pytest.fixture(scope="module")
+def place(control_plane: Rig) -> Iterator[Place]:
+    """The control plane with both locks in force."""
+    made = locked.prepare(control_plane, LOCKS)
+    where = made.namespace()
+    canary = locked.config_map(where, "canary")
+    locked.await_refusal(made.ask(TENANT), kinds.CONFIG_MAP, canary, WORDS)
+    sets = locked.stateful_set(where)
+    made.ask(OPERATOR).create(kinds.STATEFUL_SET, sets)
+    yield made
+    locked.remove(control_plane, LOCKS)
+
+
+@pytest.fixture
+def home(place: Place) -> str:
+    """A namespace with the objects of one cluster, made by its operator and by controllers."""
+    where = place.namespace()
+    operator = place.ask(OPERATOR)
+    operator.create(
+        kinds.SERVICE_ACCOUNT, {"metadata": meta(where, names.service_account(CLUSTER))}
+    )
+    operator.create(kinds.CONFIG_MAP, locked.config_map(where))
+    operator.create(kinds.SERVICE, locked.service(where))
+    operator.create(kinds.STATEFUL_SET, locked.stateful_set(where))
+    for name in (
+        names.unseal_key_secret(CLUSTER),
+        names.tls_server_secret(CLUSTER),
+        names.root_token_secret(CLUSTER),
+        names.tls_ca_secret(CLUSTER),
+    ):
+        operator.create(kinds.SECRET, locked.secret(where, name))
+    place.ask(SETS).create(kinds.PVC, locked.claim(where))
+    place.ask(SETS).create(kinds.POD, locked.pod(where))
+    return where
+
+
+@pytest.mark.parametrize("what", REFUSED)
+def test_is_refused(place: Place, home: str, what: str) -> None:
+    who, act = REFUSED[what]
+    if not who.name:
+        who = account(home, names.service_account(CLUSTER), pod="c-1")
+    with pytest.raises(ApiError) as caught:
+        act(place.ask(who), home)
+    assert caught.value.code == 403
+    assert "denied request" in str(caught.value), str(caught.value)
+    assert "error" not in str(caught.value), str(caught.value)
+    assert WORDS in str(caught.value)
+
+
+@pytest.mark.parametrize("what", ALLOWED)
+def test_is_allowed(place: Place, home: str, what: str) -> None:
+    who, act = ALLOWED[what]
+    if not who.name:
+        who = account(home, names.service_account(CLUSTER), pod=POD)
+    act(place.ask(who), home)
+
+
+def test_b39_the_garbage_collector_and_a_node_end_what_is_being_deleted(
+    place: Place, home: str
+) -> None:
+    """Foreground deletion, step by step, as the controllers of Kubernetes do it."""
+    place.ask(OPERATOR).delete(kinds.STATEFUL_SET, home, SET, propagationPolicy="Foreground")
+    live = place.ask(GC).get(kinds.STATEFUL_SET, home, SET)
+    assert live["metadata"]["finalizers"] == ["foregroundDeletion"]
+    place.ask(GC).delete(kinds.POD, home, POD, propagationPolicy="Background")
+    place.ask(NODE).delete(kinds.POD, home, POD, gracePeriodSeconds=0)
+    place.ask(GC).patch(kinds.STATEFUL_SET, home, SET, {"metadata": {"finalizers": None}})
+    with pytest.raises(ApiError, match="not found"):
+        place.ask().get(kinds.STATEFUL_SET, home, SET)
+
+
+def test_a_secret_that_outlived_its_cluster_is_the_users(place: Place, home: str) -> None:
+    WITHOUT_OWNER(place.ask(OPERATOR), home)
+    place.ask(TENANT).delete(kinds.SECRET, home, UNSEAL)
+
+
+def test_a_volume_of_a_removed_server_is_the_users(place: Place, home: str) -> None:
+    place.ask(OPERATOR).patch(kinds.PVC, home, CLAIM, noted(labels.REMOVED_PEER, "c-0"))
+    place.ask(TENANT).delete(kinds.PVC, home, CLAIM)
+
+
+def test_a_refusal_says_whose_it_is_and_what_to_do(place: Place, home: str) -> None:
+    with pytest.raises(ApiError) as caught:
+        EDIT(place.ask(TENANT), home)
+    said = str(caught.value)
+    assert "configmaps c-config belongs to OpenBaoCluster c" in said
+    assert "change the cluster instead" in said
+    assert "verb maintain" in said
+    assert f"{labels.MAINTENANCE}=true" in said
+
+
+def test_without_parameters_nobody_is_locked_out(place: Place, home: str) -> None:
+    """Who may delete them may replace the operator, too; nobody else must stand still for it."""
+    gone = place.ask().get(kinds.SERVICE_ACCOUNT, locked.NAMESPACE, locked.PARAMETERS)
+    place.ask().delete(kinds.SERVICE_ACCOUNT, locked.NAMESPACE, locked.PARAMETERS)
+    try:
+        locked.await_allowed(lambda: EDIT(place.ask(TENANT), home))
+        place.ask(GC).delete(kinds.CONFIG_MAP, home, CONFIG)
+    finally:
+        del gone["metadata"]["resourceVersion"], gone["metadata"]["uid"]
+        place.ask().create(kinds.SERVICE_ACCOUNT, gone)
+        canary = locked.config_map(home, "canary")
+        locked.await_refusal(place.ask(TENANT), kinds.CONFIG_MAP, canary, WORDS)

@@ -1,0 +1,92 @@
+"""runtime.optional against a real API server: a definition comes, is deleted with an object in it,
+and comes back."""
+
+import asyncio
+import random
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from runtime.client import Client
+from runtime.clock import SystemClock
+from runtime.informers import InformerSet
+from runtime.kinds import Offer, OptionalKind
+from runtime.metrics import Metrics
+from runtime.optional import DEFINITION, OptionalKinds
+from runtime.selection import Selection
+from runtime.testing.wait import eventually
+from runtime.types import Object, ObjectKey, uid_of
+
+GADGET = OptionalKind("optional.example.com", "Gadget", "gadgets", ("v1", "v1alpha1"))
+FIRST = GADGET.resources[0]
+WITHIN = 30.0
+
+
+def definition() -> Object:
+    schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    version = {"served": True, "schema": {"openAPIV3Schema": schema}}
+    return {
+        "apiVersion": DEFINITION.api_version,
+        "kind": DEFINITION.kind,
+        "metadata": {"name": GADGET.definition},
+        "spec": {
+            "group": GADGET.group,
+            "scope": "Namespaced",
+            "names": {"kind": GADGET.kind, "plural": GADGET.plural},
+            "versions": [
+                {"name": "v1", "storage": True, **version},
+                {"name": "v1alpha1", "storage": False, **version},
+            ],
+        },
+    }
+
+
+@asynccontextmanager
+async def following(client: Client) -> AsyncIterator[OptionalKinds]:
+    clock, rng = SystemClock(), random.Random(1)
+    informers = InformerSet(client, clock=clock, rng=rng, metrics=Metrics())
+    kinds = OptionalKinds(informers, [GADGET], lambda resource: Selection(resource))
+    task = asyncio.create_task(informers.run())
+    try:
+        yield kinds
+    finally:
+        task.cancel()
+        await asyncio.wait([task])
+
+
+async def offered(kinds: OptionalKinds, offer: Offer) -> None:
+    await eventually(
+        lambda: kinds.offers[GADGET.definition] == offer,
+        seconds=WITHIN,
+        say=f"{kinds.offers[GADGET.definition]} is {offer}",
+    )
+
+
+async def test_a_kind_comes_goes_and_comes_back(client: Client, namespace: str) -> None:
+    absent, there = Offer(known=True), Offer(True, ("v1", "v1alpha1"), FIRST)
+    key = ObjectKey(namespace, "one")
+    gadget: Object = {
+        "apiVersion": FIRST.api_version,
+        "kind": FIRST.kind,
+        "metadata": {"namespace": namespace, "name": "one"},
+    }
+    async with following(client) as kinds:
+        await offered(kinds, absent)
+        for _ in range(2):
+            made = await client.create(DEFINITION, definition(), field_manager="itest")
+            await offered(kinds, there)
+            await client.create(FIRST, gadget, field_manager="itest")
+            await eventually(lambda: kinds.caches[FIRST].get(key), seconds=WITHIN, say="it is seen")
+            await client.delete(DEFINITION, ObjectKey("", GADGET.definition), uid=uid_of(made))
+            await offered(kinds, absent)
+            assert kinds.caches[FIRST].list() == []
+
+            async def gone() -> bool:
+                found = await client.list(DEFINITION, None)
+                return GADGET.definition not in {one["metadata"]["name"] for one in found.items}
+
+            for _ in range(int(WITHIN / 0.2)):
+                if await gone():
+                    break
+                await SystemClock().sleep(0.2)
+            else:
+                raise AssertionError("the definition does not go")

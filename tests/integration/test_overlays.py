@@ -1,0 +1,205 @@
+"""deploy/overlays: each of them is really applied, and then the API server says who may do what.
+
+A control plane of their own: other tests must not meet these admission policies.
+"""
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import orjson
+import pytest
+
+from contracts.admission.policy import PARAMETERS, PART_OF
+from contracts.api.group import GROUP
+from e2e.demo.manifests import as_list
+from e2e.harness.overlays import LISTED, OVERLAYS, POLICY, SHIPPED, Build, copied
+from e2e.rig import Rig, RigError
+from e2e.rig.kube import Kube
+from e2e.rig.paths import REPOSITORY
+from runtime.types import Object, labels_of
+
+CONTROLLER = "openbao-operator-controller"
+NAMED = ("controller", "provisioner", "delegate")
+ELSEWHERE = "elsewhere"
+MOVED = "bao-ops"
+DEFINITION = "CustomResourceDefinition"
+REVIEWS = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
+
+
+@pytest.fixture(scope="module")
+def plane() -> Iterator[Rig]:
+    """etcd and kube-apiserver for these tests alone."""
+    rig = Rig(f"itest-overlays-{os.getpid()}")
+    rig.up(control_plane=True)
+    rig.kubectl("apply", "--server-side", "-k", str(REPOSITORY / "config" / "crd"), timeout=180.0)
+    for name in (*LISTED, ELSEWHERE):
+        rig.kubectl("create", "namespace", name)
+    try:
+        yield rig
+    finally:
+        rig.down()
+
+
+@dataclass(frozen=True)
+class Installed:
+    """An overlay that was applied."""
+
+    overlay: str
+    namespace: str
+    build: Build
+    rig: Rig
+    admin: Kube
+
+    def may(self, verb: str, resource: str, namespace: str = "", **more: str) -> bool:
+        """Ask the API server whether the controller may do this; "" is all namespaces."""
+        group, _, plural = resource.rpartition("/") if "/" in resource else ("", "", resource)
+        asked = {"verb": verb, "group": group, "resource": plural, "namespace": namespace, **more}
+        user = f"system:serviceaccount:{self.namespace}:{CONTROLLER}"
+        groups = ["system:serviceaccounts", f"system:serviceaccounts:{self.namespace}"]
+        spec = {"user": user, "groups": groups, "resourceAttributes": asked}
+        body = {"apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview"}
+        answer = self.admin.create(REVIEWS, {**body, "spec": spec})
+        return bool(answer["status"]["allowed"])
+
+
+@pytest.fixture(scope="module", params=OVERLAYS)
+def installed(
+    plane: Rig, request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Installed]:
+    """Apply an overlay in a namespace of the installer's choice, and take it away again.
+
+    The definitions are there already: they are large, and the same for all.
+    """
+    overlay = str(request.param)
+    build = Build.of(plane, copied(tmp_path_factory.mktemp(overlay), MOVED), overlay)
+    assert SHIPPED not in build.text, "a name that was not moved"
+    wanted = [one for one in build.objects if one["kind"] != DEFINITION]
+    text = as_list(wanted)
+    said = plane.kubectl("apply", "--server-side", "-f", "-", input=text, timeout=180.0)
+    assert said.count("serverside-applied") == len(wanted), said
+    yield Installed(overlay, MOVED, build, plane, Kube.from_kubeconfig(plane.kubeconfig, "itest"))
+    gone = as_list(one for one in wanted if one["kind"] != "Namespace")
+    plane.kubectl("delete", "--wait=false", "-f", "-", input=gone, timeout=180.0)
+
+
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_it_can_be_built_as_it_is_shipped(plane: Rig, overlay: str) -> None:
+    build = Build.of(plane, REPOSITORY, overlay)
+    (home,) = build.of_kind("Namespace")
+    assert home["metadata"]["name"] == SHIPPED
+    named = {one["metadata"]["name"] for one in build.of_kind(DEFINITION)}
+    assert named == {f"{kind}.openbao.org" for kind in ("openbaoclusters", "openbaotenants")}
+
+
+def test_it_contains_what_its_mode_needs(installed: Installed) -> None:
+    build, overlay = installed.build, installed.overlay
+    assert bool(build.of_kind(POLICY)) == (overlay != "without-admission")
+    names = {one["metadata"]["name"] for one in build.of_kind("Deployment")}
+    tenants = {"openbao-operator-provisioner"} if overlay == "multi-tenant" else set()
+    assert names == {"openbao-operator", *tenants}
+    env = {
+        one["name"]: one.get("value", one.get("valueFrom"))
+        for one in build.named("Deployment", "openbao-operator")["spec"]["template"]["spec"][
+            "containers"
+        ][0]["env"]
+    }
+    own = {"fieldRef": {"fieldPath": "metadata.namespace"}}
+    watched = {"namespace-list": ",".join(LISTED), "single-namespace": own}.get(overlay)
+    assert env.get("WATCH_NAMESPACE") == watched
+    assert env.get("TENANCY_MODE") == ("multi-tenant" if overlay == "multi-tenant" else None)
+
+
+def test_all_of_it_is_found_by_one_label(installed: Installed) -> None:
+    for one in installed.build.objects:
+        found = labels_of(one).get(PART_OF)
+        assert found == "openbao-operator", (one["kind"], one["metadata"]["name"])
+
+
+def test_no_right_is_a_wildcard_or_makes_more_of_itself(installed: Installed) -> None:
+    for role in installed.build.of_kind("Role", "ClusterRole"):
+        for rule in role["rules"]:
+            words = [*rule.get("apiGroups", ()), *rule.get("resources", ()), *rule["verbs"]]
+            assert "*" not in words, role["metadata"]["name"]
+            assert not {"escalate", "bind"} & {*rule["verbs"]}, role["metadata"]["name"]
+            if "impersonate" in rule["verbs"]:
+                assert role["metadata"]["name"].startswith("openbao-operator-provisioner")
+                assert rule["resourceNames"] == ["openbao-operator-provisioner-delegate"]
+            if "secrets" in rule.get("resources", ()):
+                assert not {"list", "watch"} & {*rule["verbs"]}, role["metadata"]["name"]
+
+
+def test_secrets_are_read_where_clusters_are_and_listed_nowhere(installed: Installed) -> None:
+    everywhere = installed.overlay in ("cluster-wide", "without-admission")
+    listed = installed.overlay == "namespace-list"
+    own = everywhere or installed.overlay == "single-namespace"
+    for verb in ("get", "create", "patch"):
+        assert installed.may(verb, "secrets", ELSEWHERE) == everywhere
+        assert installed.may(verb, "secrets", LISTED[0]) == (everywhere or listed)
+        assert installed.may(verb, "secrets", LISTED[1]) == (everywhere or listed)
+        assert installed.may(verb, "secrets", installed.namespace) == own
+    for verb in ("list", "watch", "delete", "update"):
+        assert not installed.may(verb, "secrets", LISTED[0])
+        assert not installed.may(verb, "secrets", installed.namespace)
+
+
+def test_only_clusters_and_tenants_are_watched_where_it_says_so(installed: Installed) -> None:
+    seen = installed.overlay not in ("namespace-list", "single-namespace")
+    assert installed.may("watch", "openbao.org/openbaoclusters") == seen
+    everywhere = installed.overlay in ("cluster-wide", "without-admission")
+    for resource in ("pods", "configmaps", "apps/statefulsets"):
+        assert installed.may("watch", resource) == everywhere
+    tenants = installed.overlay == "multi-tenant"
+    assert installed.may("watch", "openbao.org/openbaotenants") == tenants
+    assert not installed.may("patch", "openbao.org/openbaotenants", ELSEWHERE)
+    assert installed.may("create", "apps/statefulsets", LISTED[0]) == (
+        everywhere or installed.overlay == "namespace-list"
+    )
+
+
+def test_the_operator_makes_tokens_of_itself_and_of_nobody_else(installed: Installed) -> None:
+    def token(namespace: str, name: str) -> bool:
+        return installed.may("create", "serviceaccounts", namespace, subresource="token", name=name)
+
+    assert token(installed.namespace, CONTROLLER)
+    assert not token(installed.namespace, "default")
+    assert not token(installed.namespace, "openbao-operator-provisioner")
+    assert not token(LISTED[0], CONTROLLER)
+
+
+def test_every_pod_is_admitted_where_only_restricted_ones_are(installed: Installed) -> None:
+    deployments = installed.build.of_kind("Deployment")
+    for one in deployments:
+        template = one["spec"]["template"]
+        metadata = {**template["metadata"], "name": one["metadata"]["name"]}
+        metadata["namespace"] = installed.namespace
+        pod: Object = {"apiVersion": "v1", "kind": "Pod", **template, "metadata": metadata}
+        text = orjson.dumps(pod).decode()
+        installed.rig.kubectl("create", "--dry-run=server", "-f", "-", input=text)
+        pod["spec"]["securityContext"]["runAsNonRoot"] = False
+        text = orjson.dumps(pod).decode()
+        with pytest.raises(RigError, match="restricted"):
+            installed.rig.kubectl("create", "--dry-run=server", "-f", "-", input=text)
+
+
+def test_the_policies_know_who_is_who(installed: Installed) -> None:
+    if installed.overlay == "without-admission":
+        assert not installed.build.of_kind(POLICY)
+        return
+    parameters = installed.build.named("ServiceAccount", PARAMETERS)
+    assert parameters["metadata"]["namespace"] == installed.namespace
+    said = {key: parameters["metadata"]["annotations"][f"{GROUP}/{key}"] for key in NAMED}
+    assert said["controller"] == CONTROLLER
+    accounts = {one["metadata"]["name"] for one in installed.build.of_kind("ServiceAccount")}
+    named = set(said.values()) if installed.overlay == "multi-tenant" else {CONTROLLER}
+    assert accounts == {*named, PARAMETERS}
+    for binding in installed.build.of_kind(f"{POLICY}Binding"):
+        where = binding["spec"]["paramRef"]
+        assert (where["namespace"], where["name"]) == (
+            installed.namespace,
+            parameters["metadata"]["name"],
+        )
+    # The policies that stand in the API server have no namespace, whatever kustomize wrote.
+    path = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies/"
+    first = installed.build.of_kind(POLICY)[0]["metadata"]["name"]
+    assert "namespace" not in installed.admin.get(path + first)["metadata"]

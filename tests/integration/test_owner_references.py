@@ -1,0 +1,93 @@
+"""An API server that lets nobody set an owner without a right, as OpenShift's: what it asks for.
+
+Semantics: kube-apiserver 1.36, admission plugin OwnerReferencesPermissionEnforcement.
+"""
+
+import base64
+from collections.abc import Iterator
+
+import pytest
+
+from contracts.api.group import CLUSTERS
+from e2e.harness.installation import apply_rights, identity, install
+from e2e.harness.kubernetes import Api
+from e2e.harness.manifests import cluster as manifest
+from e2e.harness.rights import Grain, without
+from e2e.rbac_minimal.mutation import CLUSTER_ROLE, Bound, Person, bound
+from e2e.rig import Rig
+from runtime.resources import CONFIG_MAP, SECRET
+from runtime.types import Object, uid_of
+
+NAME, KEY = "bao", "bao-unseal-key"
+FINALIZERS = Grain(CLUSTERS.group, f"{CLUSTERS.plural}/finalizers", "update")
+SECONDS = 5.0
+DRY = "?dryRun=All"
+ORPHAN = [{"op": "remove", "path": "/metadata/ownerReferences"}]
+
+
+@pytest.fixture(scope="module")
+def api(control_plane: Rig) -> Api:
+    """The API as its administrator, with the operator's rights in place."""
+    install(control_plane)
+    return Api(control_plane)
+
+
+@pytest.fixture(scope="module")
+def operator(api: Api, tmp_path_factory: pytest.TempPathFactory) -> Person:
+    """The operator, without a process."""
+    return Person(api, identity(api.rig, api, tmp_path_factory.mktemp("identity")))
+
+
+@pytest.fixture
+def role(api: Api) -> Iterator[Bound]:
+    """What the operator may do everywhere; given back afterwards."""
+    found = next(one for one in bound(api) if one.resource == CLUSTER_ROLE)
+    yield found
+    found.write(api, found.rules)
+
+
+@pytest.fixture
+def owner(api: Api, namespace: str) -> Object:
+    """A reference to a cluster, as its objects carry it."""
+    live = api.create(CLUSTERS, manifest(namespace, NAME))
+    return {
+        "apiVersion": live["apiVersion"],
+        "kind": live["kind"],
+        "name": NAME,
+        "uid": uid_of(live),
+        "controller": True,
+        "blockOwnerDeletion": True,
+    }
+
+
+def test_an_owned_object_takes_the_right_on_the_finalizers_of_its_owner(
+    api: Api, operator: Person, role: Bound, namespace: str, owner: Object
+) -> None:
+    body = {"metadata": {"name": "owned", "namespace": namespace, "ownerReferences": [owner]}}
+    code, words = operator.ask("POST", f"{CONFIG_MAP.path(namespace)}{DRY}", body)
+    assert code == 201, words
+    role.write(api, without(role.rules, FINALIZERS))
+    assert operator.loses(FINALIZERS, namespace)
+    code, words = operator.ask("POST", f"{CONFIG_MAP.path(namespace)}{DRY}", body)
+    assert code == 403
+    assert "blockOwnerDeletion" in words
+
+
+def test_a_key_that_is_retained_takes_the_right_to_delete_it(
+    api: Api, operator: Person, control_plane: Rig, namespace: str, owner: Object
+) -> None:
+    metadata = {"name": KEY, "namespace": namespace, "ownerReferences": [owner]}
+    data = {"key": base64.b64encode(b"x").decode()}
+    api.create(SECRET, {"metadata": metadata, "data": data})
+    where = f"{SECRET.path(namespace, KEY)}{DRY}"
+    code, words = operator.ask("PATCH", where, ORPHAN)
+    assert code == 403
+    assert "delete" in words
+    apply_rights(control_plane, "owner-references")
+    try:
+        assert operator.gains(Grain("", SECRET.plural, "delete", KEY), namespace)
+        code, words = operator.ask("PATCH", where, ORPHAN)
+        assert code == 200, words
+    finally:
+        name = "openbao-operator-owner-references"
+        control_plane.kubectl("delete", f"clusterrole/{name}", f"clusterrolebinding/{name}")

@@ -1,0 +1,239 @@
+"""A whole life of a cluster in one process, with one call of it going wrong.
+
+First boot, three servers, a change that replaces every pod. The part of Kubernetes and of the
+servers is played by `Life.kubernetes`; time stands still but for the rounds.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+import managers.workload.run as workload_run
+from contracts import labels
+from contracts.api.group import CLUSTERS
+from managers.cluster import observe
+from runtime.errors import ApiError, Transient, TransportError
+from runtime.resources import EVENT, POD, PVC, STATEFUL_SET
+from runtime.types import Object, ObjectKey
+from tests import gen
+from tests.gen.api import Call, FakeApi, api_error
+from tests.managers.cluster.test_reconcile import KEY, Bench
+from tests.managers.membership.servers import WELL, Servers
+
+# What a server, or the way to it, may say instead of an answer.
+CODES = (403, 404, 409, 410, 422, 429, 500, 503)
+LOST = "no answer, and nothing done"
+LOST_AFTER = "no answer, and done"
+FAULTS: tuple[int | str, ...] = (*CODES, LOST, LOST_AFTER)
+ROUND_SECONDS = 20.0
+
+
+@dataclass(slots=True)
+class Harm:
+    """One call that goes wrong: the n-th that reads `call`, and as often as `times` says."""
+
+    call: str
+    fault: int | str
+    times: int = 1
+    done: int = 0
+
+    def strikes(self, call: str) -> bool:
+        """Tell whether this is a call to spoil, and count it."""
+        if call != self.call or self.done >= self.times:
+            return False
+        self.done += 1
+        return True
+
+    def error(self) -> Exception:
+        """What the caller gets to see."""
+        if isinstance(self.fault, int):
+            return api_error(self.fault)
+        return TransportError("timed out")
+
+
+class MoodyApi(FakeApi):
+    """A server that keeps a dict, and that one call meets in a bad mood."""
+
+    def __init__(self, harm: Harm | None = None) -> None:
+        super().__init__()
+        self.harm = harm
+        self.heard: Counter[str] = Counter()
+        self.made: Counter[str] = Counter()
+        self._afterwards = False
+
+    def _note(self, call: Call) -> None:
+        self.heard[str(call)] += 1
+        if self.harm is not None and self.harm.strikes(str(call)):
+            if self.harm.fault != LOST_AFTER:
+                raise self.harm.error()
+            self._afterwards = True
+        super()._note(call)
+
+    def _afterthought(self) -> None:
+        if self._afterwards and self.harm is not None:
+            self._afterwards = False
+            raise self.harm.error()
+
+    async def get(self, *args: Any, **kwargs: Any) -> Any:
+        found = await super().get(*args, **kwargs)
+        self._afterthought()
+        return found
+
+    async def create(self, *args: Any, **kwargs: Any) -> Any:
+        made = await super().create(*args, **kwargs)
+        self.made[str(self.calls[-1])] += 1
+        self._afterthought()
+        return made
+
+    async def apply(self, *args: Any, **kwargs: Any) -> Any:
+        made = await super().apply(*args, **kwargs)
+        self._afterthought()
+        return made
+
+    async def json_patch(self, *args: Any, **kwargs: Any) -> Any:
+        made = await super().json_patch(*args, **kwargs)
+        self._afterthought()
+        return made
+
+    async def delete(self, *args: Any, **kwargs: Any) -> None:
+        await super().delete(*args, **kwargs)
+        self._afterthought()
+
+
+@dataclass(slots=True)
+class Life:
+    """A cluster from its first pass on, round by round."""
+
+    api: MoodyApi
+    bench: Bench = field(init=False)
+    rounds: int = 0
+    errors: int = 0
+    told: set[tuple[str, str]] = field(default_factory=set)
+    """Status and reason of Ready after each round."""
+    on_round: Callable[[Life], None] | None = None
+
+    def __post_init__(self) -> None:
+        self.bench = Bench(gen.cluster(replicas=3), self.api)
+
+    async def until_settled(self, rounds: int) -> None:
+        """Go on until two rounds in a row find nothing to do; AssertionError when they do not."""
+        quiet = 0
+        for _ in range(rounds):
+            quiet = quiet + 1 if await self._round() else 0
+            if quiet == 2:
+                return
+        raise AssertionError(f"not settled after {rounds} rounds: {self.ready()}")
+
+    async def _round(self) -> bool:
+        self.rounds += 1
+        failed = False
+        try:
+            await self.bench.turn()
+        except (ApiError, Transient):
+            failed = True
+            self.errors += 1
+        idle = not failed and not self.bench.writes
+        self.told.add(self.ready())
+        if self.on_round is not None:
+            self.on_round(self)
+        await self.bench.outside.clock.advance(ROUND_SECONDS)
+        return self.kubernetes() and idle and self.ready()[0] == "True"
+
+    def ready(self) -> tuple[str, str]:
+        """Status and reason of the condition."""
+        conditions = (self.bench.cluster.get("status") or {}).get("conditions") or ()
+        return next(
+            ((c["status"], c["reason"]) for c in conditions if c["type"] == "Ready"), ("", "")
+        )
+
+    def kubernetes(self) -> bool:
+        """Do what everybody else does; tell whether there was nothing to do."""
+        live = self.api.objects.get((STATEFUL_SET, KEY))
+        if live is None:
+            return True
+        if live.get("status") != {"observedGeneration": 99}:
+            self.api.holding((STATEFUL_SET, {**live, "status": {"observedGeneration": 99}}))
+        annotations = live["spec"]["template"]["metadata"]["annotations"]
+        made = [self._pod(n, annotations) for n in range(live["spec"]["replicas"])]
+        return not any(made)
+
+    def _pod(self, ordinal: int, annotations: Object) -> bool:
+        key = ObjectKey(gen.NAMESPACE, f"x-{ordinal}")
+        if (POD, key) in self.api.objects:
+            return False
+        others = [pod for pod in self.api.of(POD) if leads(pod)]
+        pod = (
+            gen.pod(ordinal)
+            .made_from(annotations[labels.TEMPLATE_HASH])
+            .reading(annotations[labels.RELOAD_HASH])
+            .ready(leading=not others)
+        )
+        body = copy.deepcopy(pod.object())
+        body["metadata"]["uid"] = f"uid-{self.rounds}-{ordinal}"
+        self.api.holding((POD, body))
+        return True
+
+    def hand_over(self) -> None:
+        """Let another server lead, as a step-down does."""
+        pods = self.api.of(POD)
+        former = next(pod for pod in pods if leads(pod))
+        heir = next(pod for pod in reversed(pods) if not leads(pod))
+        for pod, word in ((former, "false"), (heir, "true")):
+            pod["metadata"]["labels"][labels.SERVER_ACTIVE] = word
+            self.api.holding((POD, pod))
+
+    def change(self) -> None:
+        """Ask for something that replaces every pod, and for something that does not."""
+        self.bench.ask_for(
+            runtime={"restartAt": "now"}, service={"annotations": {"example.org/a": "b"}}
+        )
+
+    def writes(self) -> int:
+        """How many writes were tried."""
+        reads = ("get ", "peek ")
+        return sum(n for call, n in self.api.heard.items() if not call.startswith(reads))
+
+    def kept(self) -> set[tuple[str, str]]:
+        """Kind and name of every object there is."""
+        left_out = (EVENT, PVC)
+        return {(kind.kind, key.name) for kind, key in self.api.objects if kind not in left_out}
+
+    def templates(self) -> set[str]:
+        """From which templates the pods were made."""
+        found = (pod["metadata"]["annotations"][labels.TEMPLATE_HASH] for pod in self.api.of(POD))
+        return set(found)
+
+    def generation(self) -> int:
+        """The generation that the status speaks of."""
+        return int(self.api.objects[(CLUSTERS, KEY)]["status"]["observedGeneration"])
+
+
+def leads(pod: Object) -> bool:
+    return bool(pod["metadata"]["labels"].get(labels.SERVER_ACTIVE) == "true")
+
+
+class Obliging(Servers):
+    """Servers of a life, which hand over their lead when they are asked to."""
+
+    def __init__(self, life: Life) -> None:
+        super().__init__()
+        self._life = life
+        leader = next((pod for pod in life.api.of(POD) if leads(pod)), None)
+        if leader is not None:
+            self.state = WELL.model_copy(update={"leader": leader["metadata"]["name"]})
+
+    async def step_down(self, address: str, token: str) -> None:
+        await super().step_down(address, token)
+        self._life.hand_over()
+
+
+def let_servers_answer(monkeypatch: pytest.MonkeyPatch, life: Life) -> None:
+    """Let every session with a server be one with those of this life."""
+    for module in (observe, workload_run):
+        monkeypatch.setattr(module, "Bao", lambda authority, name: Obliging(life))

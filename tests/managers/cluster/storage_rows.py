@@ -1,0 +1,56 @@
+"""What is told of the data volumes. Rows of test_conditions."""
+
+from dataclasses import replace
+
+from managers.workload.growth import GROW_CLAIM
+from runtime.outcome import Done, Outcome
+from tests import gen
+from tests.managers.workload.volume_worlds import LARGER, OLD, claim, grown, world
+
+FINE = world(*(claim(n) for n in range(3)))
+GROWN = world(*(grown(n) for n in range(3)))
+FAST = OLD.wanting(storage={"size": "1Gi", "storageClassName": "fast"})
+SLOW = OLD.wanting(storage={"size": "1Gi", "storageClassName": "slow"})
+
+
+def first(**fields: str) -> gen.World:
+    return world(claim(0, **fields), claim(1), claim(2))
+
+
+def row(
+    cluster: gen.Cluster, there: gen.World, expected: str
+) -> tuple[gen.Cluster, gen.World, Outcome, str, str]:
+    return cluster, there, Done(), "StorageConfigured", expected
+
+
+STORAGE_ROWS: dict[str, tuple[gen.Cluster, gen.World, Outcome, str, str]] = {
+    "volumes of the default class": row(OLD, FINE, "True StorageClassDefaulted"),
+    "volumes of the class of the spec": row(FAST, FINE, "True StorageClassConfigured"),
+    "no volume was made yet": row(
+        OLD, first(phase="Pending", capacity=""), "Unknown StorageClassPending"
+    ),
+    "volumes that have to grow": row(LARGER, FINE, "False StorageResizing"),
+    "volumes that may not grow": row(
+        LARGER,
+        FINE.tried(GROW_CLAIM, "uid-claim-0", refused="no"),
+        "False StorageResizeNotSupported",
+    ),
+    "a driver that fails": row(
+        LARGER,
+        world(grown(0, resizing="ControllerResizeError"), grown(1), grown(2)),
+        "False StorageResizeFailed",
+    ),
+    "volumes larger than the spec": row(OLD, GROWN, "False StorageShrinkNotSupported"),
+    "volumes of another class": row(SLOW, FINE, "False StorageClassChangeNotSupported"),
+    "a lost volume": row(OLD, first(phase="Lost"), "False VolumeLost"),
+    "small volumes of an earlier cluster": row(
+        LARGER, first(owner_uid="uid-of-before"), "False ForeignObject"
+    ),
+    "a size that differs from the volumes is no field without effect": (
+        LARGER,
+        replace(GROWN, rolling=None),
+        Done(),
+        "ProductionReady",
+        "False ProfileNotSet",
+    ),
+}

@@ -1,0 +1,198 @@
+"""Hostile text in every string of a spec: no object gets a name, place or path out of it.
+
+T01 (names and paths) and T04 (other namespaces) of the list of attacks, and T11 (objects that
+somebody else put where ours belong).
+"""
+
+import copy
+import itertools
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from contracts import names
+from contracts.api.cluster import OpenBaoCluster
+from contracts.api.schema import Schema, open_api_schema, walk
+from contracts.api.violation import InvalidClusterError
+from managers.cluster.reconcile import owner_of
+from managers.cluster.resolve import resolve
+from managers.cluster.steps import WORKLOAD, fold
+from runtime.applied import Verdict
+from runtime.intent import Intent
+from runtime.outcome import Blocked
+from runtime.resources import STATEFUL_SET
+from tests import gen
+from tests.contracts.api.clusters import MANIFESTS
+from tests.gen.api import FakeApi
+from tests.managers.cluster import test_apply as applying
+
+PAYLOADS = (
+    "../../etc/passwd",
+    "..",
+    ".",
+    "/",
+    "a/../../b",
+    "a/b",
+    "a\\..\\b",
+    "%2e%2e%2f",
+    "kube-system/admin",
+    "UPPER",
+    "under_score",
+    "a" * 300,
+    "-a",
+    "a-",
+    "a..b",
+    "a b",
+    "a\nb: c",
+    "a\x00b",
+    "$(HOME)",
+    "${HOME}",
+    "{{.Name}}",
+    "*",
+    "~",
+    "kubernetes",
+    "x-unseal-key",
+    "é",
+    "\u202ea",
+    "true",
+    "null",
+    "0",
+)
+PER_LEAF = 2
+# Kubernetes API conventions: a DNS subdomain, which every name of ours is at least.
+_NAME = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
+
+
+def strings(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """The path of each string in a JSON value."""
+    if isinstance(value, str):
+        yield path
+    elif isinstance(value, dict):
+        for key, part in value.items():
+            yield from strings(part, (*path, key))
+    elif isinstance(value, list):
+        for number, part in enumerate(value):
+            yield from strings(part, (*path, number))
+
+
+def changed(manifest: Any, path: tuple[Any, ...], text: str) -> Any:
+    """The manifest with another text at a path."""
+    found = copy.deepcopy(manifest)
+    inner = found["spec"]
+    for step in path[:-1]:
+        inner = inner[step]
+    inner[path[-1]] = text
+    return found
+
+
+def stored(manifest: Any) -> Any:
+    given = {"name": "x", "namespace": gen.NAMESPACE, "uid": "uid-x", "generation": 1}
+    return {**manifest, "metadata": given}
+
+
+def made_of(manifest: Any) -> list[Intent]:
+    """What the operator would apply; nothing when it refuses."""
+    try:
+        cluster = OpenBaoCluster.from_object(manifest)
+    except InvalidClusterError:
+        return []
+    observed = gen.world().with_issuer().facts()
+    meant = resolve(cluster, owner_of(manifest), observed, gen.INSTALLATION)
+    if isinstance(meant, Blocked):
+        return []
+    return [*fold(meant, observed).intents, *WORKLOAD.plan(meant, observed).intents]
+
+
+def mounts(body: Any) -> Iterator[str]:
+    """Every path in the pods of an object, and every key of a ConfigMap."""
+    yield from body.get("data") or ()
+    pod = ((body.get("spec") or {}).get("template") or {}).get("spec") or {}
+    for container in pod.get("containers") or ():
+        for mount in container.get("volumeMounts") or ():
+            yield mount["mountPath"]
+            yield mount.get("subPath") or ""
+
+
+@pytest.mark.parametrize("which", sorted(MANIFESTS))
+def test_attack_t01_no_text_of_a_spec_becomes_another_name_or_path(which: str) -> None:
+    manifest, payloads = stored(MANIFESTS[which]), itertools.cycle(PAYLOADS)
+    for path in list(strings(manifest["spec"])):
+        for text in itertools.islice(payloads, PER_LEAF):
+            for intent in made_of(changed(manifest, path, text)):
+                assert intent.key.namespace == gen.NAMESPACE, (path, text)
+                name = intent.key.name
+                assert _NAME.fullmatch(name), (path, text, name)
+                assert len(name) <= 253, (path, text, name)
+                for place in mounts(intent.body):
+                    assert ".." not in place.split("/"), (path, text, place)
+
+
+@pytest.mark.parametrize("text", PAYLOADS)
+def test_attack_t01_no_such_text_is_the_name_of_a_cluster(text: str) -> None:
+    if text in ("kubernetes", "x-unseal-key", "true", "null"):
+        assert names.is_cluster_name(text)
+        return
+    assert not names.is_cluster_name(text)
+    with pytest.raises(ValueError, match="not a name"):
+        names.stateful_set(text)
+
+
+# Where the API lets a namespace be named, and why that is no way into it.
+NAMESPACES = {
+    "gateway.gatewayRef.namespace": "the Gateway decides by allowedRoutes whom it takes",
+    "network.dnsNamespace": "a label in a NetworkPolicy, nothing is read there",
+    "backup.restoreTest.namespace": "not served: nothing is read or made there",
+    "selfInit.oidc.policyApproverRef.namespace": "not served: nothing is read there",
+}
+
+
+# Namespaces of OpenBao and of a telemetry service, which Kubernetes does not know.
+NOT_OURS = {"telemetry.stackdriverNamespace", "unseal.transit.namespace"}
+
+
+def test_attack_t04_nothing_of_another_namespace_can_be_named() -> None:
+    found: set[str] = set()
+
+    def visit(path: str, schema: Schema) -> None:
+        if re.search(r"namespace$", path, re.IGNORECASE):
+            found.add(path)
+
+    walk(open_api_schema()["properties"]["spec"], visit)
+    assert found == {*NAMESPACES, *NOT_OURS}
+
+
+@pytest.mark.parametrize("which", applying.NAMES)
+async def test_attack_t11_an_object_of_somebody_else_is_never_taken_over(which: str) -> None:
+    """Made before the cluster, under the name that it will need: a conflict, nothing written."""
+    intent = next(
+        one for one in applying.DESIRED.intents if f"{one.resource.kind} {one.key.name}" == which
+    )
+    stranger = {"apiVersion": "v1", "kind": "Other", "name": "o", "uid": "u", "controller": True}
+    theirs = {
+        "apiVersion": intent.resource.api_version,
+        "kind": intent.resource.kind,
+        "metadata": {
+            "name": intent.key.name,
+            "namespace": intent.key.namespace,
+            "uid": "theirs",
+            "labels": dict(intent.body["metadata"]["labels"]),
+            "ownerReferences": [stranger],
+        },
+    }
+    bench = applying.Bench(FakeApi().holding((intent.resource, theirs)))
+    before = bench.api.of(intent.resource)
+    applied = await bench.apply()
+    (verdict,) = [
+        one.verdict
+        for one in applied.objects
+        if one.intent.key == intent.key and one.intent.resource == intent.resource
+    ]
+    assert verdict is Verdict.FOREIGN
+    assert [
+        one for one in bench.api.of(intent.resource) if one["metadata"]["uid"] == "theirs"
+    ] == before
+    assert applied.conflicts
+    foundation = intent in applying.DESIRED.foundation
+    assert bool(bench.api.of(STATEFUL_SET)) is (not foundation)

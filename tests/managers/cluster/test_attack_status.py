@@ -1,0 +1,125 @@
+"""Somebody with edit rights writes into the status (reliability T13): it is observed anew.
+
+Every field, and every field of the conditions, with four kinds of corruption each. The status is a
+report; what it decides besides (is there data, which version ran) has to survive a lie.
+"""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import pytest
+
+from contracts.api.group import CLUSTERS
+from runtime.resources import PVC, SECRET, STATEFUL_SET
+from runtime.types import Object
+from tests import gen
+from tests.managers.cluster.test_reconcile import Bench, booted
+
+GONE = object()
+# field: (of the wrong type, of the right type and wrong, far beyond any bound)
+LIES: dict[str, tuple[Any, Any, Any]] = {
+    "observedGeneration": ("one", 99, -1),
+    "phase": (7, "Failed", "x" * 5000),
+    "activeLeader": (7, "x-2", "\x1b[31m\n" * 500),
+    "ready": (3, "0/3", "9" * 50),
+    "readyReplicas": ("3", 0, -5),
+    "replicas": ("3", 7, -5),
+    "selector": (7, "app=other", "x" * 5000),
+    "sealed": (True, "true", "x" * 5000),
+    "currentVersion": (7, "9.9.9", "1" * 500),
+    "initialized": ("yes", False, None),
+    "conditions": ("none", [], [{"type": "Ready"}]),
+}
+CORRUPTIONS = [(field, value) for field, values in LIES.items() for value in (*values, GONE)]
+
+
+def named(case: Any) -> str:
+    return "gone" if case is GONE else repr(case)[:20]
+
+
+def settled(live: Object) -> Object:
+    """The status without what tells when."""
+    status = copy.deepcopy(live["status"])
+    for condition in status["conditions"]:
+        del condition["lastTransitionTime"]
+    return dict(status)
+
+
+async def recovers(bench: Bench, spoil: Object) -> None:
+    before, things = settled(bench.cluster), belongings(bench)
+    spoilt = copy.deepcopy(bench.cluster)
+    spoilt["status"] = spoil
+    bench.api.holding((CLUSTERS, spoilt))
+    await bench.outside.clock.advance(30.0)
+    await bench.until_quiet()
+    assert settled(bench.cluster) == before
+    assert belongings(bench) == things
+
+
+def belongings(bench: Bench) -> list[tuple[str, str, str]]:
+    """What no lie may touch: keys, volumes, the set of servers and its template."""
+    found = []
+    for kind in (SECRET, PVC, STATEFUL_SET):
+        for obj in bench.api.of(kind):
+            template = str(obj.get("spec", {}).get("template", ""))
+            found.append((obj["metadata"]["name"], obj["metadata"]["uid"], template))
+    return sorted(found)
+
+
+@pytest.mark.parametrize(("field", "value"), CORRUPTIONS, ids=named)
+async def test_attack_t13_a_corrupt_field_is_observed_anew(field: str, value: Any) -> None:
+    bench = await booted(gen.cluster())
+    status = copy.deepcopy(bench.cluster["status"])
+    assert field in status
+    if value is GONE:
+        del status[field]
+    else:
+        status[field] = value
+    await recovers(bench, status)
+
+
+@pytest.mark.parametrize("field", ["type", "status", "reason", "message", "observedGeneration"])
+@pytest.mark.parametrize("value", [7, "", "Other\n\x1b[31m", GONE], ids=named)
+async def test_attack_t13_a_corrupt_condition_is_stated_anew(field: str, value: Any) -> None:
+    bench = await booted(gen.cluster())
+    status = copy.deepcopy(bench.cluster["status"])
+    for condition in status["conditions"]:
+        if value is GONE:
+            del condition[field]
+        else:
+            condition[field] = value
+    await recovers(bench, status)
+
+
+@pytest.mark.parametrize("value", [{}, {"phase": "Running"}], ids=named)
+async def test_attack_t13_a_whole_status_is_observed_anew(value: Any) -> None:
+    bench = await booted(gen.cluster())
+    await recovers(bench, value)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("operation", {"kind": "Rolling", "done": 1, "total": 3, "summary": "Rolling 1/3"}),
+        ("workload", {"rollingSince": "2001-01-01T00:00:00Z"}),
+        ("workload", {"lastError": {"reason": "SelfInitFailed", "message": "a lie"}}),
+        ("unseal", {"keys": "other", "step": "Settled"}),
+        ("lastBackupTime", "2001-01-01T00:00:00Z"),
+    ],
+)
+async def test_attack_t13_what_was_made_up_is_gone(field: str, value: Any) -> None:
+    """The real server drops what its manager does not apply; here it is applied as ours first."""
+    bench = await booted(gen.cluster())
+    before = settled(bench.cluster)
+    spoilt = copy.deepcopy(bench.cluster)
+    spoilt["status"][field] = value
+    bench.api.holding((CLUSTERS, spoilt))
+    await bench.outside.clock.advance(30.0)
+    await bench.turn()
+    written = [call.body["status"] for call in bench.api.calls if call.verb == "apply/status"]
+    assert written
+    for body in written:
+        assert body.get(field) == before.get(field)
+        assert body["phase"] == before["phase"]

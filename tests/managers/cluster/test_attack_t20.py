@@ -1,0 +1,57 @@
+"""T20: nobody wedges a namespace with a cluster whose servers never end."""
+
+import pytest
+
+from managers.cluster.delete import PODS_PATIENCE
+from runtime.outcome import Done, Wait, timer_of
+from runtime.resources import POD, PVC
+from tests import gen
+from tests.managers.cluster.test_delete import WHOLE, Bench, claim
+
+STUCK = (
+    (POD, gen.pod(0).terminating().object()),
+    (POD, gen.pod(1).terminating().object()),
+    *((PVC, claim(n)) for n in range(2)),
+)
+NAMESPACE_MAY_TAKE = 60.0
+
+
+@pytest.mark.parametrize("policy", ["DeletePVCs", "DeleteAll"])
+class TestStuckPods:
+    async def test_attack_t20_pods_that_never_end_are_waited_for_and_then_let_be(
+        self, policy: str
+    ) -> None:
+        bench = Bench(*STUCK)
+        waited = 0.0
+        while isinstance(outcome := await bench.run(policy), Wait):
+            assert "x-0, x-1" in outcome.message
+            step = timer_of(outcome)
+            assert step is not None
+            waited += step
+            await bench.outside.clock.advance(step)
+        assert outcome == Done()
+        assert waited <= PODS_PATIENCE.total_seconds() + 5.0 < NAMESPACE_MAY_TAKE
+        # Each is protected: the API server keeps it until its pod has ended.
+        assert bench.writes == [f"delete PersistentVolumeClaim data-x-{n}" for n in range(2)]
+        ((kind, reason, text),) = await bench.outside.told()
+        assert (kind, reason) == ("Warning", "ServersStillRun")
+        assert "x-0, x-1" in text
+
+    async def test_attack_t20_a_set_that_does_not_go_is_no_reason_to_stay(
+        self, policy: str
+    ) -> None:
+        bench = Bench(*WHOLE)
+        assert isinstance(await bench.run(policy), Wait)
+        await bench.outside.clock.advance(PODS_PATIENCE.total_seconds())
+        assert await bench.run(policy) == Done()
+
+    async def test_attack_t20_no_server_and_no_secret_is_asked_for_anything(
+        self, policy: str
+    ) -> None:
+        bench = Bench(*STUCK)
+        await bench.run(policy)
+        assert bench.api.calls == []
+
+
+async def test_attack_t20_retain_waits_for_nobody() -> None:
+    assert await Bench(*STUCK).run("Retain") == Done()

@@ -1,0 +1,88 @@
+"""Versions and images that somebody makes up (reliability T19): refused, or named, never run."""
+
+from __future__ import annotations
+
+import pytest
+
+from contracts.api.violation import InvalidClusterError
+from managers.cluster.resolve import resolve
+from runtime.outcome import Blocked
+from tests import gen
+
+OLD = gen.cluster().initialized("2.4.0")
+
+VERSIONS = (
+    "latest",
+    "2",
+    "2.4",
+    "2.4.0.1",
+    "2.4.0-",
+    "2.4.0 ",
+    " 2.4.0",
+    "2.4.0\n",
+    "2.4.0;rm -rf /",
+    "2.4.0/../../evil",
+    "2.4.0@sha256:" + "0" * 64,
+    "$(id)",
+    "${HOSTNAME}",
+    "\u0662.\u0664.\u0660",
+    "2.4.0\u200b",
+    "-1.0.0",
+    "2.4.0" * 50,
+    "",
+)
+IMAGES = (
+    "bao:2.4.0\n",
+    "bao:2.4.0 --privileged",
+    "http://example.com/bao:2.4.0",
+    "example.com/../bao:2.4.0",
+    "example.com/bao:2.4.0@sha256:short",
+    "example.com/bao:2.4.0@md5:" + "0" * 32,
+    "EXAMPLE.com/BAO:2.4.0",
+    "example.com//bao:2.4.0",
+    "example.com/bao:$(id)",
+    "example.com/bao:2.4.1",
+    "example.com/bao:latest",
+    "@sha256:" + "0" * 64,
+    ":2.4.0",
+    "x" * 5000,
+)
+OLDER = ("2.3.9", "2.3.0", "2.0.0", "1.99.99", "0.0.1", "2.4.0-rc1", "2.4.0-beta20250101")
+
+
+def refused(cluster: gen.Cluster) -> str:
+    """Why the cluster is refused: the reason, or "unreadable"; "" when it is taken."""
+    try:
+        read = cluster.read()
+    except InvalidClusterError:
+        return "unreadable"
+    answer = resolve(read, cluster.owner(), gen.running(OLD).facts(), gen.INSTALLATION)
+    return answer.reason if isinstance(answer, Blocked) else ""
+
+
+@pytest.mark.parametrize("version", VERSIONS, ids=ascii)
+def test_attack_t19_a_made_up_version_is_refused(version: str) -> None:
+    assert refused(OLD.wanting(version=version)) in ("unreadable", "InvalidSpec")
+
+
+@pytest.mark.parametrize("image", IMAGES, ids=lambda image: ascii(image)[:40])
+def test_attack_t19_a_made_up_image_is_refused(image: str) -> None:
+    found = refused(OLD.wanting(image=image))
+    assert found in ("unreadable", "InvalidSpec", "ImageVersionMismatch")
+
+
+@pytest.mark.parametrize("version", OLDER)
+def test_attack_t19_nothing_older_ever_replaces_what_runs(version: str) -> None:
+    assert refused(OLD.wanting(version=version)) in ("DowngradeBlocked", "InvalidSpec")
+
+
+def test_attack_t19_a_lie_about_what_runs_opens_no_way_down() -> None:
+    """The servers say what runs; a status that somebody edited does not."""
+    lied = OLD.having(currentVersion="2.3.0").wanting(version="2.3.5")
+    assert refused(lied) in ("DowngradeBlocked", "InvalidSpec")
+
+
+def test_what_is_meant_well_is_taken() -> None:
+    assert refused(OLD) == ""
+    assert refused(OLD.wanting(image="example.com/bao:2.4.0")) == ""
+    assert refused(OLD.wanting(image="example.com/bao@sha256:" + "0" * 64)) == ""

@@ -1,0 +1,131 @@
+"""Larger volumes, pass by pass: the claims first, then the StatefulSet, and never a pod."""
+
+import copy
+
+from contracts.api.group import CLUSTERS
+from managers.workload.recreate import RECREATE_SET
+from runtime.outcome import Done
+from runtime.resources import POD, PVC, STATEFUL_SET
+from runtime.types import Object, ObjectKey, uid_of
+from tests import gen
+from tests.gen.api import api_error
+from tests.managers.cluster.test_delete import claim
+from tests.managers.cluster.test_reconcile import KEY, Bench, booted
+
+CLAIMS = [f"data-x-{n}" for n in range(3)]
+GROW = [f"patch PersistentVolumeClaim {name}" for name in CLAIMS]
+
+
+def volume(ordinal: int, size: str) -> Object:
+    made = claim(ordinal)
+    made["spec"] = {"resources": {"requests": {"storage": size}}, "storageClassName": "fast"}
+    made["status"] = {"phase": "Bound", "capacity": {"storage": size}}
+    return made
+
+
+def grant(bench: Bench) -> None:
+    """Do what the storage driver does."""
+    for found in bench.api.of(PVC):
+        found["status"]["capacity"] = found["spec"]["resources"]["requests"]
+        bench.api.holding((PVC, found))
+
+
+async def three_volumes() -> Bench:
+    bench = await booted(gen.cluster())
+    bench.api.holding(*((PVC, volume(n, "1Gi")) for n in range(3)))
+    await bench.until_quiet()
+    assert bench.condition("StorageConfigured") == ("True", "StorageClassDefaulted")
+    return bench
+
+
+def template_size(bench: Bench) -> str:
+    (live,) = bench.api.of(STATEFUL_SET)
+    (template,) = live["spec"]["volumeClaimTemplates"]
+    return str(template["spec"]["resources"]["requests"]["storage"])
+
+
+def written(bench: Bench) -> list[str]:
+    return [word for word in bench.writes if "Event" not in word and "OpenBaoCluster" not in word]
+
+
+async def test_claims_then_the_set_and_no_pod() -> None:
+    bench = await three_volumes()
+    pods = {uid_of(pod) for pod in bench.api.of(POD)}
+    bench.ask_for(storage={"size": "2Gi"})
+    await bench.turn()
+    assert written(bench) == GROW
+    assert bench.condition("StorageConfigured") == ("False", "StorageResizing")
+    grant(bench)
+    await bench.turn()
+    assert written(bench) == ["delete StatefulSet x"]
+    assert bench.api.of(STATEFUL_SET) == []
+    await bench.turn()
+    assert written(bench) == ["apply StatefulSet x"]
+    assert template_size(bench) == "2Gi"
+    (live,) = bench.api.of(STATEFUL_SET)
+    assert live["spec"]["replicas"] == 3
+    assert {uid_of(pod) for pod in bench.api.of(POD)} == pods
+    await bench.outside.clock.advance(10.0)
+    bench.api.holding((STATEFUL_SET, {**live, "status": {"observedGeneration": 9}}))
+    await bench.until_quiet()
+    assert bench.condition("Ready") == ("True", "AllReplicasReady")
+    assert bench.condition("StorageConfigured") == ("True", "StorageClassDefaulted")
+
+
+async def test_a_process_that_finds_the_pods_alone_makes_the_set_of_all_of_them() -> None:
+    """The one before it ended between the delete and the apply; its status is lost, too."""
+    bench = await three_volumes()
+    bench.ask_for(storage={"size": "2Gi"})
+    await bench.turn()
+    grant(bench)
+    del bench.api.objects[(STATEFUL_SET, KEY)]
+    forgotten = copy.deepcopy(bench.cluster)
+    forgotten["status"] = {}
+    bench.api.holding((CLUSTERS, forgotten))
+    await bench.turn()
+    (live,) = bench.api.of(STATEFUL_SET)
+    assert live["spec"]["replicas"] == 3
+    volumes = live["spec"]["template"]["spec"]["volumes"]
+    assert "init" not in {one["name"] for one in volumes}
+
+
+async def test_a_refusal_is_told_and_costs_one_request_each() -> None:
+    bench = await three_volumes()
+    bench.ask_for(storage={"size": "2Gi"})
+    bench.clusters.says(*bench.api.of(CLUSTERS))
+    for word in GROW:
+        bench.api.refuse(word, api_error(403))
+    await bench.turn()
+    assert written(bench) == GROW
+    for _ in range(5):
+        await bench.outside.clock.advance(15.0)
+        await bench.turn()
+        assert written(bench) == []
+    assert bench.condition("Stalled") == ("True", "StorageResizeNotSupported")
+    assert bench.condition("Available")[0] == "True"
+    await bench.outside.clock.advance(300.0)
+    await bench.turn()
+    assert written(bench) == GROW
+
+
+async def test_a_set_that_could_not_be_deleted_is_tried_again() -> None:
+    bench = await three_volumes()
+    for found in bench.api.of(PVC):
+        bench.api.holding((PVC, volume(int(found["metadata"]["name"][-1]), "2Gi")))
+    bench.ask_for(storage={"size": "2Gi"})
+    bench.api.refuse("delete StatefulSet x", api_error(409))
+    await bench.turn()
+    assert len(bench.api.of(STATEFUL_SET)) == 1
+    assert bench.outside.context.attempts.last(RECREATE_SET, "uid-x") is None
+    await bench.turn()
+    assert bench.api.of(STATEFUL_SET) == []
+
+
+async def test_a_quiet_cluster_with_volumes_costs_nothing() -> None:
+    bench = await three_volumes()
+    outcome = await bench.turn()
+    assert bench.writes == []
+    assert isinstance(outcome, Done)
+    assert ObjectKey(gen.NAMESPACE, CLAIMS[0]) in {
+        key for kind, key in bench.api.objects if kind == PVC
+    }

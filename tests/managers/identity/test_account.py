@@ -1,0 +1,197 @@
+"""managers.identity.account: whose ServiceAccount the servers run under."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from contracts import labels
+from managers.cluster.facts import account_facts
+from managers.cluster.resolve import resolve
+from managers.identity.account import account_name, service_account_ready
+from managers.identity.plan import plan
+from runtime.outcome import Blocked
+from runtime.resources import ROLE, ROLE_BINDING, SERVICE_ACCOUNT
+from tests import gen
+
+NAMED = gen.cluster(serviceAccount={"name": "mine", "annotations": {"iam": "arn"}})
+ROLES = {ROLE, ROLE_BINDING}
+ALL = {SERVICE_ACCOUNT, *ROLES}
+
+
+def kinds(cluster: gen.Cluster, world: gen.World) -> set[Any]:
+    made = plan(gen.resolved(cluster, world), world.facts()).intents
+    return {intent.resource for intent in made}
+
+
+def spared(cluster: gen.Cluster, world: gen.World) -> list[tuple[str, str]]:
+    made = plan(gen.resolved(cluster, world), world.facts()).spared
+    return [(resource.kind, key.name) for resource, key in made]
+
+
+# sentence: (what exists under the name, kinds that are wanted)
+REUSE: dict[str, tuple[gen.World, set[Any]]] = {
+    "nothing: all three are made": (gen.world(), ALL),
+    "a person's own is used and only bound": (gen.world().with_account("mine"), ROLES),
+    "ours is kept up": (gen.world().with_account("mine", free=False), ALL),
+}
+
+
+@pytest.mark.parametrize(("world", "expected"), REUSE.values(), ids=REUSE.keys())
+def test_what_is_made_of_an_account_that_the_spec_names(
+    world: gen.World, expected: set[Any]
+) -> None:
+    assert kinds(NAMED, world) == expected
+
+
+def test_the_pods_run_under_an_account_that_is_reused() -> None:
+    world = gen.world().with_account("mine")
+    assert gen.resolved(NAMED, world).service_account == "mine"
+
+
+def metadata(**more: Any) -> dict[str, Any]:
+    return {"metadata": {"name": "mine", "namespace": gen.NAMESPACE, **more}}
+
+
+CONTROLLER = {"apiVersion": "v1", "kind": "Other", "name": "o", "uid": "u", "controller": True}
+GUEST = {**CONTROLLER, "controller": False}
+# sentence: (metadata of the account, is it a person's own)
+FREE: dict[str, tuple[dict[str, Any], bool]] = {
+    "plain": ({}, True),
+    "annotated for a cloud": ({"annotations": {"iam": "arn"}}, True),
+    "owned, and not controlled": ({"ownerReferences": [GUEST]}, True),
+    "controlled by something": ({"ownerReferences": [CONTROLLER]}, False),
+    "made for a cluster once": ({"annotations": {labels.OWNER_UID: "other"}}, False),
+    "handed over to us": ({"annotations": {labels.ADOPT: "x"}}, False),
+}
+
+
+@pytest.mark.parametrize(("more", "free"), FREE.values(), ids=FREE.keys())
+def test_whose_it_is(more: dict[str, Any], free: bool) -> None:
+    assert account_facts(metadata(**more)).free is free
+
+
+@pytest.mark.parametrize(
+    ("name", "asked"), [(None, None), ("x-serviceaccount", None), ("mine", "mine")]
+)
+def test_only_a_name_of_the_users_choice_is_looked_at(name: str | None, asked: str | None) -> None:
+    wish: dict[str, Any] = {"serviceAccount": {"name": name}} if name else {}
+    assert account_name(gen.cluster(**wish).read()) == asked
+
+
+# sentence: (annotations of the account, status, reason)
+ANNOTATIONS: dict[str, tuple[Mapping[str, str], str, str]] = {
+    "they are there already": ({"iam": "arn", "more": "x"}, "True", "ServiceAccountReused"),
+    "they are missing": ({}, "False", "ServiceAccountAnnotationsMissing"),
+    "they differ": ({"iam": "other"}, "False", "ServiceAccountAnnotationsMissing"),
+}
+
+
+@pytest.mark.parametrize(
+    ("there", "status", "reason"), ANNOTATIONS.values(), ids=ANNOTATIONS.keys()
+)
+def test_annotations_that_nobody_writes_are_told(
+    there: Mapping[str, str], status: str, reason: str
+) -> None:
+    world = gen.world().with_account("mine", annotations=there)
+    found = service_account_ready(NAMED.read().spec, world.facts())
+    assert found is not None
+    assert (found.status, found.reason) == (status, reason)
+    assert "mine" in found.message
+    assert ("iam" in found.message) is (status == "False")
+
+
+@pytest.mark.parametrize(
+    "world", [gen.world(), gen.world().with_account("mine", free=False)], ids=["absent", "ours"]
+)
+def test_nothing_is_said_of_an_account_of_ours(world: gen.World) -> None:
+    assert service_account_ready(NAMED.read().spec, world.facts()) is None
+
+
+# --- a new name ---------------------------------------------------------------------------------
+
+OLD = "x-serviceaccount"
+OLD_THREE = [
+    ("ServiceAccount", OLD),
+    ("Role", f"{OLD}-role"),
+    ("RoleBinding", f"{OLD}-rolebinding"),
+]
+# sentence: (pods and set, what stays)
+RENAMED: dict[str, tuple[gen.World, list[tuple[str, str]]]] = {
+    "a pod still runs under the old name": (
+        gen.world().with_pods(gen.pod(0).under("mine"), gen.pod(1).under(OLD)),
+        OLD_THREE,
+    ),
+    "a pod under the old name is on its way out": (
+        gen.world().with_pods(gen.pod(1).under(OLD).terminating()),
+        OLD_THREE,
+    ),
+    "a pod may still start under the old name": (
+        gen.world().with_set(gen.stateful_set().under(OLD)).with_pods(gen.pod(0).under("mine")),
+        OLD_THREE,
+    ),
+    "the last one is gone": (
+        gen.world().with_set(gen.stateful_set().under("mine")).with_pods(gen.pod(0).under("mine")),
+        [],
+    ),
+    "nobody knows under which": (gen.world().with_pods(gen.pod(0)), []),
+    "a name that cannot have been asked for": (
+        gen.world().with_pods(gen.pod(0).under("a" * 250)),
+        [],
+    ),
+}
+
+
+@pytest.mark.parametrize(("world", "expected"), RENAMED.values(), ids=RENAMED.keys())
+def test_a_former_account_stays_as_long_as_a_pod_runs_under_it(
+    world: gen.World, expected: list[tuple[str, str]]
+) -> None:
+    assert spared(NAMED, world) == expected
+
+
+def test_read_replicas_count_as_well() -> None:
+    facts = gen.world().facts()
+    read = replace(facts.read, pods=(gen.pod(0).under(OLD).facts(),))
+    made = plan(gen.resolved(NAMED), replace(facts, read=read))
+    assert [key.name for _, key in made.spared] == [name for _, name in OLD_THREE]
+
+
+def test_attack_t06_a_pod_made_by_hand_gives_its_account_no_rights() -> None:
+    """Whoever may make pods could name any account in one that looks like a server."""
+    world = gen.world().with_pods(gen.pod(7).under("victim"))
+    made = plan(gen.resolved(gen.cluster(), world), world.facts())
+    assert not any("victim" in str(intent.body) for intent in made.intents)
+
+
+# --- powerful accounts --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("account", "namespace", "refused"),
+    [
+        ("openbao-operator", "operators", True),
+        ("openbao-operator", gen.NAMESPACE, False),
+        ("mine", "operators", False),
+    ],
+)
+def test_attack_t06_the_operators_own_account_is_refused(
+    account: str, namespace: str, refused: bool
+) -> None:
+    cluster = gen.cluster(serviceAccount={"name": account}).marked(namespace=namespace)
+    here = replace(gen.INSTALLATION, namespace="operators", service_account="openbao-operator")
+    answer = resolve(cluster.read(), cluster.owner(), gen.world().facts(), here)
+    assert isinstance(answer, Blocked) is refused
+    if isinstance(answer, Blocked):
+        assert answer.reason == "InvalidSpec"
+        assert "spec.serviceAccount.name: openbao-operator" in answer.message
+
+
+@pytest.mark.parametrize(
+    "name", ["default", "x-backup-serviceaccount", "other-restore-serviceaccount"]
+)
+def test_attack_t06_accounts_that_are_never_meant_are_refused(name: str) -> None:
+    cluster = gen.cluster(serviceAccount={"name": name})
+    answer = resolve(cluster.read(), cluster.owner(), gen.world().facts(), gen.INSTALLATION)
+    assert isinstance(answer, Blocked)
+    assert "spec.serviceAccount.name" in answer.message

@@ -1,0 +1,104 @@
+"""T09: the one place where the operator itself asks an address that a spec names.
+
+Only for images with a policy, only GET, only https, and never an address of the node, of its link
+or of a cloud's metadata service: neither by its number, nor by a name that leads there, nor because
+a registry sends us.
+"""
+
+import asyncio
+import socket
+from typing import Any
+
+import aiohttp
+import pytest
+
+from contracts.image_reference import parse
+from e2e.attacks.payloads import HOSTS
+from managers.images.credentials import Login
+from managers.images.registry import Registry, RegistryError, may_be_asked
+
+REPOSITORY = "team/openbao"
+METADATA = (
+    "169.254.169.254",
+    "100.100.100.200",
+    "168.63.129.16",
+    "192.0.0.192",
+    "fd00:ec2::254",
+    "fd20:ce::254",
+    "64:ff9b::a9fe:a9fe",
+    "2002:a9fe:a9fe::",
+    "2002:7f00:1::",
+    "2001::1",
+    "::a9fe:a9fe",
+    "::ffff:a9fe:a9fe",
+)
+
+
+@pytest.fixture
+def connections(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """Every address that somebody tries to connect to; nobody gets through."""
+    tried: list[Any] = []
+
+    async def refuse(loop: Any, sock: socket.socket, address: Any) -> None:
+        tried.append(address)
+        raise ConnectionRefusedError
+
+    monkeypatch.setattr(asyncio.SelectorEventLoop, "sock_connect", refuse)
+    return tried
+
+
+def resolving_to(monkeypatch: pytest.MonkeyPatch, address: str) -> None:
+    async def resolve(
+        self: Any, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
+    ) -> list[Any]:
+        kind = socket.AF_INET6 if ":" in address else socket.AF_INET
+        found = {"hostname": host, "host": address, "port": port, "family": kind}
+        return [{**found, "proto": 0, "flags": 0}]
+
+    monkeypatch.setattr(aiohttp.ThreadedResolver, "resolve", resolve)
+
+
+async def asked(host: str) -> str:
+    """What is said of an image at that host."""
+    try:
+        async with Registry(host, REPOSITORY, Login("me", "secret"), insecure=False) as registry:
+            await registry.manifest("x")
+    except (RegistryError, ValueError) as error:
+        return str(error) or "refused"
+    return ""
+
+
+@pytest.mark.parametrize("host", HOSTS, ids=ascii)
+async def test_attack_t09_no_host_of_the_table_is_connected_to(
+    host: str, connections: list[Any]
+) -> None:
+    """What the grammar of images lets through is asked of the resolver, and never connected to.
+
+    The names of the table that lead nowhere special, such as an empty one, reach no address.
+    """
+    try:
+        host = parse(f"{host}/x/y:1").registry
+    except ValueError:
+        return
+    assert await asked(host)
+    assert [one for one in connections if not may_be_asked(one[0], loopback=False)] == []
+
+
+@pytest.mark.parametrize("address", METADATA)
+async def test_attack_t09_a_name_that_leads_to_a_metadata_service_is_not_followed(
+    address: str, connections: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As DNS rebinding does: what is looked at is the address that would be connected to."""
+    assert not may_be_asked(address, loopback=False)
+    resolving_to(monkeypatch, address)
+    assert await asked("registry.example.com")
+    assert connections == []
+
+
+async def test_an_address_of_a_registry_is_connected_to(
+    connections: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So that the tests above see what they mean to see."""
+    resolving_to(monkeypatch, "192.0.2.10")
+    assert await asked("registry.example.com")
+    assert [one[0] for one in connections] == ["192.0.2.10"]

@@ -1,0 +1,66 @@
+"""managers.networking.conditions: Ingress and ServiceMonitor."""
+
+from dataclasses import replace
+
+import pytest
+
+from contracts.ways_in import NO_FACTS, IngressFacts, WaysFacts
+from managers.networking.conditions import ingress_ready, monitor_ready
+from managers.networking.wishes import ways_wishes
+from tests import gen
+from tests.managers.networking.ways_in import NONE, READY, ingress, monitor
+
+UNPUBLISHED = replace(READY, ingress=IngressFacts(True))
+
+# sentence: (cluster, facts, "status reason")
+INGRESS_ROWS: dict[str, tuple[gen.Cluster, WaysFacts, str]] = {
+    "an address is published": (ingress(), READY, "True IngressIntegrationReady"),
+    "none is published": (ingress(), UNPUBLISHED, "False IngressAddressMissing"),
+    "none is needed": (
+        ingress(readinessMode="Created"),
+        UNPUBLISHED,
+        "True IngressIntegrationReady",
+    ),
+    "it is not written yet": (ingress(), NO_FACTS, "Unknown Reconciling"),
+    "it is not written yet, and no address is needed": (
+        ingress(readinessMode="Created"),
+        NO_FACTS,
+        "Unknown Reconciling",
+    ),
+    "it is somebody else's": (
+        ingress(readinessMode="Created"),
+        replace(READY, ingress=IngressFacts(False, ("192.0.2.1",))),
+        "False ForeignObject",
+    ),
+}
+
+
+@pytest.mark.parametrize("sentence", INGRESS_ROWS)
+def test_the_ingress(sentence: str) -> None:
+    cluster, facts, expected = INGRESS_ROWS[sentence]
+    read = cluster.read()
+    found = ingress_ready(read.spec, ways_wishes(read).ingress, facts)
+    assert found is not None
+    assert f"{found.status} {found.reason}" == expected
+
+
+MONITOR_ROWS: dict[str, tuple[WaysFacts, str]] = {
+    "there": (READY, "True ServiceMonitorReady"),
+    "not written yet": (replace(READY, monitor=False), "Unknown Reconciling"),
+    "no Prometheus operator": (WaysFacts(NONE), "False MonitoringAPIMissing"),
+    "nobody looked yet": (NO_FACTS, "Unknown Reconciling"),
+}
+
+
+@pytest.mark.parametrize("sentence", MONITOR_ROWS)
+def test_the_monitor(sentence: str) -> None:
+    facts, expected = MONITOR_ROWS[sentence]
+    found = monitor_ready(ways_wishes(monitor().read()).monitor, facts)
+    assert found is not None
+    assert f"{found.status} {found.reason}" == expected
+
+
+def test_what_nobody_asks_for_is_not_told() -> None:
+    spec = gen.cluster().read().spec
+    assert ingress_ready(spec, None, READY) is None
+    assert monitor_ready(None, READY) is None

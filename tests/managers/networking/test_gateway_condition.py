@@ -1,0 +1,233 @@
+"""managers.networking.gateway_condition: the first cause that stands in the way is the one told."""
+
+from dataclasses import replace
+
+import pytest
+
+from contracts.conditions import Finding
+from contracts.optional_kinds import BACKEND_TLS_POLICY, HTTP_ROUTE, TLS_ROUTE
+from contracts.ways_in import (
+    NO_FACTS,
+    ClassFacts,
+    GatewayFacts,
+    GatewayWishes,
+    ListenerFacts,
+    RouteFacts,
+    Verdict,
+    WaysFacts,
+)
+from managers.networking.gateway_condition import gateway_ready, meets
+from managers.networking.wishes import ways_wishes
+from runtime.kinds import Offer
+from tests import gen
+from tests.managers.networking.ways_in import (
+    ABSENT,
+    ALL,
+    HOST,
+    HTTPS,
+    NONE,
+    PASSTHROUGH,
+    READY,
+    UNTOLD,
+    YES,
+    gateway,
+)
+
+NO = Verdict("False", "Nope", "told so")
+LATER = Verdict("Unknown", "Pending")
+PASSED = gateway(tlsPassthrough=True)
+ELSEWHERE = gateway(gatewayRef={"name": "public", "namespace": "edge"})
+
+
+def through(*listeners: ListenerFacts, programmed: Verdict = YES) -> WaysFacts:
+    return replace(READY, gateway=GatewayFacts("edge", listeners, programmed))
+
+
+def of_class(accepted: Verdict, supported: Verdict = UNTOLD) -> WaysFacts:
+    return replace(READY, gateway_class=ClassFacts(accepted, supported))
+
+
+def routed(accepted: Verdict, resolved: Verdict = YES) -> WaysFacts:
+    return replace(READY, route=RouteFacts(True, accepted, resolved))
+
+
+def policed(accepted: Verdict, resolved: Verdict = YES) -> WaysFacts:
+    return replace(READY, policy=RouteFacts(True, accepted, resolved))
+
+
+OLD_TLS = WaysFacts({**ALL, TLS_ROUTE.definition: Offer(True, ("v1beta1",))})
+
+# sentence: (cluster, facts, "status reason")
+ROWS: dict[str, tuple[gen.Cluster, WaysFacts, str]] = {
+    "all is well": (gateway(), READY, "True GatewayIntegrationReady"),
+    "nobody looked yet": (gateway(), NO_FACTS, "Unknown Reconciling"),
+    "no API": (gateway(), WaysFacts(NONE), "False GatewayAPIMissing"),
+    "no policies": (
+        gateway(),
+        WaysFacts({**ALL, BACKEND_TLS_POLICY.definition: ABSENT}),
+        "False GatewayAPIMissing",
+    ),
+    "no policies, and none wanted": (
+        gateway(backendTLS={"enabled": False}),
+        replace(READY, offers={**ALL, BACKEND_TLS_POLICY.definition: ABSENT}, policy=None),
+        "True GatewayIntegrationReady",
+    ),
+    "no TLSRoutes, and none wanted": (
+        gateway(),
+        replace(READY, offers={**ALL, TLS_ROUTE.definition: ABSENT}),
+        "True GatewayIntegrationReady",
+    ),
+    "no HTTPRoutes, and TLS is passed": (
+        PASSED,
+        replace(READY, offers={**ALL, HTTP_ROUTE.definition: ABSENT}),
+        "True GatewayIntegrationReady",
+    ),
+    "a version that nobody can write": (PASSED, OLD_TLS, "False GatewayVersionUnsupported"),
+    "no Gateway": (gateway(), replace(READY, gateway=None), "False GatewayReferenceMissing"),
+    "a Gateway that may not be read": (
+        gateway(),
+        replace(READY, gateway=None, gateway_class=None, gateway_readable=False),
+        "True GatewayIntegrationReady",
+    ),
+    "no class": (gateway(), replace(READY, gateway_class=None), "False GatewayClassMissing"),
+    "a class that may not be read": (
+        gateway(),
+        replace(READY, gateway_class=None, class_readable=False),
+        "True GatewayIntegrationReady",
+    ),
+    "a class nobody took": (gateway(), of_class(UNTOLD), "Unknown GatewayClassPending"),
+    "a class that waits": (gateway(), of_class(LATER), "Unknown GatewayClassPending"),
+    "a class that is refused": (gateway(), of_class(NO), "False GatewayClassNotAccepted"),
+    "a class for another API": (gateway(), of_class(YES, NO), "False GatewayVersionUnsupported"),
+    "no listener": (gateway(), through(), "False GatewayListenerIncompatible"),
+    "a listener for passthrough alone": (
+        gateway(),
+        through(PASSTHROUGH),
+        "False GatewayListenerIncompatible",
+    ),
+    "a listener that ends TLS, and TLS is passed": (
+        PASSED,
+        through(HTTPS, replace(PASSTHROUGH, passthrough=False)),
+        "False GatewayListenerIncompatible",
+    ),
+    "a listener of another host": (
+        gateway(),
+        through(replace(HTTPS, hostname="other.example.com")),
+        "False GatewayListenerIncompatible",
+    ),
+    "a listener of another name": (
+        gateway(listenerName="special"),
+        READY,
+        "False GatewayListenerIncompatible",
+    ),
+    "a listener for other routes": (
+        gateway(),
+        through(replace(HTTPS, kinds=("GRPCRoute",))),
+        "False GatewayListenerIncompatible",
+    ),
+    "a listener for nobody": (
+        gateway(),
+        through(replace(HTTPS, namespaces="None")),
+        "False GatewayListenerIncompatible",
+    ),
+    "one listener of several fits": (
+        gateway(listenerName="https"),
+        through(PASSTHROUGH, replace(HTTPS, kinds=("HTTPRoute",), hostname="*.example.com")),
+        "True GatewayIntegrationReady",
+    ),
+    "a Gateway elsewhere for everybody": (
+        ELSEWHERE,
+        through(replace(HTTPS, namespaces="All")),
+        "True GatewayIntegrationReady",
+    ),
+    "a Gateway elsewhere for chosen namespaces": (
+        ELSEWHERE,
+        through(replace(HTTPS, namespaces="Selector")),
+        "True GatewayIntegrationReady",
+    ),
+    "not programmed": (gateway(), through(HTTPS, programmed=NO), "False GatewayNotProgrammed"),
+    "not programmed yet": (
+        gateway(),
+        through(HTTPS, programmed=Verdict("False", "Pending")),
+        "Unknown GatewayProgrammingPending",
+    ),
+    "nobody has programmed it": (
+        gateway(),
+        through(HTTPS, programmed=UNTOLD),
+        "Unknown GatewayProgrammingPending",
+    ),
+    "the route is not written": (gateway(), replace(READY, route=None), "Unknown Reconciling"),
+    "the policy is not written": (gateway(), replace(READY, policy=None), "Unknown Reconciling"),
+    "the route is somebody else's": (
+        gateway(),
+        replace(READY, route=RouteFacts(False)),
+        "False ForeignObject",
+    ),
+    "the policy is somebody else's": (
+        gateway(),
+        replace(READY, policy=RouteFacts(False)),
+        "False ForeignObject",
+    ),
+    "the route is refused": (gateway(), routed(NO), "False GatewayRouteRefused"),
+    "the Service is not found": (gateway(), routed(YES, NO), "False GatewayRouteRefused"),
+    "no answer to the route": (gateway(), routed(UNTOLD), "Unknown GatewayProgrammingPending"),
+    "the policy is refused": (gateway(), policed(NO), "False GatewayRouteRefused"),
+    "the authority is not found": (gateway(), policed(YES, NO), "False GatewayRouteRefused"),
+    "no answer to the policy": (gateway(), policed(UNTOLD), "True GatewayIntegrationReady"),
+}
+
+
+def judged(cluster: gen.Cluster, facts: WaysFacts) -> Finding:
+    found = gateway_ready(ways_wishes(cluster.read()).gateway, facts)
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize("sentence", ROWS)
+def test_what_is_told(sentence: str) -> None:
+    cluster, facts, expected = ROWS[sentence]
+    found = judged(cluster, facts)
+    assert f"{found.status} {found.reason}" == expected
+    assert found.message
+
+
+def test_nothing_is_told_of_a_gateway_that_nobody_asks_for() -> None:
+    assert gateway_ready(None, READY) is None
+    assert ways_wishes(gateway(enabled=False).read()).gateway is None
+
+
+def test_attack_t04_nobody_learns_what_there_is_in_other_namespaces() -> None:
+    """A Gateway that does not let this namespace in is answered like one that is not there."""
+    private = through(HTTPS, programmed=NO)
+    seen, unseen = judged(ELSEWHERE, private), judged(ELSEWHERE, replace(READY, gateway=None))
+    assert seen == unseen
+    assert seen.reason == "GatewayReferenceMissing"
+
+
+def test_the_cause_is_told_in_the_words_of_the_gateway() -> None:
+    assert "Nope: told so" in judged(gateway(), routed(NO)).message
+    assert HOST in judged(gateway(), through()).message
+
+
+@pytest.mark.parametrize(
+    ("listener", "host", "common"),
+    [
+        ("", HOST, True),
+        (HOST, HOST, True),
+        ("*.example.com", HOST, True),
+        ("*.example.com", "example.com", False),
+        ("*.example.com", "a.b.example.com", True),
+        ("*.other.com", HOST, False),
+        (HOST, "*.example.com", True),
+        ("bao.example.org", HOST, False),
+        ("ao.example.com", HOST, False),
+    ],
+)
+def test_host_names_meet(listener: str, host: str, common: bool) -> None:
+    assert meets(listener, host) is common
+
+
+def test_the_wish_says_where_the_gateway_is() -> None:
+    wish = ways_wishes(ELSEWHERE.read()).gateway
+    assert isinstance(wish, GatewayWishes)
+    assert (wish.namespace, wish.gateway_namespace) == (gen.NAMESPACE, "edge")

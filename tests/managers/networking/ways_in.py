@@ -1,0 +1,67 @@
+"""Clusters that ask for ways in, and worlds in which their kinds are there."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from contracts.observed import Observed
+from contracts.optional_kinds import OPTIONAL_KINDS
+from contracts.ways_in import (
+    ClassFacts,
+    GatewayFacts,
+    IngressFacts,
+    ListenerFacts,
+    RouteFacts,
+    Verdict,
+    WaysFacts,
+)
+from runtime.kinds import Offer, OptionalKind
+from tests import gen
+
+HOST = "bao.example.com"
+PEERS = {"trustedIngressPeers": [{"podSelector": {"matchLabels": {"app": "edge"}}}]}
+ABSENT = Offer(known=True)
+YES = Verdict("True", "Yes")
+UNTOLD = Verdict()
+
+
+def gateway(**more: Any) -> gen.Cluster:
+    """A cluster that asks for the Gateway `public` of its own namespace."""
+    wish: dict[str, Any] = {"enabled": True, "hostname": HOST, "gatewayRef": {"name": "public"}}
+    return gen.cluster(gateway={**wish, **more})
+
+
+def ingress(**more: Any) -> gen.Cluster:
+    """A cluster that asks for an Ingress."""
+    return gen.cluster(ingress={"enabled": True, "host": HOST, **more}, network=PEERS)
+
+
+def monitor(metrics: dict[str, Any] | None = None, **more: Any) -> gen.Cluster:
+    """A cluster that asks for a ServiceMonitor."""
+    asked = {"enabled": True, **(metrics or {}), "serviceMonitor": {"enabled": True, **more}}
+    return gen.cluster(version="2.5.0", observability={"metrics": asked})
+
+
+def newest(kind: OptionalKind) -> Offer:
+    """The kind in its best version."""
+    return Offer(True, kind.versions, kind.resources[0])
+
+
+ALL = {kind.definition: newest(kind) for kind in OPTIONAL_KINDS}
+NONE = {kind.definition: ABSENT for kind in OPTIONAL_KINDS}
+HTTPS = ListenerFacts("https", "HTTPS", "", False, "Same", ())
+PASSTHROUGH = ListenerFacts("tls", "TLS", "", True, "Same", ())
+READY = WaysFacts(
+    ALL,
+    gateway=GatewayFacts("edge", (HTTPS, PASSTHROUGH), YES),
+    gateway_class=ClassFacts(YES, YES),
+    route=RouteFacts(True, YES, YES),
+    policy=RouteFacts(True, YES, YES),
+    ingress=IngressFacts(True, ("192.0.2.1",)),
+    monitor=True,
+)
+
+
+def seeing(cluster: gen.Cluster, ways: WaysFacts) -> Observed:
+    """What a cluster that runs observes beside this."""
+    return gen.running(cluster.initialized()).with_ways(ways).facts()

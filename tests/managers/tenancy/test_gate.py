@@ -1,0 +1,100 @@
+"""managers.tenancy.gate: which clusters may be worked on, by what their tenants say."""
+
+from typing import Any
+
+import pytest
+
+from contracts.api.group import TENANTS
+from contracts.tenancy import access_of
+from managers.tenancy.gate import ReadGate, TenantGate, all_of, open_gate, target_of
+from runtime.outcome import Wait
+from runtime.types import Object, key_of
+from tests import gen
+from tests.gen.api import StillInformer
+
+LIVE = gen.cluster().object()
+NAMESPACE, NAME = key_of(LIVE)
+DIGEST = access_of(LIVE).digest
+
+
+def tenant(name: str = "t", target: str = NAMESPACE, **status: Any) -> Object:
+    return {
+        "apiVersion": TENANTS.api_version,
+        "kind": TENANTS.kind,
+        "metadata": {"namespace": "operators", "name": name, "uid": name, "resourceVersion": "5"},
+        "spec": {"targetNamespace": target},
+        "status": status,
+    }
+
+
+def grant(digest: str = DIGEST, name: str = NAME) -> dict[str, str]:
+    return {"cluster": name, "secrets": digest}
+
+
+OPEN = tenant(provisioned=True, grants=[grant()])
+LEAVING = {**OPEN, "metadata": {**OPEN["metadata"], "deletionTimestamp": "2030-01-01T00:00:00Z"}}
+
+# sentence: (tenants, why it waits; "" when it need not)
+CASES: dict[str, tuple[list[Object], str]] = {
+    "no tenant": ([], "TenantNotProvisioned"),
+    "a tenant of another namespace": (
+        [tenant(target="other", provisioned=True, grants=[grant()])],
+        "TenantNotProvisioned",
+    ),
+    "a tenant that nobody has looked at": ([tenant()], "TenantNotProvisioned"),
+    "a tenant that was refused": (
+        [tenant(provisioned=False, grants=[grant()])],
+        "TenantNotProvisioned",
+    ),
+    "a status of nonsense": (
+        [tenant(provisioned="yes", grants="all")],
+        "TenantNotProvisioned",
+    ),
+    "grants of nonsense": (
+        [tenant(provisioned=True, grants=["all", {"cluster": 1}])],
+        "SecretAccessPending",
+    ),
+    "no Secrets were granted yet": ([tenant(provisioned=True)], "SecretAccessPending"),
+    "the Secrets of another cluster were": (
+        [tenant(provisioned=True, grants=[grant(name="y")])],
+        "SecretAccessPending",
+    ),
+    "the Secrets of an older spec were": (
+        [tenant(provisioned=True, grants=[grant("0" * 16)])],
+        "SecretAccessPending",
+    ),
+    "everything is there": ([OPEN], ""),
+    "one of two tenants grants it": ([tenant("a", provisioned=True), OPEN], ""),
+    "a tenant that goes still grants what is there": ([LEAVING], ""),
+    "a spec of nonsense is no tenant": ([{**OPEN, "spec": "all"}], "TenantNotProvisioned"),
+}
+
+
+@pytest.mark.parametrize(("there", "reason"), CASES.values(), ids=CASES.keys())
+def test_a_cluster_waits_for_its_tenant(there: list[Object], reason: str) -> None:
+    tenants = StillInformer(TENANTS)
+    gate = TenantGate(tenants)
+    tenants.says(*there)
+    held = gate(LIVE)
+    assert (held.reason if held else "") == reason
+    assert held is None or held.after is None, "the watch of the tenants wakes it"
+    assert gate.is_provisioned(NAMESPACE) is (reason != "TenantNotProvisioned")
+
+
+def test_a_namespace_that_is_not_read_yet_is_waited_for() -> None:
+    held = ReadGate(lambda namespace: namespace == "other")(LIVE)
+    assert held is not None
+    assert NAMESPACE in held.message
+    assert ReadGate(lambda namespace: namespace == NAMESPACE)(LIVE) is None
+
+
+def test_the_first_gate_that_holds_speaks() -> None:
+    first, second = Wait("One", "one"), Wait("Two", "two")
+    assert all_of(open_gate, lambda _: first, lambda _: second)(LIVE) == first
+    assert all_of(open_gate, open_gate)(LIVE) is None
+
+
+def test_what_a_tenant_is_about() -> None:
+    assert target_of(tenant()) == NAMESPACE
+    assert target_of({"spec": {"targetNamespace": 1}}) == ""
+    assert target_of({}) == ""

@@ -1,0 +1,91 @@
+"""Worlds with read replicas, for the tests of the pool."""
+
+from dataclasses import replace
+
+from contracts.observed import Quorum, RaftServer
+from contracts.pool import READ_REPLICAS
+from managers.workload.plan import Inputs
+from managers.workload.read_pool import ReadPlan, inputs_of, plan
+from managers.workload.read_wishes import read_wishes
+from managers.workload.reload import Files
+from managers.workload.statefulset import template_digest
+from runtime.outcome import Done
+from tests import gen
+from tests.gen.worlds import SERVER_FINGERPRINT
+
+FILES = Files("the configuration", SERVER_FINGERPRINT, "the authority")
+INPUTS = Inputs("the restart text", FILES, operator_image="the-operator")
+OLD = gen.cluster().initialized()
+TWO = OLD.wanting(readReplicas={"replicas": 2})
+ONE = OLD.wanting(readReplicas={"replicas": 1})
+VOTERS = ("x-0", "x-1", "x-2")
+
+
+def read_inputs(cluster: gen.Cluster = TWO) -> Inputs:
+    """What a read replica of that cluster reads."""
+    meant = gen.resolved(cluster)
+    assert meant.read is not None
+    return inputs_of(meant.read, INPUTS)
+
+
+def digest(cluster: gen.Cluster = TWO) -> str:
+    """The digest of the template of the read replicas."""
+    meant = gen.resolved(cluster)
+    assert meant.read is not None
+    wishes = read_wishes(cluster.read(), meant.config, meant.pod)
+    view = replace(meant, pod=wishes.pod)
+    return template_digest(view, read_inputs(cluster).restart, READ_REPLICAS)
+
+
+def reader(ordinal: int, cluster: gen.Cluster = TWO) -> gen.Pod:
+    """A read replica that serves, from the newest template."""
+    files = read_inputs(cluster).files.digest
+    return gen.read_pod(ordinal).made_from(digest(cluster)).reading(files).ready()
+
+
+def serving(
+    count: int = 2, *, cluster: gen.Cluster = TWO, template: str = "", size: int | None = None
+) -> gen.World:
+    """Three voters of which x-0 leads, and a pool of `size` with `count` that serve."""
+    newest = digest(cluster)
+    files = read_inputs(cluster).files.digest
+    pods = (reader(n, cluster).made_from(template or newest) for n in range(count))
+    live = gen.read_set().sized(count if size is None else size).made_from(newest).reading(files)
+    voters = (gen.pod(n).ready(leading=n == 0) for n in range(3))
+    return (
+        gen.world()
+        .with_set(gen.stateful_set())
+        .with_pods(*voters)
+        .with_claims(0, 1, 2)
+        .with_readers(live, *pods)
+        .with_read_claims(*range(count))
+        .reached()
+    )
+
+
+def knowing(*readers: str, voting: tuple[str, ...] = (), ill: tuple[str, ...] = ()) -> Quorum:
+    """What the leader says: three voters, and these read replicas."""
+    everyone = (*VOTERS, *readers)
+    return Quorum(
+        tuple(
+            RaftServer(name, voter=name in (*VOTERS, *voting), healthy=name not in ill)
+            for name in everyone
+        ),
+        failure_tolerance=1,
+    )
+
+
+def planned(cluster: gen.Cluster, world: gen.World) -> ReadPlan:
+    """Plan the pool."""
+    return plan(gen.resolved(cluster, world), world.facts(), INPUTS)
+
+
+def named(made: ReadPlan) -> list[tuple[str, str]]:
+    """The effects by name and target."""
+    return [(effect.name, effect.target) for effect in made.plan.effects]
+
+
+def reason_of(made: ReadPlan) -> str:
+    """The reason of the outcome; "" when content."""
+    outcome = made.plan.outcome
+    return "" if isinstance(outcome, Done) else outcome.reason

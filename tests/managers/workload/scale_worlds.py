@@ -1,0 +1,83 @@
+"""Clusters that grow and shrink, as sentences. Used by the tests of managers.workload.scale."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import Any
+
+from contracts.observed import Observed, Quorum, RaftServer, Reach
+from tests import gen
+
+REACH = Reach("the authority", "the name")
+ONE, TWO, THREE, FIVE = (gen.cluster(replicas=n).initialized() for n in (1, 2, 3, 5))
+
+
+@dataclass(frozen=True, slots=True)
+class Servers:
+    """A cluster of so many servers, as sentences; pod 0 leads."""
+
+    world: gen.World
+    quorum: Quorum | None
+    members: int | None = None
+
+    def facts(self) -> Observed:
+        return replace(self.world.facts(), reach=REACH, quorum=self.quorum, members=self.members)
+
+    def pods(self, *pods: gen.Pod) -> "Servers":
+        return replace(self, world=self.world.with_pods(*pods))
+
+    def set_to(self, live: gen.StatefulSet | None) -> "Servers":
+        return replace(self, world=self.world.with_set(live))
+
+    def saying(self, *servers: RaftServer, trouble: str = "") -> "Servers":
+        return replace(self, quorum=Quorum(servers, trouble=trouble))
+
+    def silent(self) -> "Servers":
+        return replace(self, quorum=None)
+
+    def marked(self, *ordinals: int, **other: Any) -> "Servers":
+        """Let these volumes carry the mark of their own server."""
+        claims = tuple(
+            replace(claim, removed_peer=claim.name.removeprefix("data-"), **other)
+            if int(claim.name[-1]) in ordinals
+            else claim
+            for claim in self.world.claims
+        )
+        return replace(self, world=replace(self.world, claims=claims))
+
+    def volumes(self, *ordinals: int, **fields: Any) -> "Servers":
+        """Let there be these volumes and no others."""
+        world = replace(self.world, claims=()).with_claims(*ordinals)
+        claims = tuple(replace(claim, **fields) for claim in world.claims)
+        return replace(self, world=replace(world, claims=claims))
+
+    def tried(self, effect: str, uid: str, ago: timedelta, refused: str = "") -> "Servers":
+        return replace(self, world=self.world.tried(effect, uid, ago, refused))
+
+
+def raft(
+    *names: str, ill: Iterable[str] = (), joining: Iterable[str] = ()
+) -> tuple[RaftServer, ...]:
+    return tuple(
+        RaftServer(name, voter=name not in joining, healthy=name not in ill) for name in names
+    )
+
+
+def numbered(count: int) -> list[str]:
+    return [f"x-{n}" for n in range(count)]
+
+
+def pods(count: int, *, leading: int = 0) -> list[gen.Pod]:
+    return [gen.pod(n).ready(leading=n == leading) for n in range(count)]
+
+
+def servers(count: int, *, leading: int = 0) -> Servers:
+    world = gen.world().with_set(gen.stateful_set().sized(count))
+    world = world.with_pods(*pods(count, leading=leading)).with_claims(*range(count))
+    return Servers(world, Quorum(raft(*numbered(count)), count // 2 - (count % 2 == 0)))
+
+
+def gone(count: int, *, raft_of: int, volumes: int) -> Servers:
+    """A cluster whose further servers have stopped: raft may still name some, volumes are left."""
+    there = servers(count).volumes(*range(volumes))
+    return there.saying(*raft(*numbered(raft_of)))

@@ -1,0 +1,262 @@
+"""managers.workload.read_pool and read_size: servers without a vote, from the first to the last."""
+
+import pytest
+
+from contracts.observed import Quorum
+from managers.workload.claims import DELETE_CLAIM
+from managers.workload.peers import REMOVE_PEER
+from managers.workload.read_pool import DELETE_READ_SET, ReadPlan
+from managers.workload.read_size import asks_for_members
+from runtime.resources import STATEFUL_SET
+from tests import gen
+from tests.managers.workload.read_worlds import (
+    OLD,
+    ONE,
+    TWO,
+    knowing,
+    named,
+    planned,
+    reader,
+    reason_of,
+    serving,
+)
+
+NEW = gen.cluster(readReplicas={"replicas": 2})
+NONE = OLD
+DROPS = ONE.wanting(deletionPolicy="DeletePVCs")
+READERS = ("x-read-0", "x-read-1")
+
+
+def size_of(made: ReadPlan) -> int | None:
+    """The replicas of the StatefulSet; None when none is wanted."""
+    found = [one for one in made.plan.intents if one.resource == STATEFUL_SET]
+    return int(found[0].body["spec"]["replicas"]) if found else None
+
+
+LEADERLESS = (gen.pod(n).ready() for n in range(3))
+AGAIN = serving(1, size=1).with_read_claims(1, removed=True)
+
+# sentence: (cluster, world, replicas or None, effects, reason)
+Row = tuple[gen.Cluster, gen.World, int | None, list[tuple[str, str]], str]
+ROWS: dict[str, Row] = {
+    "none are asked for": (NONE, gen.world(), None, [], ""),
+    "before there is data to join": (NEW, gen.world(), None, [], ""),
+    "all come at once when a server leads": (
+        TWO,
+        serving(0).with_readers(None),
+        2,
+        [],
+        "ReadReplicasNotReady",
+    ),
+    "nobody leads: none come": (
+        TWO,
+        serving(0).with_readers(None).with_pods(*LEADERLESS),
+        None,
+        [],
+        "LeaderUnknown",
+    ),
+    "all are there": (TWO, serving(), 2, [], ""),
+    "one is not ready": (TWO, serving(1, size=2), 2, [], "ReadReplicasNotReady"),
+    "the StatefulSet was deleted around its pods": (
+        TWO,
+        serving().with_readers(None, reader(0), reader(1)),
+        2,
+        [],
+        "",
+    ),
+    "one is too many: it leaves raft first": (
+        ONE,
+        serving().with_quorum(knowing(*READERS)),
+        2,
+        [(REMOVE_PEER, "x-read-1")],
+        "ReadReplicasLeaving",
+    ),
+    "it left, and that is not noted on its volume yet": (
+        ONE,
+        serving().with_quorum(knowing("x-read-0")),
+        2,
+        [(REMOVE_PEER, "x-read-1")],
+        "ReadReplicasLeaving",
+    ),
+    "without a login it stops, and stays a member": (ONE, serving(), 1, [], "ReadReplicasLeaving"),
+    "the leader does not answer: it stays": (
+        ONE,
+        serving().with_quorum(Quorum(trouble="no answer")),
+        2,
+        [],
+        "LeaderUnknown",
+    ),
+    "somebody promoted it: it stays": (
+        ONE,
+        serving().with_quorum(knowing(*READERS, voting=("x-read-1",))),
+        2,
+        [],
+        "ReadReplicaVotes",
+    ),
+    "the removal was refused": (
+        ONE,
+        serving().with_quorum(knowing(*READERS)).tried(REMOVE_PEER, "uid-x", refused="no right"),
+        2,
+        [],
+        "ReadReplicaRemovalRefused",
+    ),
+    "the voters' StatefulSet is made anew: it stays": (
+        ONE,
+        serving().with_set(None),
+        2,
+        [],
+        "LeaderUnknown",
+    ),
+    "the last one is gone: the StatefulSet goes": (
+        NONE,
+        serving(0),
+        None,
+        [(DELETE_READ_SET, "x-read")],
+        "ReadReplicasLeaving",
+    ),
+    "the last one is gone, and its volume goes before the StatefulSet": (
+        NONE.wanting(deletionPolicy="DeletePVCs"),
+        serving(0).with_read_claims(0, removed=True).with_quorum(knowing()),
+        0,
+        [(DELETE_CLAIM, "data-x-read-0")],
+        "ReadReplicasLeaving",
+    ),
+    "the last one is gone, and nobody can be asked for its volume now": (
+        NONE.wanting(deletionPolicy="DeletePVCs"),
+        serving(0).with_read_claims(0, removed=True).with_quorum(Quorum(trouble="no answer")),
+        0,
+        [],
+        "LeaderUnknown",
+    ),
+    "the last one is gone, and its volume is kept": (
+        NONE,
+        serving(0).with_read_claims(0, removed=True).with_quorum(knowing()),
+        None,
+        [(DELETE_READ_SET, "x-read")],
+        "ReadReplicasLeaving",
+    ),
+    "the last one still ends: the StatefulSet stays": (
+        NONE,
+        serving(1, size=0),
+        0,
+        [],
+        "",
+    ),
+    "the cluster sleeps: nobody leaves raft": (
+        TWO.wanting(hibernate=True),
+        serving().with_quorum(knowing(*READERS)),
+        0,
+        [],
+        "",
+    ),
+    "it sleeps and none are wanted: the StatefulSet stays": (
+        NONE.wanting(hibernate=True),
+        serving(0),
+        0,
+        [],
+        "",
+    ),
+    "the volume of one that left stands in the way: it goes first": (
+        TWO,
+        AGAIN.with_quorum(knowing("x-read-0")),
+        1,
+        [(DELETE_CLAIM, "data-x-read-1")],
+        "ReadReplicasLeaving",
+    ),
+    "it stands in the way and its server is a member still": (
+        TWO,
+        AGAIN.with_quorum(knowing(*READERS)),
+        1,
+        [(REMOVE_PEER, "x-read-1")],
+        "ReadReplicasLeaving",
+    ),
+    "a volume of nobody knows whom stands in the way": (
+        TWO,
+        serving(1, size=1).with_read_claims(1).with_quorum(knowing("x-read-0")),
+        1,
+        [],
+        "StaleVolume",
+    ),
+    "a volume of a member brings it back": (
+        TWO,
+        serving(1, size=1).with_read_claims(1).with_quorum(knowing(*READERS)),
+        2,
+        [],
+        "ReadReplicasNotReady",
+    ),
+    "a volume that is deleted is waited for": (
+        TWO,
+        serving(1, size=1).with_read_claims(1, gone=True).with_quorum(knowing("x-read-0")),
+        1,
+        [],
+        "ReadReplicasLeaving",
+    ),
+    "without a login a volume that was given up stands in the way": (
+        TWO,
+        AGAIN,
+        1,
+        [],
+        "StaleVolume",
+    ),
+    "by the policy the volume of one that left goes": (
+        DROPS,
+        AGAIN.with_quorum(knowing("x-read-0")),
+        1,
+        [(DELETE_CLAIM, "data-x-read-1")],
+        "ReadReplicasLeaving",
+    ),
+    "by the policy it stays": (ONE, AGAIN.with_quorum(knowing("x-read-0")), 1, [], ""),
+    "somebody else's volume stays": (
+        DROPS,
+        serving(1, size=1)
+        .with_read_claims(1, owner="another", removed=True)
+        .with_quorum(knowing("x-read-0")),
+        1,
+        [],
+        "",
+    ),
+    "one that slept when it was given up leaves raft": (
+        ONE,
+        serving(1, size=1).with_read_claims(1).with_quorum(knowing(*READERS)),
+        1,
+        [(REMOVE_PEER, "x-read-1")],
+        "ReadReplicasLeaving",
+    ),
+    "fenced pods: nobody leaves": (
+        ONE.wanting(fencedPods=["x-2"]),
+        serving().with_quorum(knowing(*READERS)),
+        2,
+        [],
+        "PodsFenced",
+    ),
+}
+
+
+@pytest.mark.parametrize("row", ROWS.values(), ids=ROWS.keys())
+def test_row(row: Row) -> None:
+    cluster, world, replicas, effects, reason = row
+    made = planned(cluster, world)
+    assert (size_of(made), named(made), reason_of(made)) == (replicas, effects, reason)
+
+
+ASKED: dict[str, tuple[gen.Cluster, gen.World, bool]] = {
+    "as many as asked for": (TWO, serving(), False),
+    "fewer are asked for": (ONE, serving(), True),
+    "more are asked for, and no volume is in the way": (TWO, serving(0), False),
+    "more are asked for, and there are volumes": (TWO, serving(1, size=1), True),
+    "a volume of one that left, to be kept": (ONE, AGAIN, False),
+    "a volume of one that left, to go": (DROPS, AGAIN, True),
+    "a volume whose server may be a member": (ONE, serving(1, size=1).with_read_claims(1), True),
+    "none are asked for and only a volume is left": (
+        NONE,
+        serving(0).with_readers(None).with_read_claims(0),
+        False,
+    ),
+    "a cluster that sleeps": (ONE.wanting(hibernate=True), serving(), False),
+}
+
+
+@pytest.mark.parametrize("row", ASKED.values(), ids=ASKED.keys())
+def test_the_leader_is_asked_only_when_it_matters(row: tuple[gen.Cluster, gen.World, bool]) -> None:
+    cluster, world, asked = row
+    assert asks_for_members(cluster.read().spec, world.facts()) is asked

@@ -1,0 +1,184 @@
+"""managers.workload.read_pool: the template of a read replica, its roll, and who waits for it."""
+
+from datetime import timedelta
+from typing import Any
+
+from contracts import labels, names
+from contracts.desired import Effect
+from managers.workload.peers import REMOVE_PEER
+from managers.workload.plan import REPLACE_POD, ROLL_PATIENCE
+from managers.workload.read_size import asks_for_votes
+from managers.workload.reload import RELOAD_POD
+from runtime.outcome import Blocked, Wait
+from tests import gen
+from tests.managers.workload.read_worlds import (
+    OLD,
+    ONE,
+    TWO,
+    digest,
+    knowing,
+    named,
+    planned,
+    reader,
+    reason_of,
+    serving,
+)
+
+
+class TestTemplate:
+    def spec(self, **wishes: Any) -> dict[str, Any]:
+        cluster = OLD.wanting(
+            resources={"requests": {"cpu": "1"}},
+            storage={"size": "1Gi", "storageClassName": "slow"},
+            readReplicas={"replicas": 2, **wishes},
+        )
+        (intent,) = planned(cluster, serving(0).with_readers(None)).plan.intents
+        assert intent.key.name == "x-read"
+        found: dict[str, Any] = intent.body["spec"]
+        return found
+
+    def test_it_is_a_server_of_the_same_name_space_with_a_configuration_of_its_own(self) -> None:
+        spec = self.spec()
+        assert spec["serviceName"] == names.headless_service("x")
+        assert spec["selector"]["matchLabels"] == labels.read_replicas("x")
+        template = spec["template"]
+        assert labels.servers("x").items() <= template["metadata"]["labels"].items()
+        volumes = {one["name"]: one for one in template["spec"]["volumes"]}
+        assert volumes["config"]["configMap"]["name"] == names.read_config_map("x")
+        assert "init" not in volumes
+
+    def test_what_is_left_out_is_as_for_the_voters(self) -> None:
+        spec = self.spec()
+        (claim,) = spec["volumeClaimTemplates"]
+        assert claim["spec"]["resources"]["requests"]["storage"] == "1Gi"
+        assert claim["spec"]["storageClassName"] == "slow"
+        (container,) = spec["template"]["spec"]["containers"]
+        assert container["resources"] == {"requests": {"cpu": "1"}}
+
+    def test_it_has_wishes_of_its_own(self) -> None:
+        spec = self.spec(
+            storage={"size": "2Gi", "storageClassName": "fast"},
+            template={
+                "resources": {"requests": {"cpu": "2"}},
+                "metadata": {"labels": {"team": "a"}, "annotations": {"note": "b"}},
+                "scheduling": {"nodeSelector": {"disk": "ssd"}},
+            },
+        )
+        (claim,) = spec["volumeClaimTemplates"]
+        assert claim["spec"]["resources"]["requests"]["storage"] == "2Gi"
+        assert claim["spec"]["storageClassName"] == "fast"
+        metadata, pod = spec["template"]["metadata"], spec["template"]["spec"]
+        assert pod["containers"][0]["resources"] == {"requests": {"cpu": "2"}}
+        assert metadata["labels"]["team"] == "a"
+        assert metadata["annotations"]["note"] == "b"
+        assert metadata["annotations"][labels.UNSEAL_KEYS]
+        assert pod["nodeSelector"] == {"disk": "ssd"}
+
+    def test_it_joins_without_a_vote_and_sees_no_first_boot(self) -> None:
+        meant = gen.resolved(TWO)
+        assert meant.read is not None
+        assert "retry_join_as_non_voter = true" in meant.read.config_text
+        assert "retry_join_as_non_voter" not in meant.config_text
+        assert "initialize" not in meant.read.config_text
+
+    def test_more_replicas_restart_nobody(self) -> None:
+        more = gen.resolved(OLD.wanting(readReplicas={"replicas": 5})).read
+        fewer = gen.resolved(TWO).read
+        assert more is not None
+        assert fewer is not None
+        assert (more.config_text, more.pod) == (fewer.config_text, fewer.pod)
+
+
+class TestRoll:
+    def test_the_highest_goes_first_and_one_at_a_time(self) -> None:
+        made = planned(TWO, serving(template="old"))
+        assert made.plan.effects == (Effect(REPLACE_POD, "x-read-1", "uid-x-read-1"),)
+        assert reason_of(made) == "RollingOut"
+        assert "the read replicas go first" in made.hold
+
+    def test_the_next_one_waits_until_the_first_is_back(self) -> None:
+        world = serving(template="old")
+        half = world.with_readers(world.read_set, reader(0).made_from("old"), reader(1).unready())
+        assert named(planned(TWO, half)) == []
+
+    def test_one_that_is_outdated_and_ill_goes_at_once(self) -> None:
+        world = serving(template="old")
+        ill = world.with_readers(
+            world.read_set, reader(0).made_from("old").unready(), reader(1).made_from("old")
+        )
+        assert named(planned(TWO, ill)) == [(REPLACE_POD, "x-read-0")]
+
+    def test_no_pod_is_touched_while_one_is_missing(self) -> None:
+        world = serving(template="old")
+        less = world.with_readers(world.read_set, reader(0).made_from("old"))
+        assert named(planned(TWO, less)) == []
+
+    def test_nothing_goes_before_the_template_is_the_newest(self) -> None:
+        world = serving(template="old")
+        assert world.read_set is not None
+        older = world.with_readers(world.read_set.made_from("old"), *world.read_pods)
+        assert named(planned(TWO, older)) == []
+
+    def test_one_that_votes_is_not_replaced(self) -> None:
+        quorum = knowing("x-read-0", "x-read-1", voting=("x-read-1",))
+        made = planned(TWO, serving(template="old").with_quorum(quorum))
+        assert named(made) == []
+        assert isinstance(made.plan.outcome, Blocked)
+        assert made.plan.outcome.reason == "ReadReplicaVotes"
+        assert made.hold == ""
+
+    def test_the_leader_is_asked_who_votes(self) -> None:
+        spec = TWO.read().spec
+        assert asks_for_votes(spec, serving(template="old").facts())
+        assert not asks_for_votes(spec, serving().facts())
+
+    def test_those_that_leave_are_not_replaced_first(self) -> None:
+        world = serving(template="old").with_quorum(knowing("x-read-0", "x-read-1"))
+        assert named(planned(ONE, world)) == [
+            (REMOVE_PEER, "x-read-1"),
+            (REPLACE_POD, "x-read-0"),
+        ]
+
+    def test_nothing_is_replaced_in_maintenance(self) -> None:
+        resting = TWO.wanting(maintenance={"enabled": True})
+        assert named(planned(resting, serving(template="old"))) == []
+
+
+class TestHold:
+    def test_the_voters_wait_for_the_pool(self) -> None:
+        made = planned(TWO, serving(1, size=2))
+        assert "1 of 2 read replicas are ready" in made.hold
+
+    def test_they_do_not_wait_for_a_pool_that_is_well(self) -> None:
+        assert planned(TWO, serving()).hold == ""
+
+    def test_attack_t20_an_ill_read_replica_does_not_hold_them_for_ever(self) -> None:
+        late = ROLL_PATIENCE + timedelta(seconds=1)
+        world = serving(1, size=2).rolling_for(late)
+        made = planned(TWO, world)
+        assert made.hold == ""
+        assert isinstance(made.plan.outcome, Wait)
+        assert made.plan.outcome.reason == "RolloutStuck"
+        assert "do not wait for them any more" in made.plan.outcome.message
+
+    def test_one_that_is_stuck_is_named(self) -> None:
+        world = serving(1, size=2)
+        stuck = world.with_readers(
+            world.read_set, reader(0), gen.read_pod(1).made_from(digest()).unscheduled("no room")
+        )
+        outcome = planned(TWO, stuck).plan.outcome
+        assert isinstance(outcome, Wait)
+        assert "x-read-1 waits: Unschedulable: no room" in outcome.message
+
+    def test_a_reload_goes_through_the_pool_first_too(self) -> None:
+        world = serving()
+        lags = world.with_readers(world.read_set, reader(0).reading("former"), reader(1))
+        made = planned(TWO, lags)
+        assert named(made) == [(RELOAD_POD, "x-read-0")]
+        assert made.hold_reload
+        assert made.hold == ""
+
+    def test_a_reload_does_not_wait_for_one_that_cannot_hear(self) -> None:
+        world = serving()
+        deaf = world.with_readers(world.read_set, reader(0).reading("former").unready(), reader(1))
+        assert not planned(TWO, deaf).hold_reload

@@ -1,0 +1,84 @@
+"""A template that no node takes: one pod waits, the scheduler is quoted, the way back is open."""
+
+from datetime import timedelta
+
+from contracts.desired import Desired
+from managers.cluster.steps import fold
+from managers.workload.plan import REPLACE_POD
+from managers.workload.unstarted import REPLACE_UNSTARTED
+from runtime.outcome import Outcome, Wait
+from tests import gen
+from tests.gen.worlds import digest_of, files_of, running, with_good_secrets
+
+WORDS = "0/1 nodes are available: 1 node(s) didn't match Pod's node affinity/selector"
+GOOD = gen.cluster().initialized()
+BAD = GOOD.wanting(scheduling={"nodeSelector": {"disk": "gold"}})
+PATIENCE = timedelta(minutes=6)
+
+
+def wishing(cluster: gen.Cluster, *, stuck_from: gen.Cluster) -> gen.World:
+    """Two good servers, and a third from the bad template that has no node."""
+    digest, files = digest_of(cluster), files_of(cluster)
+    pods = [
+        gen.pod(n).made_from(digest_of(GOOD)).reading(files).ready(leading=n == 0) for n in (0, 1)
+    ]
+    third = gen.pod(2).made_from(digest_of(stuck_from)).reading(files).unscheduled(WORDS)
+    live = gen.stateful_set().made_from(digest).reading(files)
+    return running(GOOD).with_set(live).with_pods(*pods, third)
+
+
+def planned(cluster: gen.Cluster, world: gen.World) -> Desired:
+    return fold(gen.resolved(cluster, world), world.facts())
+
+
+def replaced(desired: Desired) -> list[tuple[str, str]]:
+    return [(one.name, one.target) for one in desired.effects if one.name.startswith("replace")]
+
+
+def waits(desired: Desired) -> list[Outcome]:
+    return [one for one in desired.outcomes if isinstance(one, Wait)]
+
+
+def test_nothing_more_is_touched_and_the_scheduler_is_quoted_at_once() -> None:
+    world = wishing(BAD, stuck_from=BAD).rolling_for(timedelta(seconds=5))
+    desired = planned(BAD, world)
+    assert replaced(desired) == []
+    (told,) = waits(desired)
+    assert isinstance(told, Wait)
+    assert told.reason == "RollingOut"
+    assert f"x-2 waits: Unschedulable: {WORDS}" in told.message
+
+
+def test_after_a_while_it_is_called_stuck() -> None:
+    desired = planned(BAD, wishing(BAD, stuck_from=BAD).rolling_for(PATIENCE))
+    (told,) = waits(desired)
+    assert isinstance(told, Wait)
+    assert told.reason == "RolloutStuck"
+    assert WORDS in told.message
+    assert replaced(desired) == []
+
+
+def test_taken_back_the_waiting_pod_goes_without_becoming_ready() -> None:
+    for age in (timedelta(seconds=5), PATIENCE):
+        desired = planned(GOOD, wishing(GOOD, stuck_from=BAD).rolling_for(age))
+        assert replaced(desired) == [(REPLACE_POD, "x-2")]
+
+
+def test_a_pod_that_merely_starts_is_not_quoted() -> None:
+    """It would be another message, and a write, for each moment of a normal roll."""
+    world = wishing(BAD, stuck_from=BAD)
+    starting = gen.pod(2).made_from(digest_of(BAD)).waiting("ContainerCreating")
+    world = world.with_pods(*world.pods[:2], starting).rolling_for(timedelta(seconds=5))
+    (told,) = waits(planned(BAD, world))
+    assert isinstance(told, Wait)
+    assert "waits" not in told.message
+
+
+def test_before_there_is_data_the_way_back_is_open_too() -> None:
+    new = gen.cluster()
+    live = gen.stateful_set().first_boot().made_from(digest_of(new)).reading(files_of(new))
+    first = gen.pod(0).made_from("bad").unscheduled(WORDS)
+    world = with_good_secrets(new, gen.world().with_set(live).with_pods(first))
+    assert replaced(planned(new, world)) == [(REPLACE_UNSTARTED, "x-0")]
+    ready_to_go = world.with_pods(gen.pod(0).made_from(digest_of(new)).unscheduled(WORDS))
+    assert replaced(planned(new, ready_to_go)) == []

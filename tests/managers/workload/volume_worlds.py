@@ -1,0 +1,51 @@
+"""Worlds with data volumes, for the tests of what becomes of these."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Any
+
+from contracts import names
+from contracts.observed import ClaimFacts, PodFacts
+from tests import gen
+
+OLD = gen.cluster().initialized()
+LARGER = OLD.wanting(storage={"size": "2Gi"})
+PENDING = "FileSystemResizePending"
+A_MINUTE = timedelta(seconds=60)
+
+
+def claim(ordinal: int, **fields: Any) -> ClaimFacts:
+    """A bound volume of 1Gi that is ours; `fields` differ."""
+    usual = ClaimFacts(
+        name=names.data_claim("x", ordinal),
+        uid=f"uid-claim-{ordinal}",
+        owner_uid="uid-x",
+        terminating=False,
+        requested="1Gi",
+        capacity="1Gi",
+        storage_class="fast",
+        phase="Bound",
+    )
+    return replace(usual, **fields)
+
+
+def grown(ordinal: int, **fields: Any) -> ClaimFacts:
+    """The same with 2Gi."""
+    return claim(ordinal, **{"requested": "2Gi", "capacity": "2Gi", **fields})
+
+
+def world(*claims: ClaimFacts, cluster: gen.Cluster = OLD) -> gen.World:
+    """Three servers of the newest template, pod 0 leads, with these volumes."""
+    return replace(gen.running(cluster), claims=claims)
+
+
+def waiting(ordinal: int, since: datetime) -> ClaimFacts:
+    """A volume that has grown, and its file system has not."""
+    return grown(ordinal, resizing=PENDING, resizing_since=since)
+
+
+def made(world: gen.World, at: datetime) -> tuple[PodFacts, ...]:
+    """The pods of a world, all made at that time."""
+    return tuple(replace(pod, made=at) for pod in world.facts().pods)
