@@ -19,6 +19,12 @@ QUOTA = Resource("", "v1", "ResourceQuota", "resourcequotas")
 LIMITS = Resource("", "v1", "LimitRange", "limitranges")
 NONE: frozenset[str] = frozenset()
 
+
+def named(body: Object) -> Object:
+    """The same as an object that has a name, without which there is no intent."""
+    return {**body, "metadata": {"name": "any", **body.get("metadata", {})}}
+
+
 # sentence: (resource, what is written, its form)
 FORMS: dict[str, tuple[Resource, Object, Object]] = {
     "a null is dropped": (
@@ -97,7 +103,7 @@ FORMS: dict[str, tuple[Resource, Object, Object]] = {
 @pytest.mark.parametrize(("resource", "written", "form"), FORMS.values(), ids=FORMS.keys())
 def test_t25_form(resource: Resource, written: Object, form: Object) -> None:
     assert normal(resource, written, NONE) == form
-    assert Intent(resource, written).body == form
+    assert Intent(resource, named(written)).body == named(form)
 
 
 def container(**resources: Any) -> Object:
@@ -180,16 +186,16 @@ def test_t25_quantities_stand_at_known_places(
 
 def test_t25_an_intent_may_name_more_that_is_meant_when_it_is_empty() -> None:
     issuer: Object = {"spec": {"selfSigned": {}, "acme": {}}}
-    assert Intent(WIDGET, issuer).body == {"spec": {}}
-    meant = Intent(WIDGET, issuer, frozenset({"selfSigned"}))
-    assert meant.body == {"spec": {"selfSigned": {}}}
+    assert Intent(WIDGET, named(issuer)).body == named({"spec": {}})
+    meant = Intent(WIDGET, named(issuer), frozenset({"selfSigned"}))
+    assert meant.body == named({"spec": {"selfSigned": {}}})
 
 
 def test_t25_string_data_is_refused_by_name() -> None:
     for value in ({"a": "b"}, {}, None):
         with pytest.raises(ValueError, match=r"^stringData: .*base64"):
             Intent(SECRET, {"stringData": value})
-    assert Intent(WIDGET, {"spec": {"stringData": {"a": "b"}}}).body["spec"]
+    assert Intent(WIDGET, named({"spec": {"stringData": {"a": "b"}}})).body["spec"]
 
 
 def test_t25_a_bad_quantity_is_refused_by_name() -> None:
@@ -231,7 +237,7 @@ def test_t25_the_form_of_a_form_is_itself(body: Object) -> None:
 @given(BODIES, st.integers(0, 99))
 def test_t25_intents_that_mean_the_same_have_one_hash(body: Object, seed: int) -> None:
     rng = random.Random(seed)
-    assert Intent(WIDGET, _otherwise(body, rng)).digest == Intent(WIDGET, body).digest
+    assert Intent(WIDGET, _otherwise(named(body), rng)).digest == Intent(WIDGET, named(body)).digest
 
 
 def _otherwise(value: Any, rng: random.Random, *, free: bool = False) -> Any:
@@ -264,6 +270,6 @@ def _check(value: Any, *, free: bool) -> None:
 
 def test_an_intent_is_a_copy_of_its_parts() -> None:
     inner = {"b": 1}
-    made = Intent(WIDGET, {"a": inner})
+    made = Intent(WIDGET, named({"a": inner}))
     inner["b"] = 2
-    assert made.body == {"a": {"b": 1}}
+    assert made.body == named({"a": {"b": 1}})
