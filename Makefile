@@ -12,8 +12,10 @@ NAME := demo
 # OPERATOR_IMAGE, IMAGE_PULL_POLICY and OPENBAO_IMAGE_REPOSITORY reach the demo through the
 # environment, whether they stand there or on the command line.
 
-# How many processes share the tests, each of them with a rig of its own where it needs one.
+# How many processes share the tests.
 WORKERS := 2
+# Scenarios wait more than they compute; one that measures has the machine to itself.
+RIGS := 3
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -36,6 +38,11 @@ RIG_ONLY = [ $(CLUSTER) = rig ] || { echo "make $@ works on the rig, not with CL
 .PHONY: demo
 demo: $(STAMP) ## One command from nothing to a live three-node cluster.
 	@$(PY) -m e2e.demo --cluster $(CLUSTER) --name $(NAME)
+
+.PHONY: demo-backup
+demo-backup: $(STAMP) ## Write, back up, destroy, restore and read back on the rig, with times.
+	@$(RIG_ONLY)
+	@$(PY) -m e2e.demo_backup --name $(NAME)
 
 .PHONY: up
 up: $(STAMP) ## Bring the rig up: a Kubernetes node made of real servers. Needs root.
@@ -86,6 +93,10 @@ bench: $(STAMP) ## Measure the runtime beside a Go program on controller-runtime
 	@$(RIG_ONLY)
 	@$(PY) -m e2e.bench
 
+.PHONY: bench-stream
+bench-stream: $(STAMP) ## Stream a snapshot of 1 GiB with a backup job and with the bare library.
+	@$(PY) -m e2e.stream
+
 .PHONY: soak
 soak: $(STAMP) ## Ten minutes of random faults: tasks, sockets and memory may not grow.
 	@$(RIG_ONLY)
@@ -103,6 +114,9 @@ requirements: ## Write the lock files from pyproject.toml; UPGRADE=--upgrade tak
 	@command -v $(UV) >/dev/null || { echo "uv is needed: pip install uv" >&2; exit 1; }
 	@$(UV) $(LOCK) --output-file requirements/runtime.txt
 	@$(UV) $(LOCK) --extra dev --output-file requirements/dev.txt
+	@for one in moto/requirements azurite/node; do \
+	  $(UV) $(subst pyproject.toml,e2e/tools/$$one.in,$(LOCK)) --output-file e2e/tools/$$one.txt; \
+	done
 
 .PHONY: clean
 clean: ## Remove what was made in the checkout; rigs and their cache stay.
@@ -157,12 +171,12 @@ servers: $(STAMP) ## Build the servers of the rig that are not in its cache yet.
 
 .PHONY: integration
 integration: servers ## The tests against a real API server; no root needed.
-	@$(PY) -m pytest tests/integration $(SIDE_BY_SIDE)
+	@$(PY) -m pytest tests/integration $(call SIDE_BY_SIDE,$(WORKERS))
 
 .PHONY: e2e
 e2e: servers ## The scenarios on rigs of their own, or one: SCENARIO=tls-rotation. Needs root.
 	@$(PY) -m pytest $(call SCENARIO_FOLDER,$(SCENARIO)) --timeout 900 --durations 15 \
-	  $(if $(SCENARIO),,$(SIDE_BY_SIDE))
+	  $(if $(SCENARIO),,$(call SIDE_BY_SIDE,$(RIGS)))
 
 .PHONY: help
 help: ## Show this list.
@@ -174,7 +188,8 @@ help: ## Show this list.
 	  CLUSTER 'rig, or existing: the cluster of your KUBECONFIG  [$(CLUSTER)]' \
 	  NAME 'which rig; several live side by side  [$(NAME)]' \
 	  SCENARIO 'one scenario of make e2e: a folder of e2e' \
-	  WORKERS 'how many processes share the tests, each with a rig of its own  [$(WORKERS)]' \
+	  WORKERS 'how many processes share the tests without a rig  [$(WORKERS)]' \
+	  RIGS 'how many share the scenarios, each with a rig of its own  [$(RIGS)]' \
 	  OPERATOR_IMAGE 'image of the operator, with CLUSTER=existing' \
 	  IMAGE_PULL_POLICY 'pull policy of that image' \
 	  OPENBAO_IMAGE_REPOSITORY 'repository of the OpenBao images'
@@ -182,7 +197,7 @@ help: ## Show this list.
 # --- behind the targets
 
 # What a file sets up is set up once.
-SIDE_BY_SIDE = -n $(WORKERS) --dist loadfile --no-loadscope-reorder
+SIDE_BY_SIDE = -n $(1) --dist loadfile --no-loadscope-reorder
 
 # A scenario is a folder of e2e that holds tests.
 SCENARIOS := $(sort $(patsubst e2e/%/,%,$(dir $(wildcard e2e/*/test_*.py))))
@@ -199,7 +214,9 @@ USE_RIG = $(PY) -m e2e.rig status --name $(NAME) >/dev/null; \
 OPERATOR := kubectl --namespace openbao-operator-system
 define TAKE_OVER
 kubectl apply --server-side --force-conflicts --filename deploy/base/namespace.yaml \
-  --filename config/crd/openbao.org_openbaoclusters.yaml >/dev/null; \
+  --filename config/crd/openbao.org_openbaobackups.yaml \
+  --filename config/crd/openbao.org_openbaoclusters.yaml \
+  --filename config/crd/openbao.org_openbaorestores.yaml >/dev/null; \
 $(OPERATOR) apply --server-side --force-conflicts --filename deploy/base/service_account.yaml \
   --filename deploy/rbac/own-namespace/rbac.yaml \
   --filename deploy/rbac/cluster-wide/rbac.yaml >/dev/null; \

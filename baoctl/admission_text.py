@@ -10,11 +10,11 @@ from typing import Any
 import yaml
 
 from contracts.admission.catalogue import POLICIES
-from contracts.admission.gates import GATES, VERBS
+from contracts.admission.gates import GATES, RESTORE, RESTORE_GATES, VERBS, Verb
 from contracts.admission.people import DELEGATED, USUAL, Role
 from contracts.admission.policy import PARAMETERS, PART_OF, PREFIX, Policy, as_objects
-from contracts.admission.secrets import CONFIG_MAP, REFERENCES
-from contracts.admission.uses import TEST_NAMESPACE, USES
+from contracts.admission.secrets import CONFIG_MAP, REFERENCES, RESTORE_REFERENCES
+from contracts.admission.uses import RESTORE_USES, TEST_NAMESPACE, USES
 from contracts.api.group import GROUP
 from contracts.roles import CONTROLLER, DELEGATE, NAMESPACE, PROVISIONER
 
@@ -120,9 +120,17 @@ def _lines() -> Iterator[str]:
     yield "| fields | verb | ClusterRole to bind | what it gives |"
     yield "|---|---|---|---|"
     for verb in VERBS:
-        fields = ", ".join(f"`{gate.field}`" for gate in GATES if gate.verb is verb)
-        said = " or ".join(f"`{name}`" for name in verb.names())
-        yield f"| {fields} | {said} on openbaoclusters | `{PREFIX}{verb.role}` | {verb.why} |"
+        yield _verb(verb, [gate.field for gate in GATES if gate.verb is verb])
+    yield ""
+    yield "Of an OpenBaoRestore, where the verb is asked for the cluster that it names:"
+    yield ""
+    yield "| fields | verb | ClusterRole to bind | what it gives |"
+    yield "|---|---|---|---|"
+    yield _verb(RESTORE, ["spec.cluster"])
+    for verb in VERBS:
+        fields = [gate.field for gate in RESTORE_GATES if gate.verb is verb]
+        if fields:
+            yield _verb(verb, fields)
     yield ""
     yield "| field | names | verb |"
     yield "|---|---|---|"
@@ -132,8 +140,19 @@ def _lines() -> Iterator[str]:
     for reference in REFERENCES:
         yield f"| `{reference.field}` | secrets | `get` or `use` |"
     yield f"| `{CONFIG_MAP}` | configmaps | `get` or `use` |"
+    yield "| `spec.clusterTemplate` of a restore | openbaoclusters | `create` |"
+    for use in RESTORE_USES:
+        yield f"| `{use.field}` of a restore | {use.resource} | `use` |"
+    for reference in RESTORE_REFERENCES:
+        yield f"| `{reference.field}` of a restore | secrets | `get` or `use` |"
     yield ""
     yield "| policy | what for |"
     yield "|---|---|"
     for policy in POLICIES:
         yield f"| `{policy.full_name()}` | {policy.why} |"
+
+
+def _verb(verb: Verb, fields: Iterable[str]) -> str:
+    named = ", ".join(f"`{field}`" for field in fields)
+    said = " or ".join(f"`{name}`" for name in verb.names())
+    return f"| {named} | {said} on openbaoclusters | `{PREFIX}{verb.role}` | {verb.why} |"

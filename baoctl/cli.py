@@ -82,6 +82,18 @@ def provision_command(
     run_provisioner(dataclasses.replace(settings, process=process))
 
 
+@main.command("job")
+@click.argument("mode", type=click.Choice(["backup", "restore", "restore-test"]))
+def job_command(mode: str) -> None:
+    """Do a job of a pod once: backup, restore, or the test of a backup.
+
+    It is told everything by environment variables (contracts/job_env.py), which the operator sets.
+    """
+    from baoctl.jobs.run import main as run_job
+
+    run_job(mode)
+
+
 @main.group("explain")
 def explain_group() -> None:
     """Print what the operator knows about itself."""

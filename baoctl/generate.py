@@ -12,13 +12,17 @@ import yaml
 
 from baoctl import admission_text, rights_text
 from baoctl.catalogue_text import markdown, shown
-from contracts.api.group import CLUSTERS, GROUP, TENANTS
+from contracts.api.backup_schema import crd as backup_crd
+from contracts.api.group import BACKUPS, CLUSTERS, GROUP, RESTORES, TENANTS
+from contracts.api.restore_schema import crd as restore_crd
 from contracts.api.schema import crd as cluster_crd
 from contracts.api.tenant_schema import crd as tenant_crd
 
 ROOT = Path(__file__).resolve().parent.parent
-CRD_FILE = Path("config") / "crd" / f"{GROUP}_{CLUSTERS.plural}.yaml"
-TENANT_CRD_FILE = Path("config") / "crd" / f"{GROUP}_{TENANTS.plural}.yaml"
+CRD_FILE, TENANT_CRD_FILE, BACKUP_CRD_FILE, RESTORE_CRD_FILE = (
+    Path("config") / "crd" / f"{GROUP}_{kind.plural}.yaml"
+    for kind in (CLUSTERS, TENANTS, BACKUPS, RESTORES)
+)
 STATUS_PAGE = Path("docs") / "status.md"
 SHOWN_FILE = Path("contracts") / "shown_conditions.txt"
 SECURITY_PAGE = Path("docs") / "security.md"
@@ -47,7 +51,12 @@ def crd_text() -> str:
 
 def crd_files() -> dict[Path, str]:
     """Every file of config/crd that is generated."""
-    return {CRD_FILE: crd_text(), TENANT_CRD_FILE: _crd_text(tenant_crd())}
+    return {
+        CRD_FILE: crd_text(),
+        TENANT_CRD_FILE: _crd_text(tenant_crd()),
+        BACKUP_CRD_FILE: _crd_text(backup_crd()),
+        RESTORE_CRD_FILE: _crd_text(restore_crd()),
+    }
 
 
 def _crd_text(crd: dict[str, object]) -> str:

@@ -1,6 +1,6 @@
 """The caches of a process, by its mode: what is told by watches, and what is asked for by name.
 
-| mode | clusters | their objects | definitions of optional kinds |
+| mode | our own kinds | their objects | definitions of optional kinds |
 |---|---|---|---|
 | cluster | watched everywhere | watched everywhere, by our label | watched by name |
 | namespaces, one | watched there | watched there | watched by name |
@@ -8,7 +8,8 @@
 | tenants, reads=poll | watched everywhere | asked for by name | asked for by name |
 | tenants, reads=watch | watched everywhere | watched where provisioned | asked for by name |
 
-What comes after this module is the same code in all of them.
+Our own kinds are clusters, backups and restores, all three read whole. What comes after this module
+is the same code in all of them.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from dataclasses import dataclass
 from baoctl.controllers import CHILDREN
 from baoctl.parts import Parts
 from contracts import labels
-from contracts.api.group import CLUSTERS, TENANTS
+from contracts.api.group import BACKUPS, CLUSTERS, RESTORES, TENANTS
 from contracts.optional_kinds import OPTIONAL_KINDS
 from managers.cluster.polling import Polling
 from managers.cluster.pulse import Pulse
@@ -34,12 +35,15 @@ from runtime.namespaces import NamespaceSet
 from runtime.optional import DEFINITION, OptionalKinds, outline
 from runtime.polled import PolledMirror
 from runtime.polled_names import PolledNames
+from runtime.resources import POD
 from runtime.selection import Selection
 from runtime.types import Object, ObjectKey, Resource
 
 SECRETS_WHEN_WELL = 60.0
 """Seconds: in the namespaces of others the operator asks little."""
 OURS = f"{labels.MANAGED_BY}={labels.OPERATOR}"
+# The pod of a job is nobody's server: it wakes no cluster, and nothing of it is kept.
+SERVERS = f"{OURS},{labels.COMPONENT} notin ({','.join(labels.JOBS)})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +51,8 @@ class Caches:
     """What a process reads through."""
 
     clusters: Cache
+    backups: Cache
+    restores: Cache
     children: Mapping[Resource, Cache]
     kinds: OptionalKinds
     sight: Sight
@@ -72,30 +78,39 @@ def build_caches(parts: Parts) -> Caches:
     return _watched(parts, next(iter(parts.settings.namespaces), None))
 
 
-def _clusters(parts: Parts, namespace: str | None = None) -> Informer:
-    return parts.informers.informer(Selection(CLUSTERS, namespace, transform=shallow))
+def _own(parts: Parts, namespace: str | None = None) -> tuple[Cache, Cache, Cache]:
+    """Clusters, backups and restores, everywhere or in one namespace."""
+    clusters, backups, restores = (
+        parts.informers.informer(Selection(kind, namespace, transform=shallow))
+        for kind in (CLUSTERS, BACKUPS, RESTORES)
+    )
+    return clusters, backups, restores
 
 
-def _ours(resource: Resource, fields: tuple[str, ...] = ()) -> Selection:
-    return Selection(resource, label_selector=OURS, fields=fields)
+def _ours(
+    resource: Resource, fields: tuple[str, ...] = (), namespace: str | None = None
+) -> Selection:
+    chosen = SERVERS if resource == POD else OURS
+    return Selection(resource, namespace, chosen, fields=fields)
 
 
 def _watched(parts: Parts, namespace: str | None) -> Caches:
     children: dict[Resource, Cache] = {
-        resource: parts.informers.informer(Selection(resource, namespace, OURS, fields=fields))
+        resource: parts.informers.informer(_ours(resource, fields, namespace))
         for resource, fields in CHILDREN
     }
     kinds = OptionalKinds(
-        parts.informers, OPTIONAL_KINDS, lambda resource: Selection(resource, namespace, OURS)
+        parts.informers, OPTIONAL_KINDS, lambda kind: _ours(kind, namespace=namespace)
     )
-    return Caches(
-        _clusters(parts, namespace), {**children, **kinds.caches}, kinds, _told_of_all(parts)
-    )
+    return Caches(*_own(parts, namespace), {**children, **kinds.caches}, kinds, _told_of_all(parts))
 
 
 def _listed(parts: Parts, namespaces: Sequence[str]) -> Caches:
     every = NamespaceSet(parts.informers)
-    clusters = every.optional(Selection(CLUSTERS, transform=shallow), awake=True)
+    clusters, backups, restores = (
+        every.optional(Selection(kind, transform=shallow), awake=True)
+        for kind in (CLUSTERS, BACKUPS, RESTORES)
+    )
     children = _in_each(every)
     definitions = OptionalKinds(
         every, OPTIONAL_KINDS, _ours, lambda kind: parts.informers.optional(kind, awake=True)
@@ -104,6 +119,8 @@ def _listed(parts: Parts, namespaces: Sequence[str]) -> Caches:
         every.join(namespace)
     return Caches(
         clusters,
+        backups,
+        restores,
         {**children, **definitions.caches},
         definitions,
         _told_of_all(parts),
@@ -121,7 +138,7 @@ def _where_provisioned(parts: Parts) -> Caches:
     provisioned = TenantGate(tenants)
     tenants.add_handler(_Following(provisioned, every))
     return Caches(
-        _clusters(parts),
+        *_own(parts),
         {**children, **kinds.caches},
         kinds,
         Watched(parts.settings.installation.secret_recheck, when_well=SECRETS_WHEN_WELL),
@@ -140,7 +157,7 @@ def _polled(parts: Parts) -> Caches:
     tenants = parts.informers.informer(Selection(TENANTS, transform=shallow))
     polling = Polling(made.all, lambda: kinds.offers, Pulse(), parts.clock, parts.rng)
     return Caches(
-        _clusters(parts),
+        *_own(parts),
         {**mirrors, **kinds.caches},
         kinds,
         polling,

@@ -10,12 +10,15 @@ import random
 import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 
+from baoctl.backup_controllers import build_backup_controllers
 from baoctl.controllers import watch_adminops, watch_gates, watch_optional, watch_workload
-from baoctl.modes import build_caches
+from baoctl.modes import Caches, build_caches
 from baoctl.own_image import with_own_image
 from baoctl.parts import Parts
 from baoctl.platform import with_platform
+from baoctl.restore_controller import build_restore_controller
 from baoctl.settings import Settings
 from managers.access.admission import AdmissionPolicies
 from managers.access.context import FIELD_MANAGER, MARKS, Context
@@ -30,10 +33,12 @@ from managers.cluster.adminops import AdminOpsReconciler
 from managers.cluster.apply import Applier
 from managers.cluster.cluster_metrics import ClusterMetrics, counted
 from managers.cluster.delete import Deletion
+from managers.cluster.executors import ExecutorSource
 from managers.cluster.facts import SecretReading, secret_reading
 from managers.cluster.gated import Gated, Telling
 from managers.cluster.observe import Observer, Witnesses
 from managers.cluster.reconcile import WorkloadReconciler
+from managers.cluster.restored import RestoredServers
 from managers.cluster.status_writer import StatusWriter
 from managers.cluster.ways import WaysIn
 from managers.images.verifier import ImageVerifier
@@ -113,7 +118,7 @@ async def build_parts(settings: Settings, clock: Clock, *, name: str = LEASE_NAM
 
 
 def build_controllers(parts: Parts) -> tuple[Controller, ...]:
-    """Make the two reconcilers of a cluster and the controllers that call them."""
+    """Make the reconcilers of clusters and backups, and the controllers that call them."""
     caches = build_caches(parts)
     clusters, children, kinds = caches.clusters, caches.children, caches.kinds
     store: SecretStore[SecretReading] = SecretStore(parts.client, parts.clock, secret_reading)
@@ -125,6 +130,7 @@ def build_controllers(parts: Parts) -> tuple[Controller, ...]:
     logins = Logins(parts.client, parts.clock, installation)
     admission = AdmissionPolicies(parts.client, parts.clock, parts.rng, installation, parts.metrics)
     parts.beside.append(Runnable("admission policies", admission.run, admission.ready))
+    images = ImageVerifier(parts.client, parts.clock, parts.settings.images)
     observer = Observer(
         children,
         store,
@@ -136,14 +142,8 @@ def build_controllers(parts: Parts) -> tuple[Controller, ...]:
             context.attempts,
             served=ServedCertificates(),
             named_claims=NamedClaims(parts.client, parts.clock, caches.named_age),
-            accounts=NamedObjects(
-                parts.client,
-                parts.clock,
-                SERVICE_ACCOUNT,
-                caches.named_age,
-                metadata_only=True,
-            ),
-            images=ImageVerifier(parts.client, parts.clock, parts.settings.images),
+            accounts=_accounts(parts, caches),
+            images=images,
             ways=WaysIn(kinds, children, named),
             sight=caches.sight,
             admission=admission,
@@ -169,7 +169,26 @@ def build_controllers(parts: Parts) -> tuple[Controller, ...]:
     watch_adminops(second, clusters, children)
     for controller in (first, second):
         watch_gates(controller, clusters, caches.opened, caches.tenants)
-    return first, second
+    executors = ExecutorSource(parts.client, installation, images, api_server)
+    restored = RestoredServers(children, observer, logins)
+    restores = build_restore_controller(
+        parts, caches, executors, restored, partial(_controller, parts)
+    )
+    return first, second, restores, *_controllers_of_backups(parts, caches, executors)
+
+
+def _controllers_of_backups(
+    parts: Parts, caches: Caches, executors: ExecutorSource
+) -> tuple[Controller, ...]:
+    return build_backup_controllers(
+        parts, caches, executors, leads(parts.elector), partial(_controller, parts)
+    )
+
+
+def _accounts(parts: Parts, caches: Caches) -> NamedObjects:
+    return NamedObjects(
+        parts.client, parts.clock, SERVICE_ACCOUNT, caches.named_age, metadata_only=True
+    )
 
 
 def _owned_apply(parts: Parts, children: Mapping[Resource, Cache]) -> OwnedApply:

@@ -26,6 +26,9 @@ from runtime.types import Resource
 BEYOND = 2
 """Ordinals after the last one found that are looked at: one in a row of volumes may be missing."""
 
+RUN_JOBS: tuple[names.Job, ...] = ("backup", "restore")
+"""Jobs that have an account of their own."""
+
 ACCOUNT_MAX = names.SERVICE_ACCOUNT_NAME_MAX
 
 OPTIONAL_NAMES: Mapping[OptionalKind, Callable[[str], str]] = {
@@ -67,5 +70,5 @@ def owned_names(cluster: str, accounts: Iterable[str]) -> Mapping[Resource, tupl
             names.metrics_service(cluster),
             names.acme_service(cluster),
         ),
-        SERVICE_ACCOUNT: known,
+        SERVICE_ACCOUNT: (*known, *(names.job_service_account(cluster, job) for job in RUN_JOBS)),
     }

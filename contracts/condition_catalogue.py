@@ -4,30 +4,12 @@ Uses contracts.condition_reasons. Read by contracts.conditions, which refuses wh
 here, and by the documentation, which prints it. A new state of the world gets a row here first.
 """
 
-from dataclasses import dataclass
-from typing import Literal
-
+from contracts.backup_conditions import BACKUP_TYPES
 from contracts.condition_reasons import REASONS
+from contracts.condition_type import ConditionType, Polarity
 from contracts.reason import Reason
 
 __all__ = ["REASONS", "TYPES", "ConditionType", "Polarity", "Reason"]
-
-Polarity = Literal["good", "bad", "neutral"]
-
-
-@dataclass(frozen=True, slots=True)
-class ConditionType:
-    """A question about a cluster.
-
-    `polarity` says how True reads: good news, bad news, or neither. `reasons` are the names of the
-    reasons that may answer it.
-    """
-
-    name: str
-    polarity: Polarity
-    meaning: str
-    reasons: tuple[str, ...]
-
 
 _PROGRESS = (
     "Reconciling",
@@ -53,6 +35,7 @@ _PROGRESS = (
     "Fencing",
     "PodsFenced",
     "Maintenance",
+    "RestoreInProgress",
     "StorageResizing",
     "RecreatingStatefulSet",
     "Scaling",
@@ -379,6 +362,7 @@ TYPES: tuple[ConditionType, ...] = (
         "The cluster runs with less than production needs, because its spec says so.",
         ("DevelopmentProfile",),
     ),
+    *BACKUP_TYPES,
     ConditionType(
         "ProductionReady",
         "good",

@@ -18,7 +18,7 @@ APP = "openbao"
 OPERATOR = "openbao-operator"
 SERVER = "openbaocluster"
 # What the pods of jobs are a part of (OpenBao's servers are never one of these).
-JOBS = ("backup", "restore", "upgrade", "upgrade-snapshot")
+JOBS = ("backup", "restore", "restore-test", "upgrade", "upgrade-snapshot")
 VOTER = "voter"
 READ_REPLICA = "read-replica"
 
@@ -39,11 +39,27 @@ REMOVED_PEER = "openbao.org/removed-peer"
 # On a StatefulSet: which question about an image was answered, and with which content.
 IMAGE_VERIFICATION = "openbao.org/image-verification"
 OPERATOR_IMAGE_VERIFICATION = "openbao.org/operator-image-verification"
+# On a cluster: UID of the OpenBaoRestore that made it. On a pod (template): UID of the last restore
+# of the cluster, since which this server was started. On an OpenBaoRestore: what a person decides.
+RESTORE_ORIGIN = "openbao.org/restore-origin"
+RESTORE_REVISION = "openbao.org/restore-revision"
+RESTORE_ACKNOWLEDGE = "openbao.org/restore-acknowledge"
 # The keys of the static seal: on a pod (template) those that its server knows, on a Secret the id
 # of the key in it, on a pod that led the key under which it wrapped the root key anew.
 UNSEAL_KEYS = "openbao.org/unseal-keys"
 UNSEAL_KEY_ID = "openbao.org/unseal-key-id"
 UNSEAL_REWRAPPED = "openbao.org/unseal-rewrapped"
+
+# On a Job and its pod: the key of the snapshot that it writes or reads.
+BACKUP_KEY = "openbao.org/backup-key"
+# On an OpenBaoBackup and its Job: who asked for it.
+BACKUP_TYPE = "openbao.org/backup-type"
+# On a cluster: whoever wants a backup now sets the first, with any value; the operator takes it
+# away and writes the second, the name of the OpenBaoBackup that it made for it.
+TRIGGER_BACKUP = "openbao.org/trigger-backup"
+BACKUP_TRIGGERED = "openbao.org/backup-triggered"
+# On an OpenBaoBackup: the value of the annotation that asked for it.
+BACKUP_TRIGGER = "openbao.org/backup-trigger"
 
 # Written by the server's own service registration on its own pod.
 SERVER_ACTIVE = "openbao-active"

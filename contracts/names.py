@@ -7,7 +7,9 @@ Every function takes the name of the OpenBaoCluster and raises ValueError when t
 CLUSTER_NAME: a name that got past admission must not turn into half a set of objects.
 """
 
+import hashlib
 import re
+from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Literal
 
@@ -30,6 +32,7 @@ SYSTEM_SECRET_SUFFIXES = (
 )
 
 Job = Literal["backup", "restore", "upgrade"]
+Run = Literal["backup", "restore", "test"]
 
 SERVICE_ACCOUNT_NAME_MAX = 200
 JOB_ACCOUNT_SUFFIXES = (
@@ -43,6 +46,10 @@ RELOAD_DIGEST = 8
 CLUSTER_DOMAIN = "cluster.local"
 
 _CLUSTER_NAME = re.compile(CLUSTER_NAME_PATTERN)
+# What the pods of a Job carry as a label, and what a Role may be called.
+_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
+_LABEL_MAX = 63
+_RUN_DIGEST = 8
 _OBJECT_NAME_MAX = 253
 
 
@@ -173,6 +180,43 @@ def service_account(cluster: str, chosen: str | None = None) -> str:
 def job_service_account(cluster: str, job: Job) -> str:
     """The ServiceAccount of the jobs of one kind."""
     return _of(cluster, f"-{job}-serviceaccount")
+
+
+def run_job(run: Run, name: str) -> str:
+    """The Job of a backup, of a restore, or of the test of a backup, and the rights of its pod.
+
+    `name` is that of the OpenBaoBackup or OpenBaoRestore. Too long for a label, or with dots in
+    it, it is shortened, and a part of its hash tells it from the others.
+    """
+    whole = f"{run}-{name}"
+    if len(whole) <= _LABEL_MAX and _LABEL.fullmatch(whole):
+        return whole
+    digest = hashlib.sha256(name.encode()).hexdigest()[:_RUN_DIGEST]
+    start = whole.replace(".", "-")[: _LABEL_MAX - _RUN_DIGEST - 1].rstrip("-")
+    return f"{start}-{digest}"
+
+
+def scheduled_backup(cluster: str, scheduled: datetime) -> str:
+    """The OpenBaoBackup for one time of the schedule (aware): never two for the same one."""
+    return _of(cluster, f"-{scheduled.astimezone(UTC):%Y%m%d-%H%M%S}")
+
+
+def triggered_backup(cluster: str, uid: str, trigger: str, before: str) -> str:
+    """The OpenBaoBackup for one annotation of the cluster with this UID.
+
+    `before` is the name that the last one got: the same value asks again once it was taken away.
+    """
+    return _of(cluster, f"-manual-{_digest(uid, trigger, before)}")
+
+
+def pre_upgrade_backup(cluster: str, uid: str, upgrade: str) -> str:
+    """The OpenBaoBackup before one upgrade, which is known by any word that no other one has."""
+    return _of(cluster, f"-pre-upgrade-{_digest(uid, upgrade)}")
+
+
+def proof_job(backup: str, run: str) -> str:
+    """The Job of one test of an OpenBaoBackup; `run` is the id of that test."""
+    return run_job("test", f"{backup}-{run}")
 
 
 def role(service_account_name: str) -> str:
@@ -340,3 +384,7 @@ def reload_container(number: int, digest: str) -> str:
     `digest` is the hash of what is to be read; its first RELOAD_DIGEST characters are used.
     """
     return f"{RELOAD_PREFIX}{number}-{digest[:RELOAD_DIGEST]}"
+
+
+def _digest(*words: str) -> str:
+    return hashlib.sha256("\n".join(words).encode()).hexdigest()[:_RUN_DIGEST]

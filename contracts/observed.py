@@ -80,6 +80,8 @@ class PodFacts:
     """When it was made (metadata.creationTimestamp)."""
     service_account: str = ""
     """The ServiceAccount that it runs under."""
+    restored: str = ""
+    """UID of the last restore when it was made (annotation, "" if absent)."""
     fence_gate: bool = False
     """Our own scheduling gate is among those in its spec: its server cannot start."""
 

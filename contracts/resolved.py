@@ -45,6 +45,9 @@ class NetworkWishes:
     egress_rules: tuple[Mapping[str, Any], ...]
     metrics_port: int | None = None
     """The port that answers metrics alone, if there is one: open to clients like the API."""
+    store_ports: tuple[int, ...] = ()
+    """Ports at which jobs may call whoever keeps snapshots, wherever that is; none in profile
+    Hardened, nor beside rules of the user's own."""
     open_to_namespace: bool = True
     """Every pod of the cluster's own namespace is a client; in profile Hardened none is by that."""
 
@@ -103,6 +106,14 @@ class ImageChoice:
     """Other than Done: no pod may be made, changed or replaced."""
     records: tuple[tuple[str, str], ...] = ()
     """Annotations by which the StatefulSet remembers what was proven."""
+
+
+@dataclass(frozen=True, slots=True)
+class JobAccount:
+    """A ServiceAccount under which jobs run; `annotations` make a cloud know it."""
+
+    name: str
+    annotations: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,6 +224,12 @@ class Resolved:
     """Pods of voters that are not to run."""
     maintenance: bool = False
     """Nothing is to be disturbed that can wait: no pod replaced, no server taken away."""
+    job_accounts: tuple[JobAccount, ...] = ()
+    """Accounts of the jobs that are asked for, or that run."""
+    restoring: str = ""
+    """The restore whose job may replace the data now: until it says so, no pod is disturbed."""
+    restored: str = ""
+    """UID of the last restore, since which every server has to be started anew."""
     reuses_account: bool = False
     """The ServiceAccount is a person's own: never changed and never deleted."""
     read: ReadWishes | None = None

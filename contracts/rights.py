@@ -20,6 +20,7 @@ Reads = Literal["watch", "poll"]
 
 CORE = ""
 APPS = "apps"
+BATCH = "batch"
 NETWORKING = "networking.k8s.io"
 POLICY = "policy"
 RBAC = "rbac.authorization.k8s.io"
@@ -50,22 +51,57 @@ class Right:
 
 OWN_KINDS: tuple[Right, ...] = (
     Right(
-        "The clusters themselves are watched, in every mode.",
+        "Clusters, backups and restores are watched, in every mode.",
         GROUP,
-        ("openbaoclusters",),
+        ("openbaobackups", "openbaoclusters", "openbaorestores"),
         ("list", "watch"),
     ),
 )
 """In the namespaces that are looked at; in multi-tenant mode everywhere."""
 
 OWN_WRITES: tuple[Right, ...] = (
-    Right("The finalizer of a cluster.", GROUP, ("openbaoclusters",), ("patch",)),
-    Right("What the operator says of a cluster.", GROUP, ("openbaoclusters/status",), ("patch",)),
+    Right(
+        "A fresh look before what must not happen twice; a job looks at its own run as well.",
+        GROUP,
+        ("openbaobackups", "openbaoclusters", "openbaorestores"),
+        ("get",),
+    ),
+    Right(
+        "Finalizers, and orders by annotation that were carried out.",
+        GROUP,
+        ("openbaoclusters", "openbaorestores"),
+        ("patch",),
+    ),
+    Right(
+        "What the operator says of a cluster, a backup or a restore.",
+        GROUP,
+        ("openbaobackups/status", "openbaoclusters/status", "openbaorestores/status"),
+        ("patch",),
+    ),
+    Right(
+        "A job reads and writes the status of its own backup or restore, and nobody may grant what "
+        "they do not hold.",
+        GROUP,
+        ("openbaobackups/status", "openbaorestores/status"),
+        ("get",),
+    ),
     Right(
         "Owner references with blockOwnerDeletion need the right to set finalizers on the owner.",
         GROUP,
-        ("openbaoclusters/finalizers",),
+        ("openbaobackups/finalizers", "openbaoclusters/finalizers", "openbaorestores/finalizers"),
         ("update",),
+    ),
+    Right(
+        "A backup for each time of the schedule; what it made itself goes when there are many.",
+        GROUP,
+        ("openbaobackups",),
+        ("create", "delete"),
+    ),
+    Right(
+        "A restore with a clusterTemplate makes its cluster, and deletes it when it is Disposable.",
+        GROUP,
+        ("openbaoclusters",),
+        ("create", "delete"),
     ),
 )
 """Within a namespace."""
@@ -99,6 +135,13 @@ OBJECTS: tuple[Right, ...] = (
         CORE,
         ("persistentvolumeclaims",),
         OWNED_VERBS,
+    ),
+    Right(
+        "Backups, restores and their tests run in Jobs, each looked at by its name; one that never "
+        "starts is taken back.",
+        BATCH,
+        ("jobs",),
+        ("get", "create", "patch", "delete"),
     ),
     Right("What happened, told to people.", EVENTS, ("events",), ("create",)),
     Right(

@@ -8,69 +8,78 @@ The rig is named by E2E_RIG (default `e2e`), and by the number of the worker whe
 several. It is taken down at the end, unless E2E_KEEP=1.
 """
 
-import fcntl
 import os
 import uuid
 from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
-from typing import TextIO
 
 import pytest
 
-from contracts.api.group import CLUSTERS
+from contracts.api.group import BACKUPS, CLUSTERS, RESTORES
 from e2e.harness.audit import AuditLog, refused
 from e2e.harness.installation import Identity, identity, install
 from e2e.harness.kubernetes import Api, missing_ok
 from e2e.harness.leaks import leaks
 from e2e.harness.operator import NO_ELECTION, Launcher, Operator
+from e2e.harness.turn import Turn
 from e2e.rig import Rig
 from e2e.rig.paths import Cache, cache_root
 from runtime.resources import NAMESPACE
 
 MakeNamespace = Callable[[], str]
 # After it, kubelet and scheduler need a minute or two to find back to the API server.
-LAST = Path(__file__).parent / "apiserver_outage"
-TURN = pytest.StashKey[TextIO]()
+LAST = "apiserver_outage"
+# The longest, so that no worker begins one when the others have done.
+FIRST = ("config_change", "crash", "multi_tenant", "restore", "scale", "storage_growth")
+TURN = pytest.StashKey[Turn]()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Let several workers take turns on one machine."""
+    config.stash[TURN] = Turn(Cache(cache_root()).locks)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with what has to run alone; end with what disturbs the rig itself."""
-    items.sort(key=lambda item: (LAST in item.path.parents, not is_alone(item)))
+    """End with what disturbs the rig itself; let nobody's timeout run while it waits for a turn."""
+    items.sort(key=lambda item: _place(item.path.parent.name))
+    for item in items:
+        if "alone" in getattr(item, "fixturenames", ()):
+            limit = item.get_closest_marker("timeout")
+            seconds = limit.args[0] if limit else (item.config.getoption("timeout") or 900)
+            item.add_marker(pytest.mark.timeout(seconds, func_only=True), append=False)
 
 
-def is_alone(item: pytest.Item | pytest.Collector) -> bool:
-    """Tell whether nothing else may run on this machine beside a scenario."""
-    return item.get_closest_marker("alone") is not None
+def _place(scenario: str) -> int:
+    order = (*FIRST, "", LAST)
+    return order.index(scenario if scenario in order else "")
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
-def pytest_runtest_protocol(
-    item: pytest.Item, nextitem: pytest.Item | None
-) -> Generator[None, object, object]:
-    """Let scenarios that measure what clients feel run while nobody else does.
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """Share the machine with other workers, but for what has to be alone.
 
     Around everything, so that nobody's timeout runs while it waits for its turn.
     """
-    if TURN not in item.session.stash:
-        item.session.stash[TURN] = take_turn(alone=is_alone(item))
+    turn = item.config.stash[TURN]
+    turn.share()
     try:
         return (yield)
     finally:
-        if nextitem is None or nextitem.path != item.path:
-            item.session.stash[TURN].close()
-            del item.session.stash[TURN]
+        turn.leave()
 
 
-def take_turn(*, alone: bool) -> TextIO:
-    """Hold the machine together with other workers, or alone, until what is returned is closed."""
-    folder = Cache(cache_root()).locks
-    folder.mkdir(parents=True, exist_ok=True)
-    held = (folder / "turn.lock").open("a")
-    # Whoever waits holds the door: or those who share would go on to share past one who waits.
-    with (folder / "door.lock").open("a") as door:
-        fcntl.flock(door, fcntl.LOCK_EX)
-        fcntl.flock(held, fcntl.LOCK_EX if alone else fcntl.LOCK_SH)
-    return held
+@pytest.fixture
+def alone(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Nobody else's test runs on this machine meanwhile: for what measures how long clients wait.
+
+    What a whole file sets up is set up before, beside others.
+    """
+    turn = request.config.stash[TURN]
+    turn.leave()
+    turn.own()
+    yield
+    turn.leave()
+    turn.share()
 
 
 @pytest.fixture(scope="session")
@@ -164,10 +173,11 @@ def namespace(make_namespace: MakeNamespace) -> str:
 
 
 def sweep(api: Api, namespace: str) -> None:
-    """Delete a namespace and its clusters, whether or not an operator is there to help."""
-    for live in api.list(CLUSTERS, namespace):
-        name = live["metadata"]["name"]
-        api.delete(CLUSTERS, namespace, name)
-        with missing_ok():
-            api.patch(CLUSTERS, namespace, name, {"metadata": {"finalizers": None}})
+    """Delete a namespace and what is ours in it, whether or not an operator is there to help."""
+    for kind in (RESTORES, BACKUPS, CLUSTERS):
+        for live in api.list(kind, namespace):
+            name = live["metadata"]["name"]
+            api.delete(kind, namespace, name)
+            with missing_ok():
+                api.patch(kind, namespace, name, {"metadata": {"finalizers": None}})
     api.delete(NAMESPACE, None, namespace)

@@ -38,6 +38,7 @@ from runtime.series import (
     DepthSeries,
     ObjectCounter,
     ObjectGauge,
+    ObjectSpreads,
     ReadGauge,
     Reading,
     Spread,
@@ -196,6 +197,15 @@ class Metrics:
         ValueError if the name is taken.
         """
         return ObjectCounter(name, help_text, self.registry)
+
+    def object_histogram(
+        self, name: str, help_text: str, buckets: Sequence[float]
+    ) -> ObjectSpreads:
+        """Add a histogram family about objects; `buckets` are upper bounds without `+Inf`.
+
+        ValueError if the name is taken.
+        """
+        return ObjectSpreads(name, help_text, buckets, self.registry)
 
     def histogram(
         self, name: str, help_text: str, labels: Sequence[str], buckets: Sequence[float]

@@ -208,8 +208,8 @@ class ObjectCounter(Collector):
         """See to it that the object is counted from zero on."""
         self._values.setdefault(key, 0.0)
 
-    def inc(self, key: ObjectKey) -> None:
-        self._values[key] = self._values.get(key, 0.0) + 1.0
+    def inc(self, key: ObjectKey, amount: float = 1.0) -> None:
+        self._values[key] = self._values.get(key, 0.0) + amount
 
     def forget(self, key: ObjectKey) -> None:
         """Remove the series of that object; nothing happens if there is none."""
@@ -227,6 +227,43 @@ class ObjectCounter(Collector):
     def _family(self) -> CounterMetricFamily:
         name, help_text = self._about
         return CounterMetricFamily(name, help_text, labels=("namespace", "name"))
+
+
+class ObjectSpreads(Collector):
+    """A family of histograms about objects, whose series end with their object.
+
+    Labels are namespace and name; the bounds ascend and leave out +Inf.
+    """
+
+    def __init__(
+        self, name: str, help_text: str, bounds: Sequence[float], registry: CollectorRegistry
+    ) -> None:
+        self._about: Final = (name, help_text)
+        self._bounds = tuple(float(bound) for bound in bounds)
+        self._values: dict[ObjectKey, Spread] = {}
+        registry.register(self)
+
+    def observe(self, key: ObjectKey, amount: float) -> None:
+        self._values.setdefault(key, Spread(self._bounds)).observe(amount)
+
+    def forget(self, key: ObjectKey) -> None:
+        """Remove the series of that object; nothing happens if there is none."""
+        self._values.pop(key, None)
+
+    def describe(self) -> Iterable[Metric]:
+        yield self._family()
+
+    def collect(self) -> Iterable[Metric]:
+        family = self._family()
+        names = [*map(floatToGoString, self._bounds), "+Inf"]
+        for key, value in self._values.items():
+            buckets = [*zip(names, map(float, accumulate(value.counts)), strict=True)]
+            family.add_metric(tuple(key), buckets, value.total)
+        yield family
+
+    def _family(self) -> HistogramMetricFamily:
+        name, help_text = self._about
+        return HistogramMetricFamily(name, help_text, labels=("namespace", "name"))
 
 
 class DepthSeries:

@@ -13,6 +13,7 @@ from contracts.admission.locks_controller import CONTROLLER_POLICIES
 from contracts.admission.locks_pods import LOCK_PODS
 from contracts.admission.locks_provisioner import PROVISIONER_POLICIES
 from contracts.admission.policy import Policy
+from contracts.admission.runs import RUN_POLICIES
 from contracts.admission.tenants import VALIDATE_TENANT
 
 POLICIES: Final[tuple[Policy, ...]] = (
@@ -20,6 +21,7 @@ POLICIES: Final[tuple[Policy, ...]] = (
     VALIDATE_CLUSTER_SECRETS,
     VALIDATE_FREE_DATA,
     VALIDATE_TENANT,
+    *RUN_POLICIES,
     LOCK_MANAGED,
     LOCK_SCALE,
     LOCK_PODS,

@@ -30,7 +30,8 @@ MATCHES: Final = (
 )
 
 
-def _gated(gate: Gate) -> Validation:
+def gated(gate: Gate) -> Validation:
+    """The validation of a field that needs a verb."""
     verb = gate.verb
     return Validation(
         rule_id=f"{verb.name}-{gate.field.removeprefix('spec.')}",
@@ -43,7 +44,8 @@ def _gated(gate: Gate) -> Validation:
     )
 
 
-def _used(use: Use) -> Validation:
+def used(use: Use) -> Validation:
+    """The validation of a field that names an object."""
     return Validation(
         rule_id=f"use-{use.field.removeprefix('spec.')}",
         field=use.field,
@@ -59,7 +61,7 @@ VALIDATE_CLUSTER = Policy(
     matches=MATCHES,
     conditions=CONDITIONS,
     variables=(*SPECS, *(Named(verb.variable, verb.allowed()) for verb in VERBS)),
-    validations=(*map(_gated, GATES), *map(_used, USES), THROW_AWAY),
+    validations=(*map(gated, GATES), *map(used, USES), THROW_AWAY),
 )
 
 # A policy of its own: each question to the authorizer has a price, and a policy a budget.

@@ -1,6 +1,7 @@
 """Parts of a spec that only those may write who hold a verb for it.
 
-Uses contracts.admission.cel. Collected by contracts.admission.clusters. Whoever may write clusters
+Uses contracts.admission.cel. Collected by contracts.admission.clusters, and for restores by
+contracts.admission.runs. Whoever may write clusters
 may not therefore run programs of their own under the cluster's identity, take a cloud's identity,
 say whose signatures count, or open a way in from outside: the verbs belong to whoever owns these.
 """
@@ -9,6 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from contracts.admission.cel import BEFORE, NOW, optional
+from contracts.api.group import CLUSTERS, GROUP
 
 CLOUD_KEYS: Final = (
     r"^(iam\.gke\.io|cloud\.google\.com|eks\.amazonaws\.com|iam\.amazonaws\.com|sts\.amazonaws\.com"
@@ -31,10 +33,16 @@ class Verb:
         """The verb and its older name; either is enough."""
         return (self.name, self.alias) if self.alias else (self.name,)
 
-    def allowed(self) -> str:
-        """CEL for whether the user holds it for this cluster."""
-        checks = (f"authorizer.requestResource.check('{name}').allowed()" for name in self.names())
-        return " || ".join(checks)
+    def allowed(self, cluster: str = "") -> str:
+        """CEL for whether the user holds it: for the cluster of this name, which is CEL too, in the
+        namespace of the request; for none, for the cluster that the request is about."""
+        asked = "authorizer.requestResource"
+        if cluster:
+            asked = (
+                f"authorizer.group('{GROUP}').resource('{CLUSTERS.plural}')"
+                f".namespace(request.namespace).name({cluster})"
+            )
+        return " || ".join(f"{asked}.check('{name}').allowed()" for name in self.names())
 
 
 CUSTOM_EXECUTABLES = Verb(
@@ -62,7 +70,14 @@ PUBLISH_NETWORKING = Verb(
     "publish-networking",
     "Ways in from outside of the Kubernetes cluster.",
 )
+RESTORE = Verb(
+    "restore",
+    "mayRestore",
+    "restore",
+    "Put a snapshot in the place of all that a cluster holds.",
+)
 VERBS: Final = (CUSTOM_EXECUTABLES, IMAGE_TRUST_ROOTS, CLOUD_IDENTITIES, PUBLISH_NETWORKING)
+"""Verbs that writers of clusters are asked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +132,26 @@ def _trust(block: str) -> tuple[Gate, ...]:
     )
 
 
-_TEMPLATE = "spec.backup.restoreTest.clusterTemplate"
+def _template(path: str) -> tuple[Gate, ...]:
+    """What is asked about the template of a cluster."""
+    return (
+        Gate(f"{path}.initContainer.image", CUSTOM_EXECUTABLES),
+        Gate(f"{path}.plugins", CUSTOM_EXECUTABLES, _not(f"{path}.plugins", "[]")),
+        _map(f"{path}.serviceAccount.annotations", CLOUD_IDENTITIES),
+        _cloud(f"{path}.podMetadata.labels"),
+        _cloud(f"{path}.podMetadata.annotations"),
+    )
+
+
+def _store(path: str) -> tuple[Gate, ...]:
+    """What is asked about a store of snapshots."""
+    return (
+        Gate(f"{path}.roleArn", CLOUD_IDENTITIES),
+        _map(f"{path}.workloadIdentity.serviceAccountAnnotations", CLOUD_IDENTITIES),
+        _map(f"{path}.workloadIdentity.podLabels", CLOUD_IDENTITIES),
+    )
+
+
 _READ = "spec.readReplicas"
 
 GATES: Final[tuple[Gate, ...]] = (
@@ -126,8 +160,7 @@ GATES: Final[tuple[Gate, ...]] = (
     Gate("spec.upgrade.image", CUSTOM_EXECUTABLES),
     Gate("spec.upgrade.blueGreen.verification.prePromotionHook", CUSTOM_EXECUTABLES),
     Gate("spec.plugins", CUSTOM_EXECUTABLES, _not("spec.plugins", "[]")),
-    Gate(f"{_TEMPLATE}.initContainer.image", CUSTOM_EXECUTABLES),
-    Gate(f"{_TEMPLATE}.plugins", CUSTOM_EXECUTABLES, _not(f"{_TEMPLATE}.plugins", "[]")),
+    *_template("spec.backup.restoreTest.clusterTemplate"),
     *_trust("imageVerification"),
     *_trust("operatorImageVerification"),
     _map("spec.serviceAccount.annotations", CLOUD_IDENTITIES),
@@ -135,12 +168,7 @@ GATES: Final[tuple[Gate, ...]] = (
     _cloud("spec.podMetadata.annotations"),
     _cloud(f"{_READ}.template.metadata.labels"),
     _cloud(f"{_READ}.template.metadata.annotations"),
-    Gate("spec.backup.target.roleArn", CLOUD_IDENTITIES),
-    _map("spec.backup.target.workloadIdentity.serviceAccountAnnotations", CLOUD_IDENTITIES),
-    _map("spec.backup.target.workloadIdentity.podLabels", CLOUD_IDENTITIES),
-    _map(f"{_TEMPLATE}.serviceAccount.annotations", CLOUD_IDENTITIES),
-    _cloud(f"{_TEMPLATE}.podMetadata.labels"),
-    _cloud(f"{_TEMPLATE}.podMetadata.annotations"),
+    *_store("spec.backup.target"),
     Gate("spec.service.type", PUBLISH_NETWORKING, _not("spec.service.type", "'ClusterIP'")),
     _map("spec.service.annotations", PUBLISH_NETWORKING),
     Gate(f"{_READ}.service.type", PUBLISH_NETWORKING, _not(f"{_READ}.service.type", "'ClusterIP'")),
@@ -150,3 +178,10 @@ GATES: Final[tuple[Gate, ...]] = (
     Gate("spec.gateway", PUBLISH_NETWORKING, _not("spec.gateway.enabled", "false")),
 )
 """What needs a verb, in the order of api.md 7.4."""
+
+RESTORE_GATES: Final[tuple[Gate, ...]] = (
+    Gate("spec.image", CUSTOM_EXECUTABLES),
+    *_store("spec.source.target"),
+    *_template("spec.clusterTemplate"),
+)
+"""The same of an OpenBaoRestore; the verb is held for the cluster that it names."""

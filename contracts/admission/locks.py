@@ -15,7 +15,7 @@ from contracts.admission.identities import IS_CONTROLLER, IS_KUBERNETES, IS_PROV
 from contracts.admission.policy import Match, Named, Policy, Validation
 from contracts.api.group import CLUSTERS, GROUP
 from contracts.optional_kinds import GATEWAY_API
-from contracts.rights import APPS, CORE, NETWORKING, POLICY, RBAC
+from contracts.rights import APPS, BATCH, CORE, NETWORKING, POLICY, RBAC
 
 MAINTAIN = Verb(
     "maintain",
@@ -49,7 +49,7 @@ MATCHES: Final = (
         _EVERY,
     ),
     Match(APPS, ("controllerrevisions", "statefulsets"), _EVERY),
-    Match("batch", ("jobs",), _EVERY),
+    Match(BATCH, ("jobs",), _EVERY),
     Match("discovery.k8s.io", ("endpointslices",), _EVERY),
     Match(NETWORKING, ("ingresses", "networkpolicies"), _EVERY),
     Match(POLICY, ("poddisruptionbudgets",), _EVERY),

@@ -1,6 +1,6 @@
 """What the operator may write beside its pods, whatever its rights are: Roles, Secrets, accounts.
 
-Uses contracts.admission.identities and contracts.names. Collected by contracts.admission.catalogue.
+Uses contracts.admission.locks_runs and contracts.names. Collected by contracts.admission.catalogue.
 An operator that somebody took over still gives nobody rights but the servers to their own pods,
 writes no Secret of a user and makes no token of somebody else's account.
 """
@@ -9,12 +9,19 @@ import re
 from typing import Final
 
 from contracts import labels, names
-from contracts.admission.identities import IS_CONTROLLER, NAMESPACE, account
+from contracts.admission.identities import NAMESPACE, account
+from contracts.admission.locks_runs import (
+    BINDING_OF_RUN,
+    BY_THE_OPERATOR,
+    RESTRICT_WISHES,
+    ROLE_OF_RUN,
+    RUN,
+    restrict_jobs,
+)
 from contracts.admission.policy import Match, Named, Policy, Validation
 from contracts.rights import CORE, RBAC
 
 _EVERY: Final = ("CREATE", "UPDATE", "DELETE")
-BY_THE_OPERATOR: Final = (Named("by-the-operator", IS_CONTROLLER),)
 POD_VERBS: Final = ("get", "patch", "update")
 
 _LABELS = "variables.it.metadata.?labels.orValue(dyn({}))"
@@ -44,10 +51,10 @@ _RULE = (
 
 RESTRICT_RBAC = Policy(
     name="restrict-controller-rbac",
-    why="The operator gives rights to the servers alone: to their own pods, by name.",
+    why="The operator gives rights to servers, to their own pods, and to jobs, to their own run.",
     matches=(Match(RBAC, ("rolebindings", "roles"), _EVERY),),
     conditions=BY_THE_OPERATOR,
-    variables=VARIABLES,
+    variables=(*VARIABLES, RUN),
     validations=(
         _LABELLED,
         Validation(
@@ -55,11 +62,12 @@ RESTRICT_RBAC = Policy(
             field="rules",
             expression=(
                 f"{_DELETES} || !({_IS_ROLE}) || (variables.name.endsWith('-role') && "
-                f"variables.it.?rules.orValue(dyn([])).all(rule, {_RULE}))"
+                f"variables.it.?rules.orValue(dyn([])).all(rule, {_RULE})) || {ROLE_OF_RUN}"
             ),
             message=(
                 "a Role of the operator lets servers "
-                f"{', '.join(POD_VERBS)} their own pods by name, and nothing else"
+                f"{', '.join(POD_VERBS)} their own pods by name, or a job write the status of its "
+                "own run, and nothing else"
             ),
         ),
         Validation(
@@ -70,7 +78,7 @@ RESTRICT_RBAC = Policy(
                 "variables.it.roleRef.name + 'binding' == variables.name && "
                 "variables.it.?subjects.orValue(dyn([])).all(one, one.kind == 'ServiceAccount' && "
                 "one.?namespace.orValue('') == request.namespace && "
-                "one.name + '-role' == variables.it.roleRef.name))"
+                f"one.name + '-role' == variables.it.roleRef.name)) || {BINDING_OF_RUN}"
             ),
             message="a RoleBinding of the operator binds one ServiceAccount beside it to its Role",
         ),
@@ -151,4 +159,10 @@ RESTRICT_ACCOUNTS = Policy(
     ),
 )
 
-CONTROLLER_POLICIES: Final = (RESTRICT_RBAC, RESTRICT_SECRETS, RESTRICT_ACCOUNTS)
+CONTROLLER_POLICIES: Final = (
+    RESTRICT_RBAC,
+    RESTRICT_SECRETS,
+    RESTRICT_ACCOUNTS,
+    restrict_jobs(VARIABLES, _LABELLED),
+    RESTRICT_WISHES,
+)

@@ -11,9 +11,16 @@ from typing import Final
 
 from contracts.admission.identities import IS_CONTROLLER
 from contracts.admission.policy import Match, Named, Policy, Validation
-from contracts.rights import APPS, CORE
+from contracts.rights import APPS, BATCH, CORE
 
-VOLUMES: Final = ("configMap", "emptyDir", "persistentVolumeClaim", "projected", "secret")
+VOLUMES: Final = (
+    "configMap",
+    "downwardAPI",
+    "emptyDir",
+    "persistentVolumeClaim",
+    "projected",
+    "secret",
+)
 SYSCTLS: Final = (
     "kernel.shm_rmid_forced",
     "net.ipv4.ip_local_port_range",
@@ -78,9 +85,10 @@ def _template(expression: str) -> str:
 
 LOCK_PODS = Policy(
     name="lock-controller-statefulset-mutations",
-    why="Not even the operator makes a server pod that could do more than `restricted` allows.",
+    why="Not even the operator makes a pod that could do more than `restricted` allows.",
     matches=(
         Match(APPS, ("statefulsets",), ("CREATE", "UPDATE")),
+        Match(BATCH, ("jobs",), ("CREATE", "UPDATE")),
         Match(CORE, ("pods/ephemeralcontainers",), ("UPDATE",)),
     ),
     conditions=CONDITIONS,
@@ -96,7 +104,7 @@ LOCK_PODS = Policy(
                 "!variables.pod.?shareProcessNamespace.orValue(false) && "
                 f"!{_POD}.?windowsOptions.?hostProcess.orValue(false)"
             ),
-            message="a server shares no network, processes or memory with its node",
+            message="a pod of the operator shares no network, processes or memory with its node",
         ),
         Validation(
             rule_id="pod-volumes",

@@ -7,10 +7,10 @@ Kubernetes API reference, rbac.authorization.k8s.io/v1 ClusterRole, aggregation 
 from dataclasses import dataclass
 from typing import Any, Final
 
-from contracts.admission.gates import VERBS, Verb
+from contracts.admission.gates import RESTORE, VERBS, Verb
 from contracts.admission.locks import MAINTAIN
 from contracts.admission.policy import PART_OF, PREFIX
-from contracts.api.group import CLUSTERS, GROUP, TENANTS
+from contracts.api.group import BACKUPS, CLUSTERS, GROUP, RESTORES, TENANTS
 from contracts.optional_kinds import GATEWAY_API
 from contracts.rights import CORE, NETWORKING, Right, rules
 
@@ -41,22 +41,24 @@ class Role:
 
 
 _CLUSTERS = CLUSTERS.plural
+_OWN = tuple(sorted(kind.plural for kind in (BACKUPS, CLUSTERS, RESTORES)))
 
 USUAL: Final = (
     Role(
         "view",
-        "Whoever may look at a namespace sees its clusters.",
+        "Whoever may look at a namespace sees its clusters, backups and restores.",
         (
-            Right("See clusters.", GROUP, (_CLUSTERS,), _READS),
-            Right("See how they are.", GROUP, (f"{_CLUSTERS}/status",), ("get",)),
+            Right("See them.", GROUP, _OWN, _READS),
+            Right("See how they are.", GROUP, tuple(f"{one}/status" for one in _OWN), ("get",)),
         ),
         ("view", "edit", "admin"),
     ),
     Role(
         "edit",
-        "Whoever may write into a namespace keeps its clusters. Their status is the operator's.",
+        "Whoever may write into a namespace keeps its clusters, backups and restores. Their status "
+        "is the operator's, and a restore needs the verb restore besides.",
         (
-            Right("Keep clusters.", GROUP, (_CLUSTERS,), _WRITES),
+            Right("Keep them.", GROUP, _OWN, _WRITES),
             Right("Scale them.", GROUP, (f"{_CLUSTERS}/scale",), ("get", "update", "patch")),
         ),
         ("edit", "admin"),
@@ -83,7 +85,7 @@ def _use(name: str, group: str, resources: tuple[str, ...], why: str) -> Role:
 
 
 DELEGATED: Final = (
-    *map(_verb, (*VERBS, MAINTAIN)),
+    *map(_verb, (*VERBS, MAINTAIN, RESTORE)),
     _use("service-accounts", CORE, ("serviceaccounts",), "Name ServiceAccounts in a cluster."),
     _use("volume-claims", CORE, ("persistentvolumeclaims",), "Name volume claims in a cluster."),
     _use(

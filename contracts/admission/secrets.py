@@ -1,6 +1,7 @@
 """Secrets and ConfigMaps that a spec names.
 
-Uses contracts.admission.cel and contracts.names. Collected by contracts.admission.clusters. The
+Uses contracts.admission.cel and contracts.names. Collected by contracts.admission.clusters and
+contracts.admission.runs. The
 operator reads them with its own rights and hands them to pods: whoever names one must be allowed
 to read it, or to use it without reading.
 """
@@ -83,8 +84,19 @@ REFERENCES: Final[tuple[Reference, ...]] = (
 CONFIG_MAP: Final = f"{_MONITOR}.tlsConfig.caConfigMap.name"
 
 
-def _named(spec: str) -> str:
-    return " + ".join(reference.entries(spec) for reference in REFERENCES)
+RESTORE_REFERENCES: Final[tuple[Reference, ...]] = (
+    Reference("spec.source.target.credentialsSecretRef.name"),
+    Reference("spec.tokenSecretRef.name"),
+    Reference("spec.clusterTemplate.unseal.credentialsSecretRef.name"),
+    Reference("spec.clusterTemplate.imagePullSecrets[].name"),
+)
+"""The same of an OpenBaoRestore."""
+RESTORE_AT_MOST: Final = 5
+"""As many Secrets as a restore can name."""
+
+
+def _named(references: tuple[Reference, ...], spec: str) -> str:
+    return " + ".join(reference.entries(spec) for reference in references)
 
 
 def _may(resource: str, namespace: str, name: str = "") -> str:
@@ -93,12 +105,17 @@ def _may(resource: str, namespace: str, name: str = "") -> str:
     return " || ".join(f"{scope}{one}.check('{verb}').allowed()" for verb in ("get", "use"))
 
 
-SECRET_VARIABLES: Final = (
-    Named("named", _named(NOW)),
-    Named("namedBefore", _named(BEFORE)),
-    Named("brought", "variables.named.filter(entry, !(entry in variables.namedBefore))"),
-    Named("mayReadAll", _may("secrets", "request.namespace")),
-)
+def secret_variables(references: tuple[Reference, ...]) -> tuple[Named, ...]:
+    """The Secrets that a request brings, and whether its user may read all of the namespace."""
+    return (
+        Named("named", _named(references, NOW)),
+        Named("namedBefore", _named(references, BEFORE)),
+        Named("brought", "variables.named.filter(entry, !(entry in variables.namedBefore))"),
+        Named("mayReadAll", _may("secrets", "request.namespace")),
+    )
+
+
+SECRET_VARIABLES: Final = secret_variables(REFERENCES)
 _ADVICE = text("; ask an administrator for get or use on it, or name another")
 
 
@@ -144,3 +161,4 @@ SECRET_VALIDATIONS: Final[tuple[Validation, ...]] = (
     *map(_position, range(AT_MOST)),
     _config_map(),
 )
+RESTORE_SECRETS: Final[tuple[Validation, ...]] = tuple(map(_position, range(RESTORE_AT_MOST)))

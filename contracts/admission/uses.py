@@ -78,8 +78,8 @@ def _class(field: str) -> Use:
     return Use(f"spec.{field}.storageClassName", "storage.k8s.io", "storageclasses", None)
 
 
-def _claim(field: str) -> Use:
-    return Use(f"spec.{field}.existingClaimName", "", "persistentvolumeclaims")
+def _claim(field: str, name: str = "existingClaimName") -> Use:
+    return Use(f"spec.{field}.{name}", "", "persistentvolumeclaims")
 
 
 _TEMPLATE = f"{_TEST}.clusterTemplate"
@@ -108,8 +108,16 @@ USES: Final[tuple[Use, ...]] = (
     _class("backup.restoreTest.clusterTemplate.storage"),
     _claim("tls.acme.sharedCache"),
     _claim("auditFileStorage"),
+    _claim("backup.target.pvc", "claimName"),
 )
 """Kinds of which only the verb use is asked; Secrets and ConfigMaps have a policy of their own."""
+
+RESTORE_USES: Final[tuple[Use, ...]] = (
+    Use("spec.clusterTemplate.serviceAccount.name", "", "serviceaccounts"),
+    _class("clusterTemplate.storage"),
+    _claim("source.target.pvc", "claimName"),
+)
+"""The same of an OpenBaoRestore."""
 
 TEST_NAMESPACE: Final = _IN_TEST
 _THERE, _BEFORE_THERE = optional(_IN_TEST), optional(_IN_TEST, BEFORE)

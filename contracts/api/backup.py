@@ -1,6 +1,6 @@
 """spec.backup and spec.restore: scheduled snapshots, their test, and the login of restores.
 
-Uses contracts.api.meta and its neighbours. Part of ClusterSpec. Not served yet.
+Uses contracts.api.meta and its neighbours. Part of ClusterSpec.
 """
 
 from typing import Annotated
@@ -44,10 +44,25 @@ class Retention(ApiModel):
         description="Age at which a snapshot goes, a Go duration; left out, none goes by age.",
         examples=["720h"],
     )
+    dry_run: bool = Field(
+        default=False,
+        description="Remove nothing; status.report of an OpenBaoBackup says what would go.",
+    )
+
+
+# No step begins with a dot, so none is `..`.
+CanaryPath = Annotated[
+    str,
+    Field(
+        pattern=r"^[A-Za-z0-9_-][A-Za-z0-9_.-]*(/[A-Za-z0-9_-][A-Za-z0-9_.-]*)+$",
+        min_length=3,
+        max_length=256,
+    ),
+]
 
 
 class RestoreTest(ApiModel):
-    """A restore into a throw-away cluster, to know that snapshots are good."""
+    """A restore into a throw-away server, to know that snapshots are good."""
 
     schedule: Cron | None = Field(
         default=None,
@@ -61,23 +76,37 @@ class RestoreTest(ApiModel):
         ge=1,
         le=10_000,
     )
+    canary_path: CanaryPath | None = Field(
+        default=None,
+        description=(
+            "Path in OpenBao that the role of backups may read, whose content the restored server "
+            "must show unchanged. Its digest is kept beside each snapshot, so it is no place for a "
+            "secret. Left out, the policy of backups."
+        ),
+        examples=["secret/data/canary"],
+    )
     namespace: SubdomainName | None = Field(
         default=None,
-        description="Namespace of the throw-away cluster; left out, the cluster's own.",
+        description=(
+            "Not served: a test makes no cluster, but a server within the pod of its job, in the "
+            "namespace of the backup."
+        ),
         examples=["restore-tests"],
         max_length=63,
     )
     credentials_secret_ref: SecretReference | None = Field(
-        default=None, description="Secret in that namespace with the credentials of the store."
+        default=None,
+        description="Not served: the credentials of the backup are used, in its namespace.",
     )
     cleanup_after_seconds: int = Field(
         default=0,
-        description="Seconds to keep the throw-away cluster for a look, up to a day.",
+        description="Not served: nothing is left but the log of the job, for an hour.",
         ge=0,
         le=86400,
     )
     cluster_template: ClusterTemplate | None = Field(
-        default=None, description="The throw-away cluster; left out, as this one, one server."
+        default=None,
+        description="Not served: the server of a test has image and seal of the cluster's own.",
     )
 
 

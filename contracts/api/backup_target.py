@@ -7,9 +7,9 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from contracts.api.meta import Annotations, ApiModel, Labels, SecretReference
+from contracts.api.meta import Annotations, ApiModel, Labels, SecretReference, SubdomainName
 
-Provider = Literal["s3", "gcs", "azure"]
+Provider = Literal["s3", "gcs", "azure", "pvc"]
 PART_SIZE_MIN = 5 * 1024 * 1024
 _Text = Annotated[str, Field(min_length=1, max_length=253)]
 
@@ -48,8 +48,18 @@ class AzureTarget(ApiModel):
     )
 
 
+class PvcTarget(ApiModel):
+    """What only a volume has."""
+
+    claim_name: SubdomainName = Field(
+        description="PersistentVolumeClaim in the namespace of the cluster; never made, never "
+        "deleted by the operator.",
+        examples=["bao-snapshots"],
+    )
+
+
 class BackupTarget(ApiModel):
-    """An object store."""
+    """An object store, or a volume that is used as one."""
 
     provider: Provider = Field(default="s3", description="Kind of object store.")
     endpoint: Annotated[str, Field(min_length=1, max_length=2048)] | None = Field(
@@ -61,7 +71,7 @@ class BackupTarget(ApiModel):
         examples=["https://s3.example.com"],
     )
     bucket: str = Field(
-        description="Bucket, or container of Azure.",
+        description="Bucket, container of Azure, or folder of a volume.",
         examples=["bao-snapshots"],
         min_length=1,
         max_length=253,
@@ -105,6 +115,9 @@ class BackupTarget(ApiModel):
     )
     gcs: GcsTarget | None = Field(default=None, description="Only for provider gcs.")
     azure: AzureTarget | None = Field(default=None, description="Only for provider azure.")
+    pvc: PvcTarget | None = Field(
+        default=None, description="The volume; needed for provider pvc, and only for it."
+    )
     insecure_skip_verify: bool = Field(
         default=False,
         description="Do not check the certificate of the store. Must be false if Hardened.",

@@ -210,8 +210,11 @@ class ClusterSpec(ApiModel):
         ),
     )
 
+    backup: Backup | None = Field(
+        default=None, description="Scheduled snapshots; left out, none are taken by themselves."
+    )
+
     # --- accepted so that manifests of other operators of this API apply; see not_served
-    backup: Backup | None = _later("Scheduled snapshots.")
     break_glass_ack: str | None = Field(
         default=None, description=f"Answer to a safe mode. {_NOT_SERVED}", max_length=256
     )
@@ -232,7 +235,9 @@ class ClusterSpec(ApiModel):
     recovery_keys: RecoveryKeys | None = Field(
         default=None, description="Keys of last resort, for people."
     )
-    restore: RestoreLogin | None = _later("Login of restore jobs.")
+    restore: RestoreLogin | None = Field(
+        default=None, description="Login of restore jobs; left out, the operator's own role."
+    )
     upgrade: Upgrade | None = _later("How versions change.")
 
     @property

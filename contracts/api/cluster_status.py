@@ -11,7 +11,7 @@ from pydantic import Field
 from contracts.api.meta import ApiModel, Condition, StoredStatus, Timestamp, as_map, as_set
 from contracts.api.status_backup import BackupStatus, BreakGlass, OperationLock, RestoreStatus
 from contracts.api.status_login import OperatorLoginStatus, RecoveryKeysStatus
-from contracts.api.status_parts import LastError, Text, Word
+from contracts.api.status_parts import Count, LastError, Text, Word
 from contracts.api.status_replicas import PolicyReconciliation, ReadReplicasStatus
 from contracts.api.status_unseal import UnsealStatus
 from contracts.api.status_upgrade import BlueGreenStatus, UpgradeRequestsStatus, UpgradeStatus
@@ -172,10 +172,13 @@ class ClusterStatus(StoredStatus):
         description="Older spelling of backup.lastBackupTime; read and never written.",
     )
     restore: RestoreStatus | None = Field(
-        default=None, description="Older record of a restore; read and never written."
+        default=None, description="The last restore, and whether its servers were restarted."
     )
     operation_lock: OperationLock | None = Field(
         default=None, description="Who works on the data now; absent if nobody."
+    )
+    operation_lock_epoch: Count | None = Field(
+        default=None, description="How often the lock has changed hands; it never goes back."
     )
     break_glass: BreakGlass | None = Field(
         default=None, description="A safe mode that only a person can end; absent if never."

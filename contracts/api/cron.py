@@ -1,12 +1,18 @@
 """When a schedule is due: five fields of cron, in UTC.
 
-Uses the standard library. Called by the rules about schedules. Lists, ranges, steps and the English
-names of months and days are known; there are no seconds and no @daily.
+Uses croniter, which accepts more than people mean (seconds, random fields, dates that never come);
+so nothing reaches it that `parse` has not read. Called by the rules about schedules and by whoever
+works to one. Lists, ranges, steps and the English names of months and days are known; if both day
+fields are restricted, either will do (crontab(5)).
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import lru_cache
 from itertools import pairwise
+
+from croniter import CroniterBadDateError, croniter
 
 _MONTHS = ("JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC")
 _DAYS = ("SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT")
@@ -66,6 +72,26 @@ def parse(text: str) -> Schedule:
     sets = [_values(field, word) for field, word in zip(_FIELDS, words, strict=True)]
     minutes, hours, days, months, weekdays = sets
     return Schedule(minutes, hours, days, months, frozenset(day % 7 for day in weekdays))
+
+
+@lru_cache(maxsize=1024)
+def next_after(text: str, moment: datetime) -> datetime:
+    """Return when a schedule is next due, in UTC, strictly after an aware moment.
+
+    Raises ValueError for what is no schedule, for one that is never due, such as 0 0 31 2 *, and
+    for a moment without a zone.
+    """
+    parse(text)
+    if moment.tzinfo is None:
+        raise ValueError("the time that a schedule is looked up from needs a zone")
+    start = moment.astimezone(UTC).replace(microsecond=0, fold=0)
+    try:
+        found = croniter(text.replace("?", "*"), start, ret_type=datetime).get_next()
+    except CroniterBadDateError:
+        raise ValueError("there is no such date, so it is never due") from None
+    if not isinstance(found, datetime) or found <= moment:
+        raise ValueError(f"the next due time after {moment} cannot be told")
+    return found
 
 
 def _values(field: _Field, word: str) -> frozenset[int]:

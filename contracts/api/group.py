@@ -16,3 +16,9 @@ CLUSTERS: Final = Resource(GROUP, VERSION, CLUSTER_KIND, "openbaoclusters")
 
 TENANT_KIND: Final = "OpenBaoTenant"
 TENANTS: Final = Resource(GROUP, VERSION, TENANT_KIND, "openbaotenants")
+
+BACKUP_KIND: Final = "OpenBaoBackup"
+BACKUPS: Final = Resource(GROUP, VERSION, BACKUP_KIND, "openbaobackups")
+
+RESTORE_KIND: Final = "OpenBaoRestore"
+RESTORES: Final = Resource(GROUP, VERSION, RESTORE_KIND, "openbaorestores")

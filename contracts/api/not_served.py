@@ -56,6 +56,7 @@ def _is_keyless(block: Any) -> bool:
 
 
 _LATER = "is not built into this version"
+_NO_CLUSTER = "has no use: a restore test makes no cluster, but a server within the pod of its job"
 _NO_SETTING = "is no setting of the server, and was none before"
 _KEYLESS = "cannot prove an identity in this version, only a key: sign with a key and set publicKey"
 
@@ -75,11 +76,13 @@ NOT_SERVED: tuple[NotServed, ...] = (
     ),
     NotServed("spec.imageVerification", _KEYLESS, True, _is_keyless),
     NotServed("spec.operatorImageVerification", _KEYLESS, asked=_is_keyless),
-    NotServed("spec.backup", _LATER),
+    NotServed("spec.backup.restoreTest.cleanupAfterSeconds", _NO_CLUSTER),
+    NotServed("spec.backup.restoreTest.clusterTemplate", _NO_CLUSTER),
+    NotServed("spec.backup.restoreTest.credentialsSecretRef", _NO_CLUSTER),
+    NotServed("spec.backup.restoreTest.namespace", _NO_CLUSTER),
     NotServed("spec.breakGlassAck", _LATER),
     NotServed("spec.controllerJWTMode", "only Shared is served", True, _unless("Shared")),
     NotServed("spec.reconcilePolicies", _LATER),
-    NotServed("spec.restore", _LATER),
     NotServed("spec.upgrade", _LATER),
 )
 

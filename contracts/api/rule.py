@@ -1,21 +1,27 @@
-"""The shape of a rule about an OpenBaoCluster.
+"""The shape of a rule about an object of ours.
 
-Uses contracts.api.cluster. The rules themselves are in contracts.api.rules and its neighbours;
-contracts.api.schema turns them into CEL.
+Uses contracts.api.cluster. The rules about clusters are in contracts.api.rules and its neighbours,
+those about backups and restores in contracts.api.rules_snapshot and contracts.api.rules_restore;
+contracts.api.schema turns all of them into CEL.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Generic, Literal, TypeAlias, TypeVar
 
 from contracts.api.cluster import OpenBaoCluster
+from contracts.api.violation import Violation, shown
 
 Offence = tuple[str, Any]
 """A field path and the value there that breaks a rule."""
 
-Broken = Callable[[OpenBaoCluster, OpenBaoCluster | None], Iterable[Offence]]
-"""The offences of a cluster; the second argument is the object before an update, None on creation
+Kind = TypeVar("Kind")
+
+BrokenOf: TypeAlias = Callable[[Kind, Kind | None], Iterable[Offence]]
+"""The offences of an object; the second argument is the object before an update, None on creation
 and whenever nobody knows it."""
+
+Broken: TypeAlias = BrokenOf[OpenBaoCluster]
 
 CelReason = Literal["FieldValueInvalid", "FieldValueForbidden", "FieldValueRequired"]
 
@@ -39,7 +45,7 @@ def is_set(path: str, of: str = "self") -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class RuleOf(Generic[Kind]):
     """One rule, said twice: for the API server in CEL and for the operator in Python.
 
     `at` is the schema node that the CEL text belongs to ("" is the root, "[]" goes into the items
@@ -52,7 +58,7 @@ class Rule:
     at: str
     field: str
     message: str
-    broken: Broken
+    broken: BrokenOf[Kind]
     cel: str = ""
     got: str = ""
     reason: CelReason = "FieldValueInvalid"
@@ -64,3 +70,16 @@ class Rule:
         """
         rest = self.field.removeprefix(self.at) if self.at else f".{self.field}"
         return "" if rest.startswith(".metadata") else rest
+
+
+class Rule(RuleOf[OpenBaoCluster]):
+    """A rule about a cluster."""
+
+    __slots__ = ()
+
+
+def broken_rules(rules: Iterable[RuleOf[Kind]], new: Kind, old: Kind | None) -> Iterator[Violation]:
+    """What is wrong with an object, in the order of the rules."""
+    for rule in rules:
+        for field, value in rule.broken(new, old):
+            yield Violation(field, shown(value), rule.id, rule.message)

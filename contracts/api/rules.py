@@ -5,10 +5,8 @@ writes the same rules in the same words into the CRD. The operator checks again 
 checked: an object may be older than a rule.
 """
 
-from collections.abc import Iterator
-
 from contracts.api.cluster import OpenBaoCluster
-from contracts.api.rule import Rule
+from contracts.api.rule import RuleOf, broken_rules
 from contracts.api.rules_access import ACCESS_RULES
 from contracts.api.rules_audit import AUDIT_RULES
 from contracts.api.rules_backup import BACKUP_RULES
@@ -33,9 +31,9 @@ from contracts.api.rules_tls import TLS_RULES
 from contracts.api.rules_upgrade import UPGRADE_RULES
 from contracts.api.rules_urls import URL_RULES
 from contracts.api.rules_versions import VERSION_RULES
-from contracts.api.violation import Violation, shown
+from contracts.api.violation import Violation
 
-RULES: tuple[Rule, ...] = (
+RULES: tuple[RuleOf[OpenBaoCluster], ...] = (
     *SPEC_RULES,
     *TLS_RULES,
     *STORAGE_RULES,
@@ -68,10 +66,4 @@ def violations(cluster: OpenBaoCluster, old: OpenBaoCluster | None = None) -> tu
 
     `old` is the object before the update; without it the rules about changes say nothing.
     """
-    return tuple(_violations(cluster, old))
-
-
-def _violations(cluster: OpenBaoCluster, old: OpenBaoCluster | None) -> Iterator[Violation]:
-    for rule in RULES:
-        for field, value in rule.broken(cluster, old):
-            yield Violation(field, shown(value), rule.id, rule.message)
+    return tuple(broken_rules(RULES, cluster, old))

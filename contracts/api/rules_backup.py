@@ -1,28 +1,29 @@
 """Rules about spec.backup and its object store.
 
-Uses contracts.api.cron, contracts.api.url and the API models. Collected by contracts.api.rules.
+Uses contracts.api.cron, contracts.api.rules_target and the API models. Collected by
+contracts.api.rules.
 """
 
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 
-from contracts.api import cron, url
+from contracts.api import cron
 from contracts.api.backup import Backup
 from contracts.api.backup_target import BackupTarget
 from contracts.api.cluster import ClusterSpec, OpenBaoCluster
 from contracts.api.pattern import Pattern
-from contracts.api.rule import Broken, Offence, Rule, either, is_set
+from contracts.api.rule import Broken, Offence, Rule, RuleOf, is_set
+from contracts.api.rules_target import target_rules
 
 Old = OpenBaoCluster | None
 
 SCHEDULE_GAP_MIN = 15
 """Minutes between two snapshots, at least: each one reads all data of the leader."""
+_ANY_DAY = datetime(2026, 1, 1, tzinfo=UTC)
 _TARGET = "spec.backup.target"
 _TEST = "spec.backup.restoreTest"
 # What CEL can tell of a schedule: a star in the minutes, alone or with a short step.
 _EVERY_FEW_MINUTES = Pattern(r"^([^ ]*,)?\*(/([1-9]|1[0-4]))?[ ,]")
-_BUCKET = Pattern(r"^[A-Za-z0-9$][A-Za-z0-9._-]*$")
-_PREFIX = Pattern(r"^([A-Za-z0-9._-]+(/[A-Za-z0-9._-]+)*/?)?$")
-_DOTS = Pattern(r"(^|/)\.+(/|$)")
 
 
 def _in_backup(find: Callable[[Backup], Iterator[Offence]]) -> Broken:
@@ -33,8 +34,8 @@ def _in_backup(find: Callable[[Backup], Iterator[Offence]]) -> Broken:
     return broken
 
 
-def _in_target(find: Callable[[BackupTarget], Iterator[Offence]]) -> Broken:
-    return _in_backup(lambda backup: find(backup.target))
+def _target(cluster: OpenBaoCluster) -> BackupTarget | None:
+    return cluster.spec.backup.target if cluster.spec.backup else None
 
 
 def _schedules(backup: Backup) -> Iterator[tuple[str, str]]:
@@ -58,6 +59,8 @@ def _bad_schedule(backup: Backup) -> Iterator[Offence]:
             continue
         try:
             gap = cron.parse(text).shortest_gap()
+            # Twice: a date that comes but once in a few decades is no schedule.
+            cron.next_after(text, cron.next_after(text, _ANY_DAY))
         except ValueError as error:
             yield path, f"{text}: {error}"
         else:
@@ -78,41 +81,6 @@ def _no_login(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
         yield "spec.backup.jwtAuthRole", None
 
 
-def _s3_endpoint(target: BackupTarget) -> Iterator[Offence]:
-    if target.provider == "s3" and target.endpoint is None:
-        yield f"{_TARGET}.endpoint", None
-
-
-def _endpoint(target: BackupTarget) -> Iterator[Offence]:
-    if target.endpoint is not None and not url.ENDPOINT.found_in(target.endpoint):
-        yield f"{_TARGET}.endpoint", target.endpoint
-
-
-def _endpoint_place(target: BackupTarget) -> Iterator[Offence]:
-    if target.endpoint is not None and not url.is_elsewhere(target.endpoint):
-        yield f"{_TARGET}.endpoint", target.endpoint
-
-
-def _bucket(target: BackupTarget) -> Iterator[Offence]:
-    if not _BUCKET.found_in(target.bucket) or ".." in target.bucket:
-        yield f"{_TARGET}.bucket", target.bucket
-
-
-def _prefix(target: BackupTarget) -> Iterator[Offence]:
-    prefix = target.path_prefix
-    if prefix is not None and (not _PREFIX.found_in(prefix) or _DOTS.found_in(prefix)):
-        yield f"{_TARGET}.pathPrefix", prefix
-
-
-def _foreign_provider(field: str, provider: str) -> Callable[[BackupTarget], Iterator[Offence]]:
-    def find(target: BackupTarget) -> Iterator[Offence]:
-        value = {"gcs": target.gcs, "azure": target.azure, "roleArn": target.role_arn}[field]
-        if value is not None and target.provider != provider:
-            yield f"{_TARGET}.{field}", target.provider
-
-    return find
-
-
 def _test_trigger(backup: Backup) -> Iterator[Offence]:
     test = backup.restore_test
     if test and (test.schedule is None) == (test.every_successful_backups is None):
@@ -124,19 +92,6 @@ def _test_tls(backup: Backup) -> Iterator[Offence]:
     tls = template.tls if template else None
     if tls and not (tls.enabled and tls.mode == "OperatorManaged"):
         yield f"{_TEST}.clusterTemplate.tls", tls.mode
-
-
-def _provider_rule(field: str, provider: str) -> Rule:
-    return Rule(
-        id=f"backup-{field.lower()}",
-        at=_TARGET,
-        field=f"{_TARGET}.{field}",
-        message=f"is only for provider {provider}; remove it or change the provider",
-        broken=_in_target(_foreign_provider(field, provider)),
-        cel=f"!has(self.{field}) || {_PROVIDER} == '{provider}'",
-        got=_PROVIDER,
-        reason="FieldValueForbidden",
-    )
 
 
 _SCHEDULE = (
@@ -157,13 +112,11 @@ def _hasty_rule(path: str) -> Rule:
     )
 
 
-_S3 = "'s3'"
-_PROVIDER = either("provider", _S3)
 _OIDC = (
     f"({is_set('selfInit.oidc.enabled')} && self.selfInit.enabled && self.selfInit.oidc.enabled)"
 )
 
-BACKUP_RULES: tuple[Rule, ...] = (
+BACKUP_RULES: tuple[RuleOf[OpenBaoCluster], ...] = (
     Rule(
         id="backup-schedule",
         at="spec.backup.schedule",
@@ -172,30 +125,7 @@ BACKUP_RULES: tuple[Rule, ...] = (
         broken=_in_backup(_bad_schedule),
     ),
     *map(_hasty_rule, ("spec.backup.schedule", f"{_TEST}.schedule")),
-    Rule(
-        id="backup-bucket",
-        at=f"{_TARGET}.bucket",
-        field=f"{_TARGET}.bucket",
-        message=(
-            "must be letters, digits, dots, dashes and underscores, without two dots in a row; "
-            "name the bucket alone"
-        ),
-        broken=_in_target(_bucket),
-        cel=f"{_BUCKET.cel('self')} && !self.contains('..')",
-        got="self",
-    ),
-    Rule(
-        id="backup-prefix",
-        at=f"{_TARGET}.pathPrefix",
-        field=f"{_TARGET}.pathPrefix",
-        message=(
-            "must be words of letters, digits, dots, dashes and underscores between slashes, none "
-            "of them made of dots alone; production is a good value"
-        ),
-        broken=_in_target(_prefix),
-        cel=f"{_PREFIX.cel('self')} && !{_DOTS.cel('self')}",
-        got="self",
-    ),
+    *target_rules("backup", _TARGET, _target),
     Rule(
         id="backup-login",
         at="spec",
@@ -211,41 +141,6 @@ BACKUP_RULES: tuple[Rule, ...] = (
         ),
         reason="FieldValueRequired",
     ),
-    Rule(
-        id="backup-s3-endpoint",
-        at=_TARGET,
-        field=f"{_TARGET}.endpoint",
-        message="must be set for provider s3; name the URL of the store",
-        broken=_in_target(_s3_endpoint),
-        cel=f"{_PROVIDER} != 's3' || has(self.endpoint)",
-        reason="FieldValueRequired",
-    ),
-    Rule(
-        id="backup-endpoint",
-        at=f"{_TARGET}.endpoint",
-        field=f"{_TARGET}.endpoint",
-        message=(
-            "must be a URL of scheme https, http or s3 with a host, and without user, query or "
-            "fragment; https://s3.example.com is a good value"
-        ),
-        broken=_in_target(_endpoint),
-        cel=url.ENDPOINT.cel("self"),
-    ),
-    Rule(
-        id="backup-endpoint-place",
-        at=f"{_TARGET}.endpoint",
-        field=f"{_TARGET}.endpoint",
-        message=(
-            "must not be an address of the machine or link itself, nor a number in an unusual "
-            "spelling; name the store by its host"
-        ),
-        broken=_in_target(_endpoint_place),
-        cel=url.is_elsewhere_cel("self"),
-        reason="FieldValueForbidden",
-    ),
-    _provider_rule("gcs", "gcs"),
-    _provider_rule("azure", "azure"),
-    _provider_rule("roleArn", "s3"),
     Rule(
         id="restore-test-trigger",
         at=_TEST,

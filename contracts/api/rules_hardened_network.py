@@ -4,9 +4,10 @@ Uses contracts.api.hardened and the API models. Collected by contracts.api.rules
 """
 
 import ipaddress
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from contracts.api import hardened
+from contracts.api.backup_target import BackupTarget
 from contracts.api.cluster import OpenBaoCluster
 from contracts.api.field_path import value_at
 from contracts.api.network import NetworkPolicyPeer, is_cidr
@@ -17,7 +18,7 @@ from contracts.api.rules_network import peers_of
 _IN = "in profile Hardened"
 _SAFE_SCHEME = Pattern("^(https|s3)://")
 _SNAPSHOTS = ("upgrade.preUpgradeSnapshot", "upgrade.blueGreen.preUpgradeSnapshot")
-_IDENTITIES = ("credentialsSecretRef", "workloadIdentity", "roleArn")
+_IDENTITIES = ("credentialsSecretRef", "workloadIdentity", "roleArn", "pvc")
 
 
 def _ingress_rules(cluster: OpenBaoCluster) -> Iterator[Offence]:
@@ -54,21 +55,36 @@ def _peers(cluster: OpenBaoCluster) -> Iterator[Offence]:
 def _backup_egress(cluster: OpenBaoCluster) -> Iterator[Offence]:
     spec = cluster.spec
     snapshots = any(value_at(spec, switch) for switch in _SNAPSHOTS)
-    if (spec.backup or snapshots) and not spec.network.egress_rules:
+    store = spec.backup.target if spec.backup else None
+    leaves = store is None or store.provider != "pvc"
+    if (store or snapshots) and leaves and not spec.network.egress_rules:
         yield "spec.network.egressRules", None
 
 
-def _backup_scheme(cluster: OpenBaoCluster) -> Iterator[Offence]:
-    endpoint = value_at(cluster.spec, "backup.target.endpoint")
-    if endpoint is not None and not _SAFE_SCHEME.found_in(endpoint):
-        yield "spec.backup.target.endpoint", endpoint
+def _scheme(target: BackupTarget) -> Iterator[Offence]:
+    if target.endpoint is not None and not _SAFE_SCHEME.found_in(target.endpoint):
+        yield "endpoint", target.endpoint
 
 
-def _backup_identity(cluster: OpenBaoCluster) -> Iterator[Offence]:
-    target = cluster.spec.backup.target if cluster.spec.backup else None
-    named = [value_at(target, name) for name in _IDENTITIES] if target else [True]
-    if all(value is None for value in named):
-        yield "spec.backup.target", None
+def _identity(target: BackupTarget) -> Iterator[Offence]:
+    if all(value_at(target, name) is None for name in _IDENTITIES):
+        yield "", None
+
+
+def _unchecked(target: BackupTarget) -> Iterator[Offence]:
+    if target.insecure_skip_verify:
+        yield "insecureSkipVerify", True
+
+
+def _of_backup(find: Callable[[BackupTarget], Iterator[Offence]]) -> hardened.Find:
+    """The offences of the store of spec.backup."""
+
+    def found(cluster: OpenBaoCluster) -> Iterator[Offence]:
+        if cluster.spec.backup:
+            for field, value in find(cluster.spec.backup.target):
+                yield f"spec.{_TARGET}.{field}".rstrip("."), value
+
+    return found
 
 
 def _backend_tls(cluster: OpenBaoCluster) -> Iterator[Offence]:
@@ -90,6 +106,7 @@ _TOO_WIDE = (
 _EGRESS = is_set("network.egressRules")
 _TARGET = "backup.target"
 _ENDPOINT = f"{_TARGET}.endpoint"
+_PROVIDER = either(f"{_TARGET}.provider", "'s3'")
 _GATEWAY_ON, _PASSTHROUGH = either("gateway.enabled", "false"), "gateway.tlsPassthrough"
 
 NETWORK_RULES: tuple[Rule, ...] = (
@@ -129,7 +146,8 @@ NETWORK_RULES: tuple[Rule, ...] = (
         f"must not be empty {_IN} when snapshots are taken, because the NetworkPolicy lets nothing "
         "out to the store; add a rule with its address and port",
         _backup_egress,
-        f"({_EGRESS} && self.network.egressRules.size() > 0) || (!has(self.backup) && "
+        f"({_EGRESS} && self.network.egressRules.size() > 0) || "
+        f"{_PROVIDER} == 'pvc' || (!has(self.backup) && "
         + " && ".join(f"!{either(switch, 'false')}" for switch in _SNAPSHOTS)
         + ")",
         "FieldValueRequired",
@@ -138,7 +156,7 @@ NETWORK_RULES: tuple[Rule, ...] = (
         "backup-scheme",
         f"spec.{_ENDPOINT}",
         f"must be of scheme https or s3 {_IN}; change it",
-        _backup_scheme,
+        _of_backup(_scheme),
         f"!{is_set(_ENDPOINT)} || {_SAFE_SCHEME.cel(f'self.{_ENDPOINT}')}",
         "FieldValueInvalid",
     ),
@@ -147,7 +165,7 @@ NETWORK_RULES: tuple[Rule, ...] = (
         f"spec.{_TARGET}",
         f"must say who logs in to the store {_IN}, so that no node lends its identity; set "
         "credentialsSecretRef, workloadIdentity or roleArn",
-        _backup_identity,
+        _of_backup(_identity),
         "!has(self.backup) || "
         + " || ".join(f"has(self.{_TARGET}.{name})" for name in _IDENTITIES),
         "FieldValueRequired",
@@ -175,3 +193,20 @@ NETWORK_RULES: tuple[Rule, ...] = (
         "caSecret or caConfigMap",
     ),
 )
+
+_RULES = {rule.id: rule for rule in NETWORK_RULES}
+_OF_STORE = (
+    (_RULES["hardened-backup-scheme"], _scheme),
+    (_RULES["hardened-backup-identity"], _identity),
+    (_RULES["hardened-backup-check"], _unchecked),
+)
+
+
+def store_offences(target: BackupTarget) -> Iterator[tuple[Rule, str, object]]:
+    """What the profile refuses about a store wherever it stands: rule, relative field and value.
+
+    For objects beside a cluster, whose profile no rule of their own can see.
+    """
+    for rule, find in _OF_STORE:
+        for field, value in find(target):
+            yield rule, field, value

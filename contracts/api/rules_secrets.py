@@ -18,6 +18,10 @@ Old = OpenBaoCluster | None
 
 SYSTEM_NAME = Pattern(f"({'|'.join(names.SYSTEM_SECRET_SUFFIXES)})$")
 _SUFFIXES = ", ".join(names.SYSTEM_SECRET_SUFFIXES)
+SYSTEM_SECRET_MESSAGE = (
+    f"must not name a Secret of the operator ({_SUFFIXES}); copy what is needed to a Secret of "
+    "your own"
+)
 _MONITOR = "spec.observability.metrics.serviceMonitor"
 _TEMPLATE = "spec.backup.restoreTest.clusterTemplate"
 REFERENCES = (
@@ -55,10 +59,7 @@ def _rule(path: str) -> Rule:
         id=f"secret-{path.removeprefix('spec.')}",
         at=path,
         field=f"{path}.name",
-        message=(
-            f"must not name a Secret of the operator ({_SUFFIXES}); copy what is needed to a "
-            "Secret of your own"
-        ),
+        message=SYSTEM_SECRET_MESSAGE,
         broken=_names_system_secret(path),
         cel=f"!{SYSTEM_NAME.cel('self.name')}",
         got="self.name",

@@ -5,19 +5,22 @@ API server wants a structural schema: no references, no null types, no titles.
 """
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from pydantic import BaseModel
 
 from contracts.api.cluster import OpenBaoCluster
-from contracts.api.group import CLUSTER_KIND, CLUSTERS, GROUP, VERSION
-from contracts.api.rule import Rule
+from contracts.api.group import CLUSTER_KIND, CLUSTERS
+from contracts.api.rule import RuleOf
 from contracts.api.rules import RULES
+from runtime.types import Resource
 
 Schema = dict[str, Any]
+Column = tuple[str, str, str, str, int]
+"""Name, type, path, description and priority of a column of kubectl."""
 
-_COLUMNS = (
+_COLUMNS: tuple[Column, ...] = (
     ("Ready", "string", ".status.ready", "Ready and wanted servers.", 0),
     ("Version", "string", ".status.currentVersion", "OpenBao version that runs.", 0),
     ("Leader", "string", ".status.activeLeader", "Pod that leads.", 0),
@@ -40,36 +43,43 @@ _DROPPED = frozenset({"$defs", "title", "default", "examples", "additionalProper
 
 def crd() -> Schema:
     """The CustomResourceDefinition of OpenBaoCluster, fresh and safe to change."""
+    made = definition(CLUSTERS, ("bao", "baoc"), _COLUMNS, open_api_schema())
+    made["spec"]["names"]["categories"] = ["all", "openbao"]
+    made["spec"]["versions"][0]["subresources"]["scale"] = {
+        "specReplicasPath": ".spec.replicas",
+        "statusReplicasPath": ".status.replicas",
+        "labelSelectorPath": ".status.selector",
+    }
+    return made
+
+
+def definition(
+    resource: Resource, short: tuple[str, ...], columns: tuple[Column, ...], schema: Schema
+) -> Schema:
+    """The CustomResourceDefinition of one of our kinds: in a namespace, with its own status."""
     return {
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",
-        "metadata": {"name": str(CLUSTERS)},
+        "metadata": {"name": str(resource)},
         "spec": {
-            "group": GROUP,
+            "group": resource.group,
             "scope": "Namespaced",
             "names": {
-                "kind": CLUSTER_KIND,
-                "listKind": f"{CLUSTER_KIND}List",
-                "plural": CLUSTERS.plural,
-                "singular": CLUSTER_KIND.lower(),
-                "shortNames": ["bao", "baoc"],
-                "categories": ["all", "openbao"],
+                "kind": resource.kind,
+                "listKind": f"{resource.kind}List",
+                "plural": resource.plural,
+                "singular": resource.kind.lower(),
+                "shortNames": list(short),
+                "categories": ["openbao"],
             },
             "versions": [
                 {
-                    "name": VERSION,
+                    "name": resource.version,
                     "served": True,
                     "storage": True,
-                    "additionalPrinterColumns": [column(*given) for given in _COLUMNS],
-                    "subresources": {
-                        "status": {},
-                        "scale": {
-                            "specReplicasPath": ".spec.replicas",
-                            "statusReplicasPath": ".status.replicas",
-                            "labelSelectorPath": ".status.selector",
-                        },
-                    },
-                    "schema": {"openAPIV3Schema": open_api_schema()},
+                    "additionalPrinterColumns": [column(*given) for given in columns],
+                    "subresources": {"status": {}},
+                    "schema": {"openAPIV3Schema": schema},
                 }
             ],
         },
@@ -84,8 +94,12 @@ def column(name: str, kind: str, path: str, description: str, priority: int) -> 
 
 def open_api_schema() -> Schema:
     """The structural schema of OpenBaoCluster, with descriptions, defaults, bounds and rules."""
-    root = object_schema(OpenBaoCluster, CLUSTER_KIND)
-    for rule in RULES:
+    return with_rules(object_schema(OpenBaoCluster, CLUSTER_KIND), RULES)
+
+
+def with_rules(root: Schema, rules: Iterable[RuleOf[Any]]) -> Schema:
+    """The schema with the rules that CEL can say, each at its node; changes `root` in place."""
+    for rule in rules:
         if rule.cel:
             node = _node(root, rule.at)
             node.setdefault("x-kubernetes-validations", []).append(_validation(rule))
@@ -173,7 +187,7 @@ def _node(root: Schema, path: str) -> Schema:
     return node
 
 
-def _validation(rule: Rule) -> Schema:
+def _validation(rule: RuleOf[Any]) -> Schema:
     validation: Schema = {"rule": rule.cel, "message": rule.message, "reason": rule.reason}
     if rule.got:
         # A JSON string is a CEL string.

@@ -1,7 +1,7 @@
 """What status says about snapshots, their test, and locks between operations.
 
-Uses contracts.api.meta. Part of ClusterStatus. Written by nobody yet: the fields are there so that
-a status of the public API is read and kept.
+Uses contracts.api.meta. Part of ClusterStatus. `backup` is written by managers.backup,
+`operationLock` by managers.oplock alone, `restore` by managers.restore.
 """
 
 from typing import Literal
@@ -9,7 +9,7 @@ from typing import Literal
 from pydantic import Field
 
 from contracts.api.meta import ApiModel, Condition, Timestamp, as_map
-from contracts.api.status_parts import Count, Digest, Name, Size, Text, Word
+from contracts.api.status_parts import Count, Digest, Index, Name, Size, Text, Word
 
 Operation = Literal["Upgrade", "Backup", "Restore"]
 
@@ -17,6 +17,13 @@ Operation = Literal["Upgrade", "Backup", "Restore"]
 class Snapshot(ApiModel):
     """What a snapshot is known by; copy it into a restore."""
 
+    key: Text | None = Field(default=None, description="Its object key.")
+    index: Index | None = Field(default=None, description="Index of the raft log it holds.")
+    term: Index | None = Field(default=None, description="Term of the raft log at that index.")
+    seal: Word | None = Field(
+        default=None,
+        description="What it can be opened with: type of the seal and id of the key, no secret.",
+    )
     digest: Digest | None = Field(default=None, description="SHA-256 of the bytes.")
     cluster_id: Word | None = Field(
         default=None, alias="clusterID", description="Id that OpenBao gave to the cluster."
@@ -56,6 +63,22 @@ class RestoreTestStatus(ApiModel):
     last_success_time: Timestamp | None = Field(
         default=None, description="When a test last passed."
     )
+    last_success_key: Text | None = Field(
+        default=None, description="Object key of the snapshot that it was about."
+    )
+    next_scheduled_test: Timestamp | None = Field(
+        default=None, description="When the next one is due."
+    )
+    schedule: Word | None = Field(
+        default=None, description="Schedule that nextScheduledTest was computed from."
+    )
+    last_backup_count: Count | None = Field(
+        default=None, description="Value of successfulBackups when a test was last begun."
+    )
+    passed: Count | None = Field(default=None, description="Tests that passed so far.")
+    failed: Count | None = Field(
+        default=None, description="Tests that did not, those of unknown end among them."
+    )
     conditions: tuple[Condition, ...] = Field(
         default=(),
         description="Answers about the tests; Passed sums them up.",
@@ -81,6 +104,16 @@ class BackupStatus(ApiModel):
     )
     last_handled_manual_trigger: Name | None = Field(
         default=None, description="The last order by annotation that was carried out."
+    )
+    schedule: Word | None = Field(
+        default=None, description="Schedule that nextScheduledBackup was computed from."
+    )
+    last_counted: Word | None = Field(
+        default=None, description="UID of the OpenBaoBackup whose end was counted last."
+    )
+    overdue_since: Timestamp | None = Field(
+        default=None,
+        description="Time of the schedule whose snapshot has still not been begun a turn later.",
     )
     last_backup_size: Size | None = Field(
         default=None, description="Size of the last snapshot in bytes."
@@ -111,7 +144,7 @@ class BackupStatus(ApiModel):
 
 
 class RestoreStatus(ApiModel):
-    """Older record of a restart after a restore; read and never written."""
+    """The last restore whose servers have to be, or were, restarted."""
 
     name: Name | None = Field(default=None, description="Name of the restore.")
     uid: Word | None = Field(default=None, description="UID of the restore.")
@@ -125,6 +158,10 @@ class OperationLock(ApiModel):
 
     operation: Operation = Field(description="What is done.")
     holder: Name = Field(description="Who does it.", examples=["openbaorestore/monday"])
+    epoch: Count = Field(
+        default=0,
+        description="Counts who holds it one after the other; a job of an older epoch is late.",
+    )
     message: Text | None = Field(default=None, description="What is done, for a person.")
     acquired_at: Timestamp | None = Field(default=None, description="Since when.")
     renewed_at: Timestamp | None = Field(

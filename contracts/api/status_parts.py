@@ -14,6 +14,7 @@ Name = Annotated[str, Field(max_length=253)]
 Word = Annotated[str, Field(max_length=128)]
 Digest = Annotated[str, Field(pattern=r"^(sha256:[0-9a-f]{64})?$", max_length=71)]
 Count = Annotated[int, Field(ge=0, le=2**31 - 1)]
+Index = Annotated[int, Field(ge=0, le=2**53 - 1)]
 SNAPSHOT_MAX = 8 * 1024**3
 Size = Annotated[int, Field(ge=0, le=SNAPSHOT_MAX)]
 

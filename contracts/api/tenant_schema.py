@@ -3,8 +3,8 @@
 Uses contracts.api.schema. Called by `python -m baoctl.generate crd`.
 """
 
-from contracts.api.group import GROUP, TENANT_KIND, TENANTS, VERSION
-from contracts.api.schema import Schema, column, object_schema
+from contracts.api.group import TENANT_KIND, TENANTS
+from contracts.api.schema import Column, Schema, definition, object_schema
 from contracts.api.tenant import OpenBaoTenant
 
 FIXED_MESSAGE = (
@@ -17,7 +17,7 @@ SYSTEM_MESSAGE = (
     "may; name another one"
 )
 
-_COLUMNS = (
+_COLUMNS: tuple[Column, ...] = (
     ("Target", "string", ".spec.targetNamespace", "Namespace that is opened.", 0),
     ("Provisioned", "boolean", ".status.provisioned", "Whether clusters are served there.", 0),
     (
@@ -40,30 +40,4 @@ def crd() -> Schema:
         {"rule": "self == oldSelf", "message": FIXED_MESSAGE},
         {"rule": f"!self.startsWith('{SYSTEM_PREFIX}')", "message": SYSTEM_MESSAGE},
     ]
-    return {
-        "apiVersion": "apiextensions.k8s.io/v1",
-        "kind": "CustomResourceDefinition",
-        "metadata": {"name": str(TENANTS)},
-        "spec": {
-            "group": GROUP,
-            "scope": "Namespaced",
-            "names": {
-                "kind": TENANT_KIND,
-                "listKind": f"{TENANT_KIND}List",
-                "plural": TENANTS.plural,
-                "singular": TENANT_KIND.lower(),
-                "shortNames": ["obt"],
-                "categories": ["openbao"],
-            },
-            "versions": [
-                {
-                    "name": VERSION,
-                    "served": True,
-                    "storage": True,
-                    "additionalPrinterColumns": [column(*given) for given in _COLUMNS],
-                    "subresources": {"status": {}},
-                    "schema": {"openAPIV3Schema": schema},
-                }
-            ],
-        },
-    }
+    return definition(TENANTS, ("obt",), _COLUMNS, schema)

@@ -12,6 +12,7 @@ from types import MappingProxyType
 
 from contracts.api.job_roles import DEFAULTS, OPERATOR_ROLE
 from contracts.api.rules_selfinit import JWT_MOUNT
+from contracts.snapshot_content import DEFAULT_CANARY, MOUNTS_PATH
 
 TOKEN_TTL = "1h"  # noqa: S105 - a duration
 RECOVERY_BACKUP = "sys/rotate/recovery/backup"
@@ -43,7 +44,13 @@ _BLUE_GREEN: Rights = {
     f"{_RAFT}/promote": ("update",),
     f"{_RAFT}/demote": ("update",),
 }
-_BACKUP: Rights = {f"{_RAFT}/snapshot": ("read",)}
+# The last two are what a restored snapshot is compared by: which secret engines there were, and the
+# content of one path. The job reads them when it takes the snapshot, and again in the test.
+_BACKUP: Rights = {
+    f"{_RAFT}/snapshot": ("read",),
+    MOUNTS_PATH: ("read",),
+    DEFAULT_CANARY: ("read",),
+}
 _RESTORE: Rights = {f"{_RAFT}/snapshot": ("update",), f"{_RAFT}/snapshot-force": ("update",)}
 _HAND_OVER: Rights = {RECOVERY_BACKUP: ("read",)}
 # Writes the root key anew with the current key of the seal, and tells nobody what it is.
@@ -86,9 +93,10 @@ def operator_role(
     return Role(OPERATOR_ROLE, OPERATOR_ROLE, MappingProxyType(dict(rights)), subjects)
 
 
-def backup_role(name: str, subjects: tuple[str, ...]) -> Role:
-    """For jobs that take snapshots."""
-    return Role(name, DEFAULTS["backup"], MappingProxyType(dict(_BACKUP)), subjects)
+def backup_role(name: str, subjects: tuple[str, ...], *, canary: str | None = None) -> Role:
+    """For jobs that take snapshots and test them; `canary` is a path that they read, too."""
+    rights = {**_BACKUP, **({canary: ("read",)} if canary and canary not in _BACKUP else {})}
+    return Role(name, DEFAULTS["backup"], MappingProxyType(rights), subjects)
 
 
 def upgrade_role(name: str, subjects: tuple[str, ...], *, blue_green: bool) -> Role:

@@ -12,6 +12,7 @@ from typing import Literal
 Outcome = Literal["refused twice", "no way in", "harmless", "later"]
 TABLE = "e2e/attacks/test_attacks.py"
 FUZZ = "tests/integration/test_attack_specs.py"
+RUNS = "tests/contracts/api/test_attack_runs.py"
 BY_ADMISSION = f"{TABLE}::test_attack_every_forbidden_spec_is_refused_by_admission"
 BY_CODE = f"{TABLE}::test_attack_every_forbidden_spec_is_refused_by_the_operator_alone"
 
@@ -84,8 +85,8 @@ ATTACKS: tuple[Attack, ...] = (
             "test_attack_t04_nothing_of_another_namespace_can_be_named",
             "tests/managers/networking/test_ways.py::"
             "test_attack_t04_nothing_is_written_into_the_namespace_of_the_gateway",
+            f"{RUNS}::test_attack_t04_no_field_names_another_namespace",
         ),
-        "the reference to a cluster in a restore comes with that kind (issue 8)",
     ),
     Attack(
         "T05",
@@ -97,8 +98,8 @@ ATTACKS: tuple[Attack, ...] = (
         (
             "tests/contracts/api/test_secret_references.py::"
             "test_attack_t05_no_reference_names_a_secret_of_the_operator",
+            f"{RUNS}::test_attack_t05_no_reference_of_a_restore_names_a_secret_of_the_operator",
         ),
-        "references of a restore come with that kind (issue 8)",
     ),
     Attack(
         "T06",
@@ -139,17 +140,19 @@ ATTACKS: tuple[Attack, ...] = (
         "T09",
         "Addresses of the pod, its link, or a cloud's metadata service",
         "refused twice",
-        "CRD: each of the ten fields that hold a URL, by the same patterns",
-        "the same patterns; the operator itself asks registries only, and looks at every address "
-        "before it connects",
+        "CRD: each of the eleven fields that hold a URL, by the same patterns",
+        "the same patterns; the operator itself asks registries only, and jobs alone ask stores: "
+        "both look at every address before they connect",
         (
             f"{FUZZ}::test_attack_t09_every_url_is_refused_twice_in_every_field",
             "tests/managers/images/test_attack_hosts.py::"
             "test_attack_t09_no_host_of_the_table_is_connected_to",
             "tests/managers/images/test_attack_hosts.py::"
             "test_attack_t09_a_name_that_leads_to_a_metadata_service_is_not_followed",
+            f"{RUNS}::test_attack_t09_a_restore_refuses_every_url_of_the_table",
+            "tests/baoctl/jobs/test_guard.py::test_a_name_is_judged_by_every_address_that_it_has",
+            "tests/baoctl/jobs/test_guard.py::test_a_name_is_looked_up_anew_for_each_connection",
         ),
-        "what jobs of backups and restores connect to comes with them (issue 8)",
     ),
     Attack(
         "T10",
@@ -213,18 +216,30 @@ ATTACKS: tuple[Attack, ...] = (
     Attack(
         "T15",
         "A restore into somebody else's cluster",
-        "later",
-        "no such kind",
-        "",
-        missing="OpenBaoRestore (issue 8)",
+        "refused twice",
+        "no field for a namespace; policy validate-openbaorestore: the verb restore on the cluster "
+        "that is named, and to decide about one that nobody knows",
+        "the cluster is looked up beside the restore; a snapshot of another seal key is refused by "
+        "the server itself; a spec that was changed is not carried out",
+        (
+            "tests/integration/admission/test_runs.py::"
+            "test_attack_t15_writing_a_restore_is_not_enough",
+            f"{RUNS}::test_attack_t04_no_field_names_another_namespace",
+        ),
     ),
     Attack(
         "T16",
         "Snapshots of others by tricks with prefixes",
-        "later",
-        "CRD: backup-prefix and backup-bucket hold already",
-        "the same rules",
-        missing="backups are not made yet (issue 8)",
+        "refused twice",
+        "CRD: backup-prefix, backup-bucket, restore-prefix, restore-bucket, restore-key",
+        "the same rules; keys are built of parts and read back whole, and a cluster is listed with "
+        "a slash at the end",
+        (
+            f"{RUNS}::test_attack_t16_no_key_and_no_prefix_climbs",
+            f"{RUNS}::test_attack_t16_no_text_of_the_table_is_a_key_a_backup_or_a_cluster",
+            "tests/contracts/test_backup_key.py::"
+            "test_a_cluster_is_not_listed_with_one_that_begins_like_it",
+        ),
     ),
     Attack(
         "T17",

@@ -62,7 +62,7 @@ def test_every_write_of_a_first_boot(
     sweep(campaign.api, namespace)
     left = expected_belongings(NAME)
     cases = cases_of(campaign, make_namespace, numbered(clean), left)
-    run(campaign, cases, one_server, 60.0)
+    run(campaign, cases, one_server, 120.0)
     wrong = [str(case) for case in cases if case.faults]
     assert not wrong, "\n".join(wrong)
     assert not (missed := never_reached(clean, cases)), missed
@@ -88,6 +88,6 @@ def test_scale_out_of_three_servers(campaign: Campaign, make_namespace: MakeName
         (WriteKey("delete", CONFIG_MAP.plural, "", document, ""), 1),
     ]
     cases = cases_of(campaign, make_namespace, moments, expected_belongings(NAME, replicas=3))
-    run(campaign, cases, three_servers, 90.0)
+    run(campaign, cases, three_servers, 150.0)
     assert not (wrong := [str(case) for case in cases if case.faults]), "\n".join(wrong)
     assert all(case.result and case.result.crashed for case in cases)

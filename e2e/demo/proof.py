@@ -39,17 +39,21 @@ class Proof:
     screen: Screen
     bao: OpenBao
 
-    def write_secret(self) -> str:
-        """Log in as the application and write a random value; return it. Raises DemoError."""
+    def log_in(self) -> None:
+        """Log in as the application. Raises DemoError."""
         home, account = self.sample.home, self.sample.application
         audience = f"--audience={AUDIENCE}"
         jwt = self.kubectl("create", "token", account, "-n", home, audience).strip()
         self.bao = self._serve(lambda: self.bao.login(MOUNT, account, jwt), "the login")
         self.screen.say(f"logged in as ServiceAccount {account} at Service {self._service}")
+
+    def write_secret(self) -> str:
+        """Log in as the application and write a random value; return it. Raises DemoError."""
+        self.log_in()
         value = secrets.token_hex(16)
         self._serve(lambda: self.bao.write(SECRET_PATH, {"value": value}), "the write")
         self.screen.say(f"wrote {SECRET_PATH}")
-        self._read_back(value)
+        self.read_back(value)
         return value
 
     def kill_leader(self, value: str) -> None:
@@ -63,7 +67,7 @@ class Proof:
         successor = self._leader((victim,))
         elected = time.monotonic() - began
         self.screen.say(f"{successor} leads, {duration(elected)} after the kill")
-        self._read_back(value)
+        self.read_back(value)
         served = time.monotonic() - began
         self.screen.say(f"the secret is there, {duration(served)} after the kill")
         self._until_new_pod(victim, before)
@@ -91,14 +95,15 @@ class Proof:
         self.screen.say(f"{len(wanted)} servers ready, {voters} voters")
         self.screen.say(f"all of them in cluster {ids[wanted[0]]}")
 
-    @property
-    def _service(self) -> str:
-        return names.public_service(self.sample.name)
-
-    def _read_back(self, value: str) -> None:
+    def read_back(self, value: str) -> None:
+        """Read the secret as the application. Raises DemoError when it is not that value."""
         found = self._serve(lambda: self.bao.read(SECRET_PATH), "the read")
         if found != {"value": value}:
             raise DemoError(f"{SECRET_PATH} holds another value than was written")
+
+    @property
+    def _service(self) -> str:
+        return names.public_service(self.sample.name)
 
     def _serve(self, ask: Callable[[], Got], what: str) -> Got:
         """Ask until there is an answer. Raises DemoError: at once when it is a refusal."""

@@ -13,7 +13,7 @@ from e2e.demo.errors import DemoError
 from e2e.demo.install import REPOSITORY, apply
 from e2e.demo.kubectl import Kubectl
 from e2e.demo.manifests import documents, one_of_kind
-from e2e.demo.objects import Object, by_name, name_of
+from e2e.demo.objects import Object, by_name, name_of, status_of
 from e2e.demo.screen import Screen
 from e2e.demo.words import pod_words
 
@@ -106,7 +106,8 @@ def remove(kubectl: Kubectl, api: Api, home: str, name: str, screen: Screen) -> 
                 f"OpenBaoCluster {home}/{name} is there and was not made by a demo: it is left "
                 f"alone. If nobody needs it: kubectl -n {home} delete openbaocluster {name}"
             )
-        _delete(kubectl, api, found, screen)
+        delete(kubectl, api, found, "DeleteAll", screen)
+        screen.say(f"removed cluster {name} of an earlier demo, with its volumes and keys")
     left = _leftovers(api, home, name)
     if not left:
         return found is not None
@@ -123,11 +124,12 @@ def remove(kubectl: Kubectl, api: Api, home: str, name: str, screen: Screen) -> 
     return True
 
 
-def _delete(kubectl: Kubectl, api: Api, cluster: Object, screen: Screen) -> None:
+def delete(kubectl: Kubectl, api: Api, cluster: Object, policy: str, screen: Screen) -> None:
+    """Delete a cluster by a deletion policy and wait until it is gone. Raises DemoError."""
     home, name = cluster["metadata"]["namespace"], name_of(cluster)
     which = ("openbaocluster", name, "-n", home)
     if "deletionTimestamp" not in cluster["metadata"]:
-        patch = orjson.dumps({"spec": {"deletionPolicy": "DeleteAll"}}).decode()
+        patch = orjson.dumps({"spec": {"deletionPolicy": policy}}).decode()
         kubectl("patch", *which, "--type=merge", "-p", patch)
         kubectl("delete", *which, "--wait=false")
     until = time.monotonic() + REMOVE_SECONDS
@@ -137,13 +139,14 @@ def _delete(kubectl: Kubectl, api: Api, cluster: Object, screen: Screen) -> None
         screen.waiting(words)
         time.sleep(_POLL_SECONDS)
     screen.waiting("")
-    screen.say(f"removed cluster {name} of an earlier demo, with its volumes and keys")
 
 
 def _still_there(api: Api, home: str, name: str) -> str | None:
     found = api.find(cluster_path(home, name))
     selector = f"labelSelector={labels.CLUSTER}%3D{name}"
     pods = by_name(api.items(f"/api/v1/namespaces/{home}/pods?{selector}"))
+    # Those of jobs that have ended stay, for their logs.
+    pods = [pod for pod in pods if status_of(pod).get("phase") not in ("Succeeded", "Failed")]
     if found is None and not pods:
         return None
     words = [f"{name_of(pod)} {pod_words(pod)}" for pod in pods]

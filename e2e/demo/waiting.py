@@ -17,9 +17,14 @@ _LOOK_SECONDS = 0.5
 STALLED_SECONDS = 30.0
 
 
+# The pod of a job carries it (Kubernetes), and stays for its log when the job has ended.
+_OF_A_JOB = "batch.kubernetes.io/job-name"
+
+
 def cluster_pods(journal: Journal, name: str) -> list[Object]:
-    """Return the pods of a cluster as last seen."""
-    return [pod for pod in journal.alive("pods") if labels_of(pod).get(labels.CLUSTER) == name]
+    """Return the pods of the servers of a cluster as last seen."""
+    found = [pod for pod in journal.alive("pods") if labels_of(pod).get(labels.CLUSTER) == name]
+    return [pod for pod in found if _OF_A_JOB not in labels_of(pod)]
 
 
 @dataclass(slots=True)

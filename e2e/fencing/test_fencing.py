@@ -16,8 +16,6 @@ from e2e.harness.waiting import Stopwatch, throughout, until
 from runtime.resources import POD, PVC, STATEFUL_SET
 from runtime.types import uid_of
 
-pytestmark = pytest.mark.alone
-
 NAME = "fenced"
 SECONDS = 60.0
 # A leader that hands over leaves a gap of a second or two.
@@ -54,7 +52,7 @@ def cluster(api: Api, make_namespace: MakeNamespace, operators: Operators) -> Cl
 
 
 @pytest.fixture(autouse=True)
-def client(cluster: Cluster) -> Iterator[ServiceWriter]:
+def client(cluster: Cluster, alone: None) -> Iterator[ServiceWriter]:
     """A client that writes throughout each test, and afterwards misses nothing."""
     yield from undisturbed(cluster, GAP_SECONDS)
 

@@ -1,4 +1,4 @@
-"""The operator as a cluster knows it: CRD, ServiceAccount, rights, and kubeconfigs to act as it.
+"""The operator as a cluster knows it: CRDs, ServiceAccount, rights, and kubeconfigs to act as it.
 
 The manifests are those of deploy, so the rights under test are those that are shipped.
 """
@@ -24,7 +24,10 @@ TOKEN_ROLE = "openbao-operator-tokens"  # noqa: S105  the name of a Role
 CLUSTER_ROLE = "openbao-operator"
 BASE = REPOSITORY / "deploy" / "base"
 RIGHTS = REPOSITORY / "deploy" / "rbac"
-CRD = REPOSITORY / "config" / "crd" / "openbao.org_openbaoclusters.yaml"
+CRD, BACKUP_CRD, RESTORE_CRD = (
+    REPOSITORY / "config" / "crd" / f"openbao.org_{kind}.yaml"
+    for kind in ("openbaoclusters", "openbaobackups", "openbaorestores")
+)
 
 _BINDING = ROLE_BINDING
 _CLUSTER_BINDING = Resource(
@@ -38,9 +41,10 @@ def user_name(account: str = ACCOUNT) -> str:
 
 
 def install(rig: Rig) -> None:
-    """Apply CRD, namespace, ServiceAccount and rights; everything but the Deployment."""
-    rig.kubectl("apply", "--server-side", "-f", str(CRD))
-    wait_established(rig.kubectl, "-f", str(CRD))
+    """Apply CRDs, namespace, ServiceAccount and rights; everything but the Deployment."""
+    files = [part for file in (CRD, BACKUP_CRD, RESTORE_CRD) for part in ("-f", str(file))]
+    rig.kubectl("apply", "--server-side", *files)
+    wait_established(rig.kubectl, *files)
     rig.kubectl("apply", "-f", str(BASE / "namespace.yaml"))
     rig.kubectl("-n", NAMESPACE, "apply", "-f", str(BASE / "service_account.yaml"))
     apply_rights(rig, "own-namespace", "cluster-wide")

@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 
 from e2e.rig import Rig
 from e2e.rig.kube import ApiError, Kube
-from runtime.resources import NAMESPACE, SERVICE_ACCOUNT
+from runtime.resources import NAMESPACE, POD, SERVICE_ACCOUNT
 from runtime.types import Object, Resource
 
 __all__ = ["Api", "ApiError", "Object", "missing_ok"]
@@ -63,6 +63,12 @@ class Api:
         """Ask for a deletion; nothing happens when there is no such object."""
         with missing_ok():
             self._kube.delete(resource.path(namespace, name))
+
+    def evict(self, namespace: str, pod: str) -> None:
+        """Ask that a pod goes, as who empties a node does."""
+        metadata = {"name": pod, "namespace": namespace}
+        body = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": metadata}
+        self._kube.create(POD.path(namespace, pod, "eviction"), body)
 
     def token(self, namespace: str, account: str, audience: str | None = None) -> str:
         """Return a token of a ServiceAccount; without an audience one for the API server itself."""

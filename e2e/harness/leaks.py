@@ -10,12 +10,12 @@ from pathlib import Path
 
 import orjson
 
-from contracts.api.group import CLUSTERS
+from contracts.api.group import BACKUPS, CLUSTERS, RESTORES
 from e2e.harness.kubernetes import Api
-from runtime.resources import CONFIG_MAP, EVENT, POD, SECRET, STATEFUL_SET
+from runtime.resources import CONFIG_MAP, EVENT, JOB, POD, SECRET, STATEFUL_SET
 from runtime.types import Object
 
-TELLING = (CLUSTERS, CONFIG_MAP, EVENT, POD, STATEFUL_SET)
+TELLING = (BACKUPS, CLUSTERS, CONFIG_MAP, EVENT, JOB, POD, RESTORES, STATEFUL_SET)
 # Shorter ones are names and numbers, and stand everywhere.
 SHORTEST = 16
 _PUBLIC = (".crt", "-crt", "_crt", ".pub", "address", "namespace", "username")

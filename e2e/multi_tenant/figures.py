@@ -24,7 +24,7 @@ ONCE_PER_PROCESS = frozenset(
         "validatingadmissionpolicybindings",
     }
 )
-OWN_KINDS = frozenset({"openbaoclusters", "openbaotenants"})
+OWN_KINDS = frozenset({"openbaobackups", "openbaoclusters", "openbaorestores", "openbaotenants"})
 
 
 @dataclass(frozen=True, slots=True)

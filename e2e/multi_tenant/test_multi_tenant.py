@@ -36,8 +36,6 @@ from e2e.multi_tenant.figures import (
 )
 from e2e.rig import Rig
 
-pytestmark = pytest.mark.alone
-
 QUIET_SECONDS = float(os.environ.get("E2E_QUIET_SECONDS", "20"))
 # The aim is 2 s. Twice that is the bound, for a machine that has other things to do.
 SLOWER_SECONDS = 4.0
@@ -152,7 +150,7 @@ def stays_quiet(eyes: Eyes) -> None:
 
 
 @pytest.mark.timeout(300)
-def test_asking_by_name(world: World, controller: Identity) -> None:
+def test_asking_by_name(world: World, controller: Identity, alone: None) -> None:
     """The strict rule: nothing in the namespace of a tenant is listed or watched."""
     anchor = cluster_wide(world, controller)
     eyes, begin = world.eyes(world.tenants), world.audit.mark()
@@ -196,7 +194,7 @@ def test_asking_by_name(world: World, controller: Identity) -> None:
 
 
 @pytest.mark.timeout(300)
-def test_watching_where_provisioned(world: World) -> None:
+def test_watching_where_provisioned(world: World, alone: None) -> None:
     """With list and watch in the namespaces that were opened."""
     eyes, begin = world.eyes(world.tenants), world.audit.mark()
     operator = world.controller_of("watch")

@@ -9,15 +9,17 @@ from functools import partial
 from typing import Any
 
 from contracts import labels, names
-from contracts.api.group import CLUSTERS
+from contracts.api.group import BACKUPS, CLUSTERS
 from contracts.optional_kinds import BACKEND_TLS_POLICY, HTTP_ROUTE, SERVICE_MONITOR, TLS_ROUTE
 from e2e.harness import gateway_api
+from e2e.harness.backups import SELDOM, Run, backups_of, restore, trigger
 from e2e.harness.clusters import Cluster
 from e2e.harness.kubernetes import Api, Object
 from e2e.harness.manifests import cluster as manifest
 from e2e.harness.manifests import key_value_engine, self_init
 from e2e.harness.waiting import until
 from managers.access.context import MARKS
+from managers.backup.schedule_plan import FAILED_KEPT
 from runtime.resources import (
     CONFIG_MAP,
     INGRESS,
@@ -35,6 +37,8 @@ from runtime.resources import (
 from runtime.types import Resource, annotations_of, labels_of, uid_of
 
 NAME, OTHER, PUBLIC = "bao", "three", "public"
+SNAPSHOTS, FRESH, KEY, OLD = "snapshots", "fresh", "copied-key", "old"
+VOLUME = {"provider": "pvc", "bucket": "all", "pvc": {"claimName": SNAPSHOTS}}
 EDGE = {"podSelector": {"matchLabels": {"app": "edge"}}}
 NOWHERE = {"nodeSelector": {"no-such": "node"}}
 HTTP, TLS, POLICY, MONITOR = (
@@ -98,8 +102,11 @@ def make(api: Api, namespace: str) -> tuple[Cluster, Cluster]:
             network={"trustedIngressPeers": [EDGE]},
             observability={"metrics": {"enabled": True, "serviceMonitor": {"enabled": True}}},
             auditFileStorage={"mode": "ManagedPVC", "size": "16Mi"},
+            backup={"schedule": SELDOM, "target": VOLUME},
         ),
     )
+    claim = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "64Mi"}}}
+    api.create(PVC, {"metadata": {"name": SNAPSHOTS, "namespace": namespace}, "spec": claim})
     other = manifest(
         namespace, OTHER, replicas=3, gateway=gateway(tlsPassthrough=True), scheduling=NOWHERE
     )
@@ -211,6 +218,63 @@ def replaced(cluster: Cluster) -> None:
         return len(pods) == 1 and uid_of(pods[0]) != uid_of(pod)
 
     until("another pod serves", new, 60.0)
+
+
+def kept(cluster: Cluster) -> None:
+    """Take a snapshot by order, and put it back; let old failures be forgotten meanwhile."""
+    _failures(cluster)
+    trigger(cluster, "now")
+    run = until("the order is an OpenBaoBackup", lambda: _ordered(cluster), 40.0)
+    run.await_phase("Completed")
+    restore(cluster, "back", {"backup": run.name}).await_phase("Completed")
+    until("old failures are gone", lambda: len(_failed(cluster)) <= FAILED_KEPT, 20.0)
+
+
+def into_another(cluster: Cluster) -> None:
+    """Put the snapshot into a cluster that is made for it, and that goes again."""
+    api, namespace = cluster.api, cluster.namespace
+    key = api.get(SECRET, namespace, names.unseal_key_secret(cluster.name))
+    api.create(
+        SECRET,
+        {"metadata": {"name": KEY, "namespace": namespace}, "data": key["data"]},
+    )
+    run = _ordered(cluster)
+    assert run is not None
+    source = {"backup": run.name}
+    template = {
+        "storage": {"size": "64Mi"},
+        "unseal": {"type": "static", "credentialsSecretRef": {"name": KEY}},
+    }
+    fresh = Cluster(api, namespace, FRESH)
+    run = restore(
+        fresh, "elsewhere", source, clusterTemplate=template, targetLifecycle="Disposable"
+    )
+    run.await_phase("Completed", 120.0)
+    until("the fresh cluster is gone", lambda: fresh.find() is None, 60.0)
+
+
+def _ordered(cluster: Cluster) -> Run | None:
+    """The backup of the order; None while there is none."""
+    found = (run for run in backups_of(cluster) if not run.name.startswith(OLD))
+    return next(found, None)
+
+
+def _failures(cluster: Cluster) -> None:
+    """Make more failures than are kept, as the operator leaves them."""
+    for number in range(FAILED_KEPT + 2):
+        name = f"{OLD}-{number}"
+        metadata = {
+            "name": name,
+            "namespace": cluster.namespace,
+            "labels": labels.base(cluster.name),
+        }
+        cluster.api.create(BACKUPS, {"metadata": metadata, "spec": {"cluster": cluster.name}})
+        status = {"phase": "Failed", "counted": True, "completedAt": "2026-01-01T00:00:00Z"}
+        cluster.api.patch_status(BACKUPS, cluster.namespace, name, {"status": status})
+
+
+def _failed(cluster: Cluster) -> list[Run]:
+    return [run for run in backups_of(cluster) if run.name.startswith(OLD)]
 
 
 def gone(*clusters: Cluster) -> None:

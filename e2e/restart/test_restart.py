@@ -16,8 +16,6 @@ from e2e.harness.waiting import Stopwatch, throughout, until
 from runtime.resources import POD, STATEFUL_SET
 from runtime.types import annotations_of, is_terminating, uid_of
 
-pytestmark = pytest.mark.alone
-
 NAME = "again"
 ROLL_SECONDS = 150.0
 GAP_SECONDS = 5.0
@@ -38,13 +36,13 @@ def cluster(api: Api, make_namespace: MakeNamespace, operators: list[Operator]) 
 
 
 @pytest.fixture
-def client(cluster: Cluster) -> Iterator[ServiceWriter]:
+def client(cluster: Cluster, alone: None) -> Iterator[ServiceWriter]:
     """A client that writes throughout the test, and afterwards misses nothing for long."""
     yield from undisturbed(cluster, GAP_SECONDS)
 
 
 @pytest.fixture
-def unprepared_client(cluster: Cluster) -> Iterator[ServiceWriter]:
+def unprepared_client(cluster: Cluster, alone: None) -> Iterator[ServiceWriter]:
     """The same, while a leader ends that nobody told to hand over."""
     yield from undisturbed(cluster, UNPREPARED_GAP_SECONDS)
 

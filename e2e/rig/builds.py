@@ -23,6 +23,8 @@ from e2e.rig.progress import Progress
 from e2e.rig.versions import GO_MINIMUM, GO_WHEEL, Server
 
 _ENVIRONMENT = {"CGO_ENABLED": "0", "GOFLAGS": "-buildvcs=false", "GOTOOLCHAIN": "local"}
+# Says nothing about what is built: the compiler collects its garbage less often, for more memory.
+_HASTE = {"GOGC": "300"}
 _GO_VERSION = re.compile(r"go(\d+)\.(\d+)")
 
 
@@ -128,7 +130,7 @@ def _build(cache: Cache, server: Server, tools: Toolchain, progress: Progress) -
 
 
 def _compile(server: Server, tools: Toolchain, output: Path, progress: Progress) -> None:
-    environment = dict(_ENVIRONMENT)
+    environment = {**_HASTE, **_ENVIRONMENT}
     if server.nosumdb:
         environment["GONOSUMDB"] = server.nosumdb
     flags = ["-trimpath", "-ldflags", _flags(server)]

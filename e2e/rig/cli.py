@@ -2,14 +2,15 @@
 
 import os
 import shlex
+from concurrent.futures import ThreadPoolExecutor
 
 import click
 
-from e2e.rig import builds, images, operator_image, slots
+from e2e.rig import builds, images, operator_image, slots, stores
 from e2e.rig.errors import RigError
 from e2e.rig.processes import uptime_seconds
 from e2e.rig.rig import Rig
-from e2e.rig.versions import CONTROL_PLANE, NODE, OPENBAO_STAMP
+from e2e.rig.versions import CONTROL_PLANE, MINIO_SERVER, NODE, OPENBAO_STAMP
 
 _name = click.option("--name", default="demo", show_default=True, help="Which rig.")
 _stamps = click.option(
@@ -136,5 +137,10 @@ def image(name: str) -> None:
 def build(stamps: tuple[str, ...]) -> None:
     """Build every server and image archive that is not in the cache yet."""
     rig = Rig()
-    builds.build(rig.cache, (*CONTROL_PLANE, *NODE), rig.progress)
-    images.server_images(rig.cache, stamps, rig.progress)
+    # The stores wait for the network while go uses every core.
+    with ThreadPoolExecutor(1) as pool:
+        installed = pool.submit(stores.install, rig.cache, rig.progress)
+        builds.build(rig.cache, (*CONTROL_PLANE, *NODE), rig.progress)
+        images.server_images(rig.cache, stamps, rig.progress)
+        builds.build(rig.cache, (MINIO_SERVER,), rig.progress)
+        installed.result()

@@ -19,6 +19,12 @@ PEBBLE = "v2.10.1"
 COSIGN = "v3.1.3"
 CRANE = "v0.22.1"
 REGISTRY = "v3.1.2"
+# The newest commit that the module proxy has; it has no release of this numbering.
+MINIO = "v0.0.0-20260212201848-7aac2a2c5b7c"
+# No Go: locked in e2e/tools/moto and e2e/tools/azurite.
+MOTO = "5.2.5"
+# The last one that does without Node.js 22 and without 200 MB of telemetry.
+AZURITE = "3.35.0"
 # Not a server: only its CustomResourceDefinitions are used.
 GATEWAY_API = "v1.6.3"
 
@@ -104,3 +110,5 @@ CRANE_TOOL = Server("crane", "crane", "github.com/google/go-containerregistry/cm
 REGISTRY_SERVER = Server(
     "registry", "registry", "github.com/distribution/distribution/v3/cmd/registry"
 )
+# The object store with real credentials. A test server only, and never shipped (AGPL-3).
+MINIO_SERVER = Server("minio", "minio", "github.com/minio/minio")

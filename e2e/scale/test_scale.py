@@ -27,10 +27,9 @@ from e2e.scale.steps import (
     replicas_of,
     scale,
 )
+from managers.workload.pod import GRACE_SECONDS
 from runtime.resources import PVC, STATEFUL_SET
 from runtime.types import uid_of
-
-pytestmark = pytest.mark.alone
 
 NAME = "scale"
 GAP_SECONDS = 5.0
@@ -62,7 +61,7 @@ def volumes(cluster: Cluster) -> dict[str, str]:
 
 
 @pytest.fixture
-def writer(cluster: Cluster) -> Iterator[ServiceWriter]:
+def writer(cluster: Cluster, alone: None) -> Iterator[ServiceWriter]:
     """A client that writes throughout the test, and afterwards misses nothing."""
     with ServiceWriter(cluster) as made:
         yield made
@@ -195,11 +194,16 @@ def keep(cluster: Cluster, policy: str) -> None:
     )
 
 
-@pytest.mark.timeout(200)
+@pytest.mark.timeout(400)
 def test_what_somebody_scales_by_hand_is_taken_back(cluster: Cluster) -> None:
-    """Its server may join while it ends, without a vote yet: then it is removed afterwards."""
+    """Its server may join while it ends, without a vote yet: then it is removed afterwards.
+
+    One that is told to end in the first moments of its process does not hear it, and ends with the
+    grace of its pod.
+    """
     cluster.api.patch(STATEFUL_SET, cluster.namespace, NAME, {"spec": {"replicas": 4}})
     until("it is taken back", lambda: replicas_of(cluster) == 3, 60.0)
+    until("its server has ended", lambda: len(cluster.pods()) == 3, GRACE_SECONDS + 60.0)
     await_size(cluster, 3)
 
 

@@ -23,8 +23,6 @@ from e2e.scale.steps import Rules, await_size, replicas_of, scale
 from runtime.resources import PVC
 from runtime.types import annotations_of
 
-pytestmark = pytest.mark.alone
-
 NAME, CLOSED = "scale", "closed"
 CRASHING = ("e2e.harness.crashing_operator",)
 OPERATOR = "openbao-operator"
@@ -93,7 +91,7 @@ def test_without_a_login_no_voter_is_taken_away(closed: Cluster) -> None:
 
 @pytest.mark.timeout(600)
 def test_operators_that_are_killed_at_each_write_are_followed_by_one_that_goes_on(
-    cluster: Cluster, launcher: Launcher, controller: Identity, tmp_path: Path
+    cluster: Cluster, launcher: Launcher, controller: Identity, tmp_path: Path, alone: None
 ) -> None:
     first = launcher.started[0]
     first.stop()

@@ -27,8 +27,6 @@ from e2e.storage_growth.volumes import (
 from runtime.resources import POD, PVC, STATEFUL_SET
 from runtime.types import Resource, uid_of
 
-pytestmark = pytest.mark.alone
-
 NAME = "growing"
 RIGID = "rigid"
 STORAGE_CLASS = Resource("storage.k8s.io", "v1", "StorageClass", "storageclasses", namespaced=False)
@@ -56,7 +54,7 @@ def cluster(api: Api, operator: Operator, make_namespace: MakeNamespace) -> Clus
 
 
 @pytest.fixture
-def writer(cluster: Cluster) -> Iterator[ServiceWriter]:
+def writer(cluster: Cluster, alone: None) -> Iterator[ServiceWriter]:
     """A client that writes throughout the test, and afterwards misses nothing."""
     yield from undisturbed(cluster, GAP_SECONDS)
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import ipaddress
 import ssl
-from collections.abc import Mapping
+from collections.abc import AsyncIterable, AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
@@ -29,6 +30,11 @@ from runtime.errors import TerminalError, Transient
 
 Answer = TypeVar("Answer", bound=BaseModel)
 TIMEOUT = aiohttp.ClientTimeout(total=5.0, connect=2.0)
+# A snapshot takes as long as it takes, but never is there silence for so long.
+TRANSFER = aiohttp.ClientTimeout(total=None, connect=5.0, sock_read=120.0)
+TRANSFER_BUFFER = 1 << 20
+SNAPSHOT = "sys/storage/raft/snapshot"
+SNAPSHOT_FORCE = "sys/storage/raft/snapshot-force"
 AUTOPILOT_SETTINGS = "sys/storage/raft/autopilot/configuration"
 REMOVE_PEER = "sys/storage/raft/remove-peer"
 LOGIN_SETTINGS = "auth/jwt-operator/config"
@@ -40,6 +46,10 @@ HEALTH_CODES = frozenset({200, 429, 501, 503})
 
 class BaoError(Transient):
     """A server could not be asked, or gave an answer that we do not understand."""
+
+
+class NotSentError(BaoError):
+    """No connection came about, so no byte of the request can have been read."""
 
 
 class Denied(TerminalError):  # noqa: N818  named after what happened
@@ -56,11 +66,15 @@ class Denied(TerminalError):  # noqa: N818  named after what happened
 class Bao:
     """A session with the servers of one cluster. Use as an async context manager."""
 
-    def __init__(self, authority: str, server_name: str, port: int = API.number) -> None:
+    def __init__(
+        self, authority: str, server_name: str, port: int = API.number, *, plain: bool = False
+    ) -> None:
+        """`plain`: without TLS, for a server of one's own pod that only the loopback reaches."""
         context = ssl.create_default_context(cadata=authority or None)
         connector = aiohttp.TCPConnector(ssl=context, limit=8)
         self._server_name = server_name
         self._port = port
+        self._scheme = "http" if plain else "https"
         self._session = aiohttp.ClientSession(connector=connector, timeout=TIMEOUT, trust_env=False)
 
     async def __aenter__(self) -> Self:
@@ -165,6 +179,20 @@ class Bao:
         code, body = await self._call("POST", address, path, token=token)
         _granted(code, body, path)
 
+    async def initialize(self, address: str) -> str:
+        """Make a new cluster of a server without data and return its root token.
+
+        For a server that is thrown away: it gets no recovery shares, so once the token is gone
+        nobody can ever act as root there. Raises Denied, BaoError.
+        """
+        path = "sys/init"
+        payload = {"recovery_shares": 0, "recovery_threshold": 0}
+        code, body = await self._call("PUT", address, path, payload=payload)
+        token = _granted(code, body, path).get("root_token")
+        if not isinstance(token, str) or not token:
+            raise BaoError(f"{path} gave no token")
+        return token
+
     async def step_down(self, address: str, token: str) -> None:
         """Ask the leader to hand over its lead. Raises Denied, BaoError.
 
@@ -183,6 +211,69 @@ class Bao:
         code, body = await self._call("POST", address, REMOVE_PEER, token=token, payload=payload)
         _granted(code, body, REMOVE_PEER)
 
+    async def read(self, address: str, token: str, path: str) -> Mapping[str, Any]:
+        """Read `data` of whatever path. Raises Denied, BaoError."""
+        code, body = await self._call("GET", address, path, token=token)
+        data = _granted(code, body, path).get("data")
+        return data if isinstance(data, dict) else {}
+
+    @asynccontextmanager
+    async def snapshot(self, address: str, token: str) -> AsyncIterator[AsyncIterator[bytes]]:
+        """Open the stream of a snapshot, in pieces of up to TRANSFER_BUFFER bytes.
+
+        Opening raises Denied and BaoError, and so does the stream when it breaks. It may break in
+        good order: whether a snapshot is whole is written in the snapshot alone.
+        """
+        try:
+            async with self._session.get(
+                self._url(address, SNAPSHOT),
+                headers={TOKEN_HEADER: token},
+                server_hostname=self._server_name,
+                allow_redirects=False,
+                timeout=TRANSFER,
+                read_bufsize=TRANSFER_BUFFER,
+            ) as response:
+                if response.status != 200:
+                    _granted(response.status, await _json(response), SNAPSHOT)
+                    raise BaoError(f"{SNAPSHOT} answered {response.status}")
+                yield _pieces(response)
+        except (aiohttp.ClientError, TimeoutError) as error:
+            raise BaoError(f"{SNAPSHOT} of {address}: {type(error).__name__}") from error
+
+    async def restore(
+        self, address: str, token: str, body: AsyncIterable[bytes], *, force: bool
+    ) -> None:
+        """Send a snapshot that replaces all data. Raises Denied, BaoError.
+
+        Without force the server refuses one that its own seal cannot open. Denied and NotSentError
+        mean that nothing was taken; another BaoError leaves open what became of it: the answer may
+        be what was lost. A return means that it was taken, and not that it is applied. Never
+        retried here.
+        """
+        path = SNAPSHOT_FORCE if force else SNAPSHOT
+        try:
+            async with self._session.post(
+                self._url(address, path),
+                headers={TOKEN_HEADER: token, "Content-Type": "application/octet-stream"},
+                data=body,
+                server_hostname=self._server_name,
+                allow_redirects=False,
+                timeout=TRANSFER,
+            ) as response:
+                code, answer = response.status, await _json(response)
+        except aiohttp.ClientConnectorError as error:
+            raise NotSentError(f"{path} of {address}: {type(error).__name__}") from error
+        except (aiohttp.ClientError, TimeoutError) as error:
+            raise BaoError(f"{path} of {address}: {type(error).__name__}") from error
+        if code == 500:
+            # That a snapshot is broken is told so, with the reason in its errors.
+            raise BaoError(f"{path} answered 500: {_errors(answer)}")
+        _granted(code, answer, path)
+
+    def _url(self, address: str, path: str) -> str:
+        host = f"[{address}]" if ipaddress.ip_address(address).version == 6 else address
+        return f"{self._scheme}://{host}:{self._port}/v1/{path}"
+
     async def _call(
         self,
         method: str,
@@ -192,11 +283,11 @@ class Bao:
         token: str = "",
         payload: Mapping[str, Any] | None = None,
     ) -> tuple[int, Mapping[str, Any]]:
-        host = f"[{address}]" if ipaddress.ip_address(address).version == 6 else address
+        url = self._url(address, path)
         try:
             async with self._session.request(
                 method,
-                f"https://{host}:{self._port}/v1/{path}",
+                url,
                 headers={TOKEN_HEADER: token} if token else {},
                 json=payload,
                 server_hostname=self._server_name,
@@ -211,11 +302,27 @@ class Bao:
 
 def _granted(code: int, body: Mapping[str, Any], path: str) -> Mapping[str, Any]:
     if code in (400, 403, 404):
-        errors = "; ".join(map(str, body.get("errors") or ()))[:200]
-        raise Denied(f"{path} answered {code}: {errors or 'no reason given'}", code)
+        raise Denied(f"{path} answered {code}: {_errors(body)}", code)
     if code not in (200, 204):
         raise BaoError(f"{path} answered {code}")
     return body
+
+
+def _errors(body: Mapping[str, Any]) -> str:
+    return "; ".join(map(str, body.get("errors") or ()))[:200] or "no reason given"
+
+
+async def _json(response: aiohttp.ClientResponse) -> Mapping[str, Any]:
+    try:
+        body = await response.json(content_type=None)
+    except ValueError:
+        return {}
+    return body if isinstance(body, dict) else {}
+
+
+async def _pieces(response: aiohttp.ClientResponse) -> AsyncIterator[bytes]:
+    async for piece in response.content.iter_any():
+        yield piece
 
 
 def _read(model: type[Answer], body: Mapping[str, Any]) -> Answer:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from contracts.api.cluster import ClusterSpec
+from contracts.api.cluster import ClusterSpec, OpenBaoCluster
 from contracts.api.cluster_status import AutopilotStatus, RaftStatus
 from contracts.api.status_login import OperatorLoginStatus, RecoveryKeysStatus
 from contracts.api.status_parts import LastError
@@ -37,6 +37,8 @@ class Facts:
     recovery_keys: RecoveryKeysStatus | None = None
     operator_login: OperatorLoginStatus | None = None
     ways: WaysWishes = NO_WISHES
+    cluster: OpenBaoCluster | None = None
+    """The whole object, for what other reconcilers write into its status."""
 
     @property
     def ready(self) -> int:

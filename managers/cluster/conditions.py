@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from contracts import names
 from contracts.conditions import Finding, Status
 from managers.access.admission_words import policies_lacking
+from managers.backup.condition import backing_up, backup_healthy
 from managers.bootstrap.audit_storage import audit_storage_ready
 from managers.bootstrap.seal_condition import unseal_identity
 from managers.bootstrap.server_volumes import audit_volume
@@ -30,6 +31,8 @@ from managers.membership.condition import even_replicas, membership_ready
 from managers.networking.api_server_condition import api_server_network
 from managers.networking.conditions import ingress_ready, monitor_ready
 from managers.networking.gateway_condition import gateway_ready
+from managers.proof.condition import backup_proven
+from managers.restore.condition import restoring
 from managers.workload.conditions import fenced, hibernated, maintenance
 from managers.workload.read_condition import read_replicas_ready, read_serving
 from managers.workload.storage_condition import storage_configured
@@ -260,6 +263,22 @@ def _api_server(facts: Facts) -> Finding | None:
     return api_server_network(facts.spec, facts.observed)
 
 
+def _backing_up(facts: Facts) -> Finding | None:
+    return None if facts.cluster is None else backing_up(facts.cluster)
+
+
+def _backup_healthy(facts: Facts) -> Finding | None:
+    return None if facts.cluster is None else backup_healthy(facts.cluster)
+
+
+def _restoring(facts: Facts) -> Finding | None:
+    return None if facts.cluster is None else restoring(facts.cluster)
+
+
+def _backup_proven(facts: Facts) -> Finding | None:
+    return None if facts.cluster is None else backup_proven(facts.cluster, facts.observed.now)
+
+
 def _storage(facts: Facts) -> Finding:
     return storage_configured(facts.name, facts.spec, facts.owner_uid, facts.observed)
 
@@ -297,5 +316,9 @@ JUDGES: tuple[Judge, ...] = (
     _unserved,
     _images,
     _security_risk,
+    _backing_up,
+    _restoring,
+    _backup_healthy,
+    _backup_proven,
     _production,
 )

@@ -159,6 +159,7 @@ def _pod(pod: Object, ordinal: int) -> PodFacts:
         node=(pod.get("spec") or {}).get("nodeName") or "",
         leaves_at=_leaves_at(pod),
         maintenance=labels.MAINTENANCE in annotations_of(pod),
+        restored=annotations_of(pod).get(labels.RESTORE_REVISION, ""),
         made=_moment(pod["metadata"].get("creationTimestamp")),
         service_account=(pod.get("spec") or {}).get("serviceAccountName") or "",
         fence_gate=_is_gated(pod),

@@ -50,7 +50,9 @@ def _roles(
     roles = [operator_role(_each(operators), hands_over=hands_over, rewraps=rewraps)]
     if spec.backup is not None:
         name = job_role(spec, "backup")
-        roles.append(backup_role(name, _job(owner, "backup", more.backup)))
+        test = spec.backup.restore_test
+        canary = test.canary_path if test else None
+        roles.append(backup_role(name, _job(owner, "backup", more.backup), canary=canary))
     # A cluster may have to be upgraded or restored one day, and roles come from the first boot.
     name = job_role(spec, "upgrade")
     blue_green = chosen(spec.upgrade, "strategy") == BLUE_GREEN

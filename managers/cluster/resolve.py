@@ -28,9 +28,10 @@ from managers.bootstrap.seal_wiring import seal_part
 from managers.bootstrap.server_volumes import audit_volume, server_part
 from managers.certs.wiring import tls_part, tls_wishes
 from managers.cluster.login import operator_login, wrong_audience
-from managers.identity.account import powerful_account, reuses_account
+from managers.identity.account import job_accounts, powerful_account, reuses_account
 from managers.images.plan import images_of, version_mismatch
-from managers.networking.wishes import ways_wishes
+from managers.networking.wishes import store_ports, ways_wishes
+from managers.oplock.plan import restore_holder
 from managers.workload.read_wishes import read_wishes, wants_pool
 from runtime.memo import remembered
 from runtime.outcome import Blocked
@@ -85,8 +86,7 @@ def _meant(
 ) -> Resolved:
     spec, unseal, images = cluster.spec, found.unseal, found.images
     config = replace(ConfigInput.of(cluster, found.login), seal=stanza_of(unseal))
-    tls = tls_wishes(cluster)
-    audit = audit_volume(owner.name, spec.audit_file_storage)
+    tls, audit = tls_wishes(cluster), audit_volume(owner.name, spec.audit_file_storage)
     account, ways = spec.service_account, ways_wishes(cluster)
     seal = seal_part(owner.name, unseal.spec, unseal.ring)
     pod = _pod(spec, found, (seal, tls_part(tls), server_part(spec, audit)))
@@ -110,6 +110,7 @@ def _meant(
         pod=pod,
         service_account=names.service_account(owner.name, account.name if account else None),
         service_account_annotations=(account.annotations if account else None) or {},
+        job_accounts=job_accounts(cluster),
         reuses_account=found.reuses_account,
         service_type=spec.service.type if spec.service else "ClusterIP",
         service_annotations=(spec.service.annotations if spec.service else None) or {},
@@ -137,7 +138,21 @@ def _meant(
         hibernate=spec.hibernate,
         fenced=spec.fenced_pods,
         maintenance=spec.in_maintenance,
+        restoring=_restoring(cluster),
+        restored=cluster.status.restore.uid or "" if cluster.status.restore else "",
     )
+
+
+def _restoring(cluster: OpenBaoCluster) -> str:
+    """Name the restore that has the cluster to itself; "" once it asked for a restart."""
+    lock, restored = cluster.status.operation_lock, cluster.status.restore
+    if lock is None or lock.operation != "Restore":
+        return ""
+    restarts = restored is not None and restored.restart_completed_at is None
+    # The name alone may be that of an earlier one, which is over.
+    if restarts and restored is not None and lock.holder == restore_holder(restored.name or ""):
+        return ""
+    return lock.holder
 
 
 def _refusal(
@@ -276,6 +291,7 @@ def _network(spec: ClusterSpec, installation: Installation) -> NetworkWishes:
         ingress_rules=_objects(network.ingress_rules),
         egress_rules=_objects(network.egress_rules),
         metrics_port=metrics_port(spec.observability),
+        store_ports=store_ports(spec),
         open_to_namespace=spec.profile != "Hardened",
     )
 

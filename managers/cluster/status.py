@@ -99,6 +99,7 @@ def compute(this: Pass) -> ClusterStatus:
         operator_login=previous.admin_ops.operator_login if previous.admin_ops else None,
         owner_uid=cluster.metadata.uid,
         ways=_ways(cluster),
+        cluster=cluster,
     )
     ready = sum(pod.ready for pod in observed.pods)
     leaders = observed.leaders

@@ -17,7 +17,8 @@ from runtime.types import Object, ObjectKey, key_of, uid_of
 STATUS_MANAGER = "openbao-operator-status"
 ADMINOPS_MANAGER = "openbao-operator-adminops"
 ADMINOPS = "adminOps"
-
+OTHERS = frozenset({ADMINOPS, "backup", "operationLock", "operationLockEpoch", "restore"})
+"""Sub-trees with writers of their own: managers.backup, managers.oplock, managers.restore."""
 
 # Details may lag this many seconds behind, so that a pod's first moments are not told one by one;
 # a headline never waits. A new leader is one, and so is a ready server more or less once the
@@ -41,14 +42,13 @@ class StatusWriter:
         self._written: dict[ObjectKey, float] = {}
 
     async def write(self, live: Object, status: ClusterStatus) -> float | None:
-        """Apply everything but `adminOps`, if it is not there already.
+        """Apply everything but what is in OTHERS, if it is not there already.
 
         Returns None, or after how many seconds a change of mere details is due that was held
         back. What flipped is told as events, once the write that says so has succeeded.
         """
-        wanted = status.to_object()
-        wanted.pop(ADMINOPS, None)
-        have = {k: v for k, v in (live.get("status") or {}).items() if k != ADMINOPS}
+        wanted = _ours(status.to_object())
+        have = _ours(live.get("status") or {})
         if have == wanted:
             return None
         before = ClusterStatus.lenient(have)
@@ -95,6 +95,10 @@ class StatusWriter:
             return False
         self._clusters.observe(result.object)
         return True
+
+
+def _ours(status: dict[str, Any]) -> dict[str, Any]:
+    return {part: value for part, value in status.items() if part not in OTHERS}
 
 
 def _is_headline(before: ClusterStatus, after: ClusterStatus) -> bool:

@@ -20,16 +20,18 @@ GOOD: Mapping[str, str] = {
     "StorageConfigured": "True",
     "APIServerNetworkReady": "True",
     "ServiceAccountReady": "True",
+    "BackupHealthy": "True",
 }
 # What the spec asks for and takes a while: told when it is so, and its end by Available.
 ASKED_FOR = frozenset({"Hibernated", "PodsFenced"})
 # A cluster that is being made is not yet any of these, and that is no news either.
 TAKE_TIME = frozenset({"OpenBaoInitialized", "Available", "RaftMembershipReady"})
 # Of course they become good, once there is something to look at.
-ROUTINE = frozenset({"StorageConfigured", "APIServerNetworkReady"})
+ROUTINE = frozenset({"StorageConfigured", "APIServerNetworkReady", "BackupHealthy"})
 
 # How the end of bad news is told.
 OVER: Mapping[str, str] = {
+    "BackupHealthy": "Snapshots are stored again",
     "Degraded": "What was degraded works again",
     "Conflict": "Nobody else's object stands in the way any more",
 }

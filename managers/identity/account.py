@@ -6,10 +6,13 @@ One that belongs to another object stays a conflict, because it goes when that o
 
 from __future__ import annotations
 
-from contracts import names
+from contracts import labels, names
 from contracts.api.cluster import ClusterSpec, OpenBaoCluster
+from contracts.api.status_backup import Operation
 from contracts.conditions import Finding
+from contracts.names import Job
 from contracts.observed import Observed
+from contracts.resolved import JobAccount
 from contracts.surroundings import AccountFacts
 from managers.access.installation import Installation
 from runtime.outcome import Blocked
@@ -61,3 +64,29 @@ def account_name(cluster: OpenBaoCluster) -> str | None:
     named = asked.name if asked else None
     # Our own name is nobody else's to take: what stands there and is not ours is a conflict.
     return None if named == names.service_account(cluster.metadata.name) else named
+
+
+# A job that runs must be able to say how it ended, whatever became of the spec meanwhile.
+_RUNNING: dict[Operation, Job] = {"Backup": "backup", "Restore": "restore"}
+
+
+def job_accounts(cluster: OpenBaoCluster) -> tuple[JobAccount, ...]:
+    """Tell which accounts of jobs a cluster wants: of those that it asks for, and that run.
+
+    Whoever can be backed up can be restored. The identity at the cloud is that of spec.backup.
+    """
+    spec, lock = cluster.spec, cluster.status.operation_lock
+    wanted: set[Job] = set()
+    if spec.backup is not None:
+        wanted |= {"backup", "restore"}
+    if spec.restore is not None:
+        wanted.add("restore")
+    running = _RUNNING.get(lock.operation) if lock else None
+    if running is not None:
+        wanted.add(running)
+    identity = spec.backup.target.workload_identity if spec.backup else None
+    asked = (identity.service_account_annotations if identity else None) or {}
+    return tuple(
+        JobAccount(names.job_service_account(cluster.metadata.name, job), labels.users_own(asked))
+        for job in sorted(wanted)
+    )

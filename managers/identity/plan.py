@@ -1,6 +1,7 @@
 """The identity step.
 
-A server labels its own pod (service registration) and does nothing else in the API.
+A server labels its own pod (service registration) and does nothing else in the API. A job writes
+the status of its own run, by rights that come and go with the run.
 """
 
 from __future__ import annotations
@@ -29,7 +30,12 @@ def plan(resolved: Resolved, observed: Observed) -> Plan:
     readers = tuple(pod.ordinal for pod in observed.read.pods)
     account = () if resolved.reuses_account else (_account(resolved),)
     return Plan(
-        intents=(*account, _role(resolved, voters, readers), _binding(resolved)),
+        intents=(
+            *account,
+            _role(resolved, voters, readers),
+            _binding(resolved),
+            *_job_accounts(resolved),
+        ),
         spared=tuple(_of_others(resolved, observed)),
     )
 
@@ -56,6 +62,21 @@ def _account(resolved: Resolved) -> Intent:
         resolved.service_account,
         {"automountServiceAccountToken": False},
         annotations=resolved.service_account_annotations,
+    )
+
+
+@remembered
+def _job_accounts(resolved: Resolved) -> tuple[Intent, ...]:
+    """Accounts without any rights: each run brings a Role of its own (managers.jobs)."""
+    return tuple(
+        cluster_object(
+            resolved,
+            SERVICE_ACCOUNT,
+            account.name,
+            {"automountServiceAccountToken": False},
+            annotations=account.annotations,
+        )
+        for account in resolved.job_accounts
     )
 
 

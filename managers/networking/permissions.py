@@ -136,6 +136,20 @@ def _endpoint_ports(ways: Ways) -> list[PolicyPort]:
     return [_tcp(number) for number in sorted(numbers)]
 
 
+def _stores(ways: Ways) -> Peers:
+    """Nobody knows the address behind a name beforehand: everything but the machine's own link."""
+    if not ways.wishes.store_ports:
+        return []
+    return [
+        {"ipBlock": {"cidr": "0.0.0.0/0", "except": ["127.0.0.0/8", "169.254.0.0/16"]}},
+        {"ipBlock": {"cidr": "::/0", "except": ["::1/128", "fe80::/10"]}},
+    ]
+
+
+def _store_ports(ways: Ways) -> list[PolicyPort]:
+    return [_tcp(number) for number in ways.wishes.store_ports]
+
+
 def _client_ports(ways: Ways) -> list[PolicyPort]:
     metrics = ways.wishes.metrics_port
     return [API.policy_port(), *([] if metrics is None else [_tcp(metrics)])]
@@ -158,6 +172,10 @@ NAMESPACE = Peer(
 TRUSTED = Peer("`spec.network.trustedIngressPeers`", _trusted)
 DNS = Peer("pods of `spec.network.dnsNamespace`, and `dnsEndpointIPs`", _dns)
 API_SERVER = Peer("the API server's Service, or `apiServerCIDR`", _api_server)
+STORES = Peer(
+    "any address but those of the link, unless `spec.profile` is Hardened or `egressRules` are set",
+    _stores,
+)
 ENDPOINTS = Peer("the API server's own addresses, or `apiServerEndpointIPs`", _endpoints)
 
 CLIENT_PORTS = Ports("8200, and the port of metrics", _client_ports)
@@ -165,6 +183,7 @@ RAFT_PORTS = _always("8200, 8201", API.policy_port(), CLUSTER.policy_port())
 API_PORT = _always("8200", API.policy_port())
 NAME_PORTS = _always("53 UDP and TCP", {"port": 53, "protocol": "UDP"}, _tcp(53))
 HTTPS_PORT = _always("443", _tcp(443))
+STORE_PORTS = Ports("443, and the port of `spec.backup.target.endpoint`", _store_ports)
 ENDPOINT_PORTS = Ports("the port that they listen on, or 6443", _endpoint_ports)
 
 BOTH: tuple[Guarded, ...] = ("servers", "jobs")
@@ -177,7 +196,8 @@ PERMISSIONS: tuple[Permission, ...] = (
     Permission(BOTH, "out", DNS, NAME_PORTS, "names"),
     Permission(("servers",), "out", SERVERS, RAFT_PORTS, "raft, joining, forwarded requests"),
     Permission(("jobs",), "out", SERVERS, API_PORT, "snapshots and restores"),
-    Permission(BOTH, "out", API_SERVER, HTTPS_PORT, "servers label their own pods"),
+    Permission(("jobs",), "out", STORES, STORE_PORTS, "the store of `spec.backup`"),
+    Permission(BOTH, "out", API_SERVER, HTTPS_PORT, "labels of the own pod, the end of a job"),
     Permission(
         BOTH, "out", ENDPOINTS, ENDPOINT_PORTS, "the same, where addresses are translated first"
     ),

@@ -3,14 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from urllib.parse import urlsplit
 
 from contracts import names, serving
-from contracts.api.cluster import OpenBaoCluster
+from contracts.api.cluster import ClusterSpec, OpenBaoCluster
 from contracts.api.observability import ScrapeTls
 from contracts.hcl.stanzas import metrics_port
 from contracts.ways_in import GatewayWishes, IngressWishes, MonitorWishes, WaysWishes
 
 AUTHORITY_KEY = "ca.crt"
+# Stores of clouds, and where their tokens are made.
+CLOUD_PORT = 443
+_PORTS = {"http": 80}
+
+
+def store_ports(spec: ClusterSpec) -> tuple[int, ...]:
+    """Return the ports that jobs need to reach the store of snapshots, as far as we open them.
+
+    A name has no address that a policy could name, so the first backup works without a lesson in
+    NetworkPolicies, and whoever writes rules, or asks for Hardened, decides alone.
+    """
+    backup = spec.backup
+    if backup is None or spec.profile == "Hardened" or spec.network.egress_rules:
+        return ()
+    if backup.target.provider == "pvc":
+        return ()
+    try:
+        url = urlsplit(backup.target.endpoint or "")
+        named = url.port or _PORTS.get(url.scheme, CLOUD_PORT)
+    except ValueError:
+        named = CLOUD_PORT
+    return tuple(sorted({CLOUD_PORT, named}))
 
 
 def ways_wishes(cluster: OpenBaoCluster) -> WaysWishes:

@@ -12,6 +12,7 @@ from contracts.resolved import Resolved
 
 MAINTENANCE = "Maintenance"
 PODS_FENCED = "PodsFenced"
+RESTORE_IN_PROGRESS = "RestoreInProgress"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,4 +34,12 @@ def hold(resolved: Resolved) -> Hold | None:
     if resolved.fenced:
         # One server is away already: the others are needed.
         return _FENCED
-    return _MAINTENANCE if resolved.maintenance else None
+    if resolved.maintenance:
+        return _MAINTENANCE
+    if resolved.restoring:
+        # The job speaks to the leader, and who takes a snapshot must not be stopped meanwhile.
+        return Hold(
+            RESTORE_IN_PROGRESS,
+            f"no pod is replaced or taken away while {resolved.restoring} puts data back",
+        )
+    return None

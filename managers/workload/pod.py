@@ -13,6 +13,7 @@ from contracts import labels, names, paths
 from contracts.pool import VOTERS, Pool
 from contracts.ports import API, CLUSTER
 from contracts.resolved import Resolved
+from contracts.shapes.api_token import api_token_volume
 from contracts.shapes.pod_part import PodPart
 from contracts.shapes.security import LOW_PORTS, container_security, pod_security
 from managers.workload.probes import probes
@@ -38,6 +39,8 @@ def pod_template(
         "labels": {**resolved.pod.labels, **pool.pod_labels(resolved.name)},
         "annotations": {
             **resolved.pod.annotations,
+            # Servers keep of the data before in memory what they have read of it.
+            **({labels.RESTORE_REVISION: resolved.restored} if resolved.restored else {}),
             labels.TEMPLATE_HASH: digest,
             labels.RELOAD_HASH: reload,
         },
@@ -138,7 +141,7 @@ def _volumes(resolved: Resolved, pool: Pool, *, first_boot: bool) -> list[dict[s
     cluster = resolved.name
     volumes: list[dict[str, Any]] = [
         {"name": "config", "configMap": {"name": pool.config_map(cluster)}},
-        {"name": "api-token", "projected": {"sources": _api_token_sources()}},
+        api_token_volume("api-token"),
         {"name": "tmp", "emptyDir": {}},
     ]
     if first_boot:
@@ -159,18 +162,3 @@ def _secret(volume: str, secret: str, *, optional: bool = False) -> dict[str, An
     if optional:
         source["optional"] = True
     return {"name": volume, "secret": source}
-
-
-def _api_token_sources() -> list[dict[str, Any]]:
-    """The three files of a ServiceAccount folder, mounted in the one container that needs them."""
-    namespace = {"path": "namespace", "fieldRef": {"fieldPath": "metadata.namespace"}}
-    return [
-        {"serviceAccountToken": {"path": "token", "expirationSeconds": 3600}},
-        {
-            "configMap": {
-                "name": "kube-root-ca.crt",
-                "items": [{"key": "ca.crt", "path": "ca.crt"}],
-            }
-        },
-        {"downwardAPI": {"items": [namespace]}},
-    ]

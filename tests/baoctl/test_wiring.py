@@ -14,6 +14,7 @@ from aiohttp import web
 from baoctl.controllers import CHILDREN, CLAIM_FIELDS
 from baoctl.settings import Settings, from_environment
 from baoctl.wiring import Parts, build_controllers, build_manager, build_parts
+from contracts import labels
 from contracts.admission.policy import PREFIX
 from contracts.optional_kinds import OPTIONAL_KINDS
 from runtime.clock import SystemClock
@@ -47,11 +48,13 @@ async def parts(tmp_path: Path) -> AsyncIterator[Parts]:
     await made.lease_client.close()
 
 
-def test_two_controllers_with_names_of_their_own(parts: Parts) -> None:
-    assert [controller.name for controller in build_controllers(parts)] == [
-        "openbaocluster-workload",
-        "openbaocluster-adminops",
-    ]
+def test_controllers_with_names_of_their_own(parts: Parts) -> None:
+    names = [controller.name for controller in build_controllers(parts)]
+    assert len(names) == len(set(names))
+    assert {"openbaocluster-workload", "openbaocluster-adminops", "openbaorestore"} <= set(names)
+
+
+OWN = {"openbaobackups.openbao.org", "openbaoclusters.openbao.org", "openbaorestores.openbao.org"}
 
 
 def selections(parts: Parts) -> dict[str, Any]:
@@ -73,18 +76,26 @@ def test_kinds_that_may_be_absent_are_read_by_nobody_until_they_come(parts: Part
 def test_what_is_watched_and_how_much_of_it(parts: Parts) -> None:
     build_controllers(parts)
     found = selections(parts)
-    assert set(found) == {"openbaoclusters.openbao.org", *(str(kind) for kind, _ in CHILDREN)}
+    assert set(found) == {*OWN, *(str(kind) for kind, _ in CHILDREN)}
     assert str(SECRET) not in found
     reduced = {name: one.fields for name, one in found.items() if one.fields or one.metadata_only}
     assert reduced == {"persistentvolumeclaims": CLAIM_FIELDS}
     for name, one in found.items():
-        ours = (
-            ""
-            if name.startswith("openbaoclusters")
-            else ("app.kubernetes.io/managed-by=openbao-operator")
-        )
-        assert one.label_selector == ours
+        ours = "" if name in OWN else "app.kubernetes.io/managed-by=openbao-operator"
+        selector, _, more = one.label_selector.partition(",")
+        assert selector == ours
+        assert bool(more) is (name == "pods")
         assert one.namespace is None
+
+
+def test_the_pods_of_jobs_are_nobodys_business(parts: Parts) -> None:
+    """One of them may be called like a server, and would be counted as such."""
+    build_controllers(parts)
+    pods = selections(parts)["pods"]
+    assert pods.matches({"metadata": {"name": "x-0", "labels": labels.server_pod("x")}})
+    for job in labels.JOBS:
+        metadata = {"name": "x-24567", "labels": labels.component("x", job)}
+        assert not pods.matches({"metadata": metadata})
 
 
 async def test_one_namespace_is_watched_when_asked_for(tmp_path: Path) -> None:
@@ -129,8 +140,8 @@ async def test_a_process_starts_waits_and_ends_without_a_single_write(tmp_path: 
     listed = [request.path for request in server.requests if PREFIX not in request.path]
     kinds = {path.rpartition("/")[2] for path in listed}
     assert "secrets" not in kinds
-    # The clusters and what they own, and the definitions of kinds that may be absent.
-    assert len(kinds) == len(CHILDREN) + 2
+    # Our own kinds and what clusters own, and the definitions of kinds that may be absent.
+    assert len(kinds) == len(CHILDREN) + len(OWN) + 1
 
 
 async def built(tmp_path: Path, **environment: str) -> Parts:
@@ -150,14 +161,16 @@ async def test_a_list_of_namespaces_is_read_one_by_one_and_waited_for_by_nobody(
     made = await built(tmp_path, WATCH_NAMESPACE="a,b,a")
     found = [one for one in made.informers._informers if one.resource.namespaced]
     assert {one.namespace for one in found} == {"a", "b"}
-    assert len(found) == 2 * (1 + len(CHILDREN) + sum(len(k.resources) for k in OPTIONAL_KINDS))
+    assert len(found) == 2 * (
+        len(OWN) + len(CHILDREN) + sum(len(k.resources) for k in OPTIONAL_KINDS)
+    )
     assert made.informers.unsynced() is None
 
 
 async def test_tenants_that_are_polled_have_only_our_own_kinds_watched(tmp_path: Path) -> None:
     made = await built(tmp_path, TENANCY_MODE="multi-tenant")
     assert {str(one.resource) for one in made.informers._informers} == {
-        "openbaoclusters.openbao.org",
+        *OWN,
         "openbaotenants.openbao.org",
     }
     assert [one.name for one in made.beside][-2:] == ["definitions", "pulse"]
@@ -167,8 +180,5 @@ async def test_tenants_that_are_watched_are_watched_once_they_are_provisioned(
     tmp_path: Path,
 ) -> None:
     made = await built(tmp_path, TENANCY_MODE="multi-tenant", TENANT_READS="watch")
-    assert set(selections(made)) == {
-        "openbaoclusters.openbao.org",
-        "openbaotenants.openbao.org",
-    }
+    assert set(selections(made)) == {*OWN, "openbaotenants.openbao.org"}
     assert "definitions" in [one.name for one in made.beside]

@@ -125,3 +125,34 @@ def test_the_pattern_agrees_with_the_check() -> None:
     for name in ("a", "a-b", "a1", LONGEST):
         assert re.search(names.CLUSTER_NAME_PATTERN, name)
         assert names.is_cluster_name(name)
+
+
+# sentence: (what for, the name of the run, the name of its Job)
+RUNS: dict[str, tuple[names.Run, str, str]] = {
+    "as it is": ("backup", "x-20260101-030000", "backup-x-20260101-030000"),
+    "as long as a label": ("backup", "a" * 56, "backup-" + "a" * 56),
+    "too long": ("backup", "a" * 57, "backup-" + "a" * 47 + "-f13b2d72"),
+    "with dots": ("restore", "of.monday", "restore-of-monday-51498686"),
+    "cut at a dash": ("test", "a" * 48 + "-" + "b" * 20, "test-" + "a" * 48 + "-"),
+}
+
+
+@pytest.mark.parametrize(("run", "name", "job"), RUNS.values(), ids=RUNS.keys())
+def test_the_job_of_a_run_fits_a_label(run: names.Run, name: str, job: str) -> None:
+    found = names.run_job(run, name)
+    assert len(found) <= 63
+    assert re.fullmatch(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?", found)
+    assert found.startswith(job)
+
+
+def test_no_two_runs_share_a_job() -> None:
+    runs: list[tuple[names.Run, str]] = [
+        ("backup", "a.b"),
+        ("backup", "a-b"),
+        ("test", "a-b"),
+        ("restore", "a-b"),
+        ("restore", "test-a-b"),
+        ("backup", "a" * 60 + "b"),
+        ("backup", "a" * 60 + "c"),
+    ]
+    assert len({names.run_job(*run) for run in runs}) == len(runs)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import copy
 import itertools
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
@@ -31,6 +31,7 @@ from runtime.watch import Replace
 from tests.gen.worlds import INSTALLATION
 
 Where = tuple[Resource, ObjectKey]
+Steps = tuple[str, ...]
 REASONS = {
     401: "Unauthorized",
     403: "Forbidden",
@@ -68,7 +69,7 @@ class FakeApi(Client):
         self._versions = itertools.count(10)
         self._tokens = 0
         self._refusals: dict[str, Exception] = {}
-        self._applied: dict[tuple[Resource, ObjectKey, str], frozenset[str]] = {}
+        self._applied: dict[tuple[Resource, ObjectKey, str], frozenset[Steps]] = {}
 
     def holding(self, *objects: tuple[Resource, Object]) -> FakeApi:
         """Put objects there, as if they had always been."""
@@ -163,11 +164,13 @@ class FakeApi(Client):
     ) -> Object | None:
         """Take away what this manager applied to the status before and does not any more."""
         former = self._applied.get(who, frozenset())
-        self._applied[who] = frozenset(body["status"])
-        gone = former - body["status"].keys()
+        present = self._applied[who] = frozenset(_leaves(body["status"]))
+        gone = former - present
         if live is None or not gone:
             return live
-        status = {name: value for name, value in live["status"].items() if name not in gone}
+        status = copy.deepcopy(live["status"])
+        for steps in gone:
+            _drop(status, steps)
         return {**live, "status": status}
 
     def admitted(self, obj: Object) -> Object:
@@ -244,6 +247,25 @@ def api_error(code: int) -> ApiError:
 
 def _fail(code: int, reason: str, message: str) -> NoReturn:
     raise status_error({"code": code, "reason": reason, "message": message})
+
+
+def _leaves(value: Object, above: Steps = ()) -> Iterator[Steps]:
+    """The paths of all values that are no maps; empty maps count as values."""
+    for field, inner in value.items():
+        if isinstance(inner, dict) and inner:
+            yield from _leaves(inner, (*above, field))
+        else:
+            yield (*above, field)
+
+
+def _drop(value: Object, steps: Steps) -> None:
+    """Remove what is at a path, and the maps that are empty then."""
+    first, *rest = steps
+    inner = value.get(first)
+    if rest and isinstance(inner, dict):
+        _drop(inner, tuple(rest))
+    if not rest or inner == {}:
+        value.pop(first, None)
 
 
 def _merged(live: Object, wanted: Object) -> Object:

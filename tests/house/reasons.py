@@ -1,14 +1,16 @@
 """Reasons and condition types: what the managers state is in the catalogue, and the other way.
 
-Uses contracts.condition_catalogue, and contracts.tenant_reasons for what a tenant is told. A reason
-that the catalogue does not allow for a condition raises at run time, in the middle of a pass; here
-it is found by reading.
+Uses contracts.condition_catalogue, and the tables of what tenants, backups and restores are told. A
+reason that the catalogue does not allow for a condition raises at run time, in the middle of a
+pass; here it is found by reading.
 """
 
 import ast
 from collections.abc import Iterable, Iterator
 
 from contracts.condition_catalogue import TYPES
+from contracts.reasons_backup import RUN_REASONS
+from contracts.restore_reasons import RESTORE_REASONS
 from contracts.tenant_reasons import TENANT_REASONS
 from tests.house.checkout import Source
 from tests.house.rule import Rule, below
@@ -19,6 +21,8 @@ _ENDS_IN = {
     "wait": ("Ready", "Reconciling"),
     "blocked": ("Ready", "Stalled", "Degraded"),
 }
+# What is said there ends in the status of an object of that kind, which has reasons of its own.
+_OF_RUNS = {"managers/backup/": RUN_REASONS, "managers/restore/": RESTORE_REASONS}
 # What is said there goes to a tenant, but for the gate: it tells clusters what they wait for.
 _OF_TENANTS = "managers/tenancy/"
 _OF_CLUSTERS = f"{_OF_TENANTS}gate.py"
@@ -30,6 +34,11 @@ def outcome_reason(source: Source) -> Iterator[str]:
         word = _called(call).lower().strip("_")
         reason = _text(_argument(call, 0, "reason"))
         if word not in _ENDS_IN or reason is None or speaks_to_tenants(source.path):
+            continue
+        own = next((kind for at, kind in _OF_RUNS.items() if source.path.startswith(at)), None)
+        if own is not None:
+            if reason not in own:
+                yield f"line {call.lineno}: {reason} is no reason of that kind"
             continue
         missing = [kind for kind in _ENDS_IN[word] if reason not in _ALLOWED[kind]]
         if missing:

@@ -102,8 +102,16 @@ class BaoServer:
         ):
             return answer.status
 
+    async def answers(self, seconds: float = 30.0) -> None:
+        """Wait until it answers, whatever its state."""
+        await self._until({200, 429, 501, 503}, seconds)
+
     async def active(self, seconds: float = 30.0) -> None:
-        """Wait until it leads; fails with its log when it ends or does not get there in time."""
+        """Wait until it leads."""
+        await self._until({200}, seconds)
+
+    async def _until(self, codes: set[int], seconds: float) -> None:
+        """Fails with its log when it ends or does not get there in time."""
         clock = SystemClock()
         deadline = clock.monotonic() + seconds
         while clock.monotonic() < deadline:
@@ -113,10 +121,10 @@ class BaoServer:
                 status, _ = await self.call("GET", "sys/health")
             except aiohttp.ClientError:
                 status = 0
-            if status == 200:
+            if status in codes:
                 return
             await clock.sleep(0.1)
-        raise AssertionError(f"the server is not active:\n{self.log.read_text()[-4000:]}")
+        raise AssertionError(f"the server did not get to {codes}:\n{self.log.read_text()[-4000:]}")
 
 
 @contextmanager

@@ -89,7 +89,8 @@ def test_it_can_be_built_as_it_is_shipped(plane: Rig, overlay: str) -> None:
     (home,) = build.of_kind("Namespace")
     assert home["metadata"]["name"] == SHIPPED
     named = {one["metadata"]["name"] for one in build.of_kind(DEFINITION)}
-    assert named == {f"{kind}.openbao.org" for kind in ("openbaoclusters", "openbaotenants")}
+    kinds = ("openbaobackups", "openbaoclusters", "openbaorestores", "openbaotenants")
+    assert named == {f"{kind}.openbao.org" for kind in kinds}
 
 
 def test_it_contains_what_its_mode_needs(installed: Installed) -> None:
@@ -143,9 +144,10 @@ def test_secrets_are_read_where_clusters_are_and_listed_nowhere(installed: Insta
         assert not installed.may(verb, "secrets", installed.namespace)
 
 
-def test_only_clusters_and_tenants_are_watched_where_it_says_so(installed: Installed) -> None:
+def test_only_our_own_kinds_are_watched_where_it_says_so(installed: Installed) -> None:
     seen = installed.overlay not in ("namespace-list", "single-namespace")
-    assert installed.may("watch", "openbao.org/openbaoclusters") == seen
+    for kind in ("openbaobackups", "openbaoclusters", "openbaorestores"):
+        assert installed.may("watch", f"openbao.org/{kind}") == seen
     everywhere = installed.overlay in ("cluster-wide", "without-admission")
     for resource in ("pods", "configmaps", "apps/statefulsets"):
         assert installed.may("watch", resource) == everywhere

@@ -2,11 +2,13 @@
 
 import re
 
+import orjson
 import pytest
 
 from e2e.rig import versions
 from e2e.rig.paths import TOOLS
 from e2e.rig.versions import Server
+from tests.house.papers import lock_problems
 
 SERVERS = (
     *versions.CONTROL_PLANE,
@@ -17,6 +19,7 @@ SERVERS = (
     versions.COSIGN_TOOL,
     versions.CRANE_TOOL,
     versions.REGISTRY_SERVER,
+    versions.MINIO_SERVER,
     versions.HCL_READER,
     versions.openbao(versions.OPENBAO_STAMP),
 )
@@ -30,6 +33,7 @@ REQUIRED = {
     "cosign": ("github.com/sigstore/cosign/v3", versions.COSIGN),
     "crane": ("github.com/google/go-containerregistry", versions.CRANE),
     "registry": ("github.com/distribution/distribution/v3", versions.REGISTRY),
+    "minio": ("github.com/minio/minio", versions.MINIO),
     "bao": ("github.com/openbao/openbao", versions.OPENBAO),
     "gateway-api": ("sigs.k8s.io/gateway-api", versions.GATEWAY_API),
     "hcl": ("github.com/hashicorp/hcl", versions.HCL),
@@ -71,3 +75,27 @@ def test_the_stamps_name_the_version() -> None:
     assert "gitMajor=1 " in kubelet.stamps
     assert kubelet.stamps.endswith("gitMinor=36")
     assert versions.openbao("2.5.0").stamps.endswith("fullVersion=2.5.0")
+
+
+def test_the_stores_that_are_no_go_programs_are_locked_at_the_versions_of_the_table() -> None:
+    moto = (TOOLS / "moto" / "requirements.txt").read_text()
+    assert re.search(rf"^moto=={re.escape(versions.MOTO)}\b", moto, re.M)
+    folder = TOOLS / "azurite"
+    wanted = orjson.loads((folder / "package.json").read_bytes())["dependencies"]
+    locked = orjson.loads((folder / "package-lock.json").read_bytes())["packages"]
+    assert wanted == {"azurite": versions.AZURITE}
+    assert locked["node_modules/azurite"]["version"] == versions.AZURITE
+
+
+def test_a_lock_of_npm_names_hashes_and_no_registry() -> None:
+    text = (TOOLS / "azurite" / "package-lock.json").read_text()
+    packages = orjson.loads(text)["packages"]
+    assert [name for name, one in packages.items() if name and "integrity" not in one] == []
+    # Where a package is from is not our affair, nor are the addresses of those who made it: after
+    # `npm install --package-lock-only`, take out "resolved", "funding" and licences that are links.
+    assert "://" not in text
+
+
+@pytest.mark.parametrize("lock", ["moto/requirements.txt", "azurite/node.txt"])
+def test_the_locks_of_python_packages_hold_hashes_alone(lock: str) -> None:
+    assert list(lock_problems(lock, (TOOLS / lock).read_text())) == []

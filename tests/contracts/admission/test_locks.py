@@ -9,9 +9,10 @@ from contracts.admission.catalogue import POLICIES
 from contracts.admission.locks import FREE_SECRETS, LOCK_MANAGED, MAINTAIN
 from contracts.admission.locks_controller import POD_VERBS, SECRET_NAME
 from contracts.admission.locks_provisioner import ROLE_OF
+from contracts.admission.locks_runs import STATUS_VERBS
 from contracts.admission.people import DELEGATED
-from contracts.api.group import GROUP
-from contracts.rights import OBJECTS, SECRETS, Right
+from contracts.api.group import BACKUPS, GROUP, RESTORES
+from contracts.rights import OBJECTS, OWN_WRITES, SECRETS, Right
 
 LOCKED = {(match.group, kind) for match in LOCK_MANAGED.matches for kind in match.resources}
 MADE = [right for right in (*OBJECTS, *SECRETS) if "create" in right.verbs]
@@ -66,6 +67,18 @@ def test_what_people_may_delete_is_no_key_that_data_needs() -> None:
 def test_a_role_of_servers_holds_no_more_than_the_operator_may_give() -> None:
     pods = next(right for right in OBJECTS if right.resources == ("pods",))
     assert set(POD_VERBS) <= set(pods.verbs)
+
+
+def test_the_rights_of_a_job_are_no_more_than_the_operator_may_give() -> None:
+    held = {
+        (resource, verb)
+        for right in OWN_WRITES
+        for resource in right.resources
+        for verb in right.verbs
+    }
+    for kind in (BACKUPS, RESTORES):
+        wanted = {(f"{kind.plural}/status", verb) for verb in STATUS_VERBS}
+        assert {(kind.plural, "get"), *wanted} <= held
 
 
 def test_each_binding_of_a_tenant_has_its_role() -> None:

@@ -4,15 +4,26 @@ What is deliberately not asked about stands here, with the reason.
 """
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, ClassVar
 
-from contracts.admission.gates import GATES, VERBS
+from contracts.admission.gates import GATES, RESTORE, RESTORE_GATES, VERBS
 from contracts.admission.people import DELEGATED, USUAL
-from contracts.admission.secrets import AT_MOST, CONFIG_MAP, REFERENCES, SECRET_VALIDATIONS
-from contracts.admission.uses import USES
+from contracts.admission.runs import VALIDATE_RESTORE
+from contracts.admission.secrets import (
+    AT_MOST,
+    CONFIG_MAP,
+    REFERENCES,
+    RESTORE_AT_MOST,
+    RESTORE_REFERENCES,
+    SECRET_VALIDATIONS,
+)
+from contracts.admission.uses import RESTORE_USES, USES
+from contracts.api import restore_schema
 from contracts.api.group import CLUSTERS, GROUP, TENANTS
-from contracts.api.schema import open_api_schema, walk
+from contracts.api.restore_object import RestoreSpec
+from contracts.api.schema import Schema, open_api_schema, walk
 from tests.contracts.api.test_secret_references import REFERENCES as SECRETS_OF_THE_MODELS
+from tests.contracts.api.test_secret_references import references
 
 TEMPLATE = "spec.backup.restoreTest.clusterTemplate"
 NOT_ASKED = {
@@ -27,19 +38,24 @@ NOT_ASKED = {
 CHECK, EXPRESSION, BUDGET = 350_000, 1_000_000, 10_000_000
 
 
-def _paths() -> set[str]:
+def _paths(schema: Schema) -> set[str]:
     found: list[str] = []
-    walk(open_api_schema(), lambda path, _: found.append(path))
+    walk(schema, lambda path, _: found.append(path))
     return {path for path in found if path.startswith("spec.")}
 
 
-PATHS = _paths()
+PATHS = _paths(open_api_schema())
 GATED = {gate.field for gate in GATES}
 USED = {use.field for use in USES}
+RESTORE_PATHS = _paths(restore_schema.open_api_schema())
+RESTORE_GATED = {gate.field for gate in RESTORE_GATES}
+RESTORE_USED = {use.field for use in RESTORE_USES}
+_METADATA = ("annotations", "serviceAccountAnnotations", "podLabels", "roleArn")
+_OBJECTS = ("storageClassName", "existingClaimName", "claimName", "className", "gatewayRef")
 
 
-def _ending(*ends: str) -> set[str]:
-    return {path for path in PATHS if path.rpartition(".")[2] in ends}
+def _ending(*ends: str, paths: set[str] = PATHS) -> set[str]:
+    return {path for path in paths if path.rpartition(".")[2] in ends}
 
 
 def _covered(path: str, fields: set[str]) -> bool:
@@ -59,7 +75,7 @@ def test_every_secret_that_a_spec_names_is_asked_about() -> None:
 
 
 def test_every_other_object_that_a_spec_names_is_asked_about() -> None:
-    names = _ending("storageClassName", "existingClaimName", "className", "gatewayRef")
+    names = _ending(*_OBJECTS)
     accounts = {path for path in PATHS if path.endswith("serviceAccount.name")}
     assert names | accounts == USED
 
@@ -70,13 +86,51 @@ def test_every_image_is_asked_about_or_has_a_reason() -> None:
 
 
 def test_all_metadata_that_a_cloud_or_a_controller_reads_is_asked_about() -> None:
-    for path in _ending("annotations", "serviceAccountAnnotations", "podLabels", "roleArn"):
+    for path in _ending(*_METADATA):
         assert _covered(path, GATED | NOT_ASKED.keys()), path
 
 
 def test_what_is_not_asked_about_is_still_there() -> None:
     assert NOT_ASKED.keys() <= PATHS
     assert not any(_covered(path, GATED) for path in NOT_ASKED)
+
+
+class TestRestores:
+    # The fresh server's own program, as of every cluster.
+    NOT_ASKED: ClassVar = {"spec.clusterTemplate.image"}
+
+    def test_every_field_of_the_tables_is_one_of_the_api(self) -> None:
+        named = {reference.field for reference in RESTORE_REFERENCES}
+        assert RESTORE_GATED | RESTORE_USED | named <= RESTORE_PATHS
+
+    def test_every_secret_is_asked_about(self) -> None:
+        assert {reference.field for reference in RESTORE_REFERENCES} == {
+            f"spec.{path}" for path in references(RestoreSpec)
+        }
+
+    def test_no_restore_names_more_secrets_than_are_asked_about(self) -> None:
+        (pulled,) = (path for path in RESTORE_PATHS if path.endswith("imagePullSecrets"))
+        nodes: dict[str, Schema] = {}
+        walk(restore_schema.open_api_schema(), lambda path, node: nodes.update({path: node}))
+        assert len(RESTORE_REFERENCES) - 1 + nodes[pulled]["maxItems"] == RESTORE_AT_MOST
+
+    def test_every_other_object_is_asked_about(self) -> None:
+        accounts = {path for path in RESTORE_PATHS if path.endswith("serviceAccount.name")}
+        assert _ending(*_OBJECTS, paths=RESTORE_PATHS) | accounts == RESTORE_USED
+
+    def test_every_image_and_all_metadata_of_clouds_are_asked_about(self) -> None:
+        for path in _ending("image", *_METADATA, paths=RESTORE_PATHS):
+            assert _covered(path, RESTORE_GATED | self.NOT_ASKED), path
+
+    def test_the_policy_can_pay_for_its_questions(self) -> None:
+        checks = sum(
+            text.count(".check(")
+            for text in (
+                *(one.expression for one in VALIDATE_RESTORE.validations),
+                *(one.expression for one in VALIDATE_RESTORE.variables),
+            )
+        )
+        assert checks * CHECK < BUDGET
 
 
 def test_a_policy_can_pay_for_its_questions() -> None:
@@ -88,6 +142,11 @@ def test_a_policy_can_pay_for_its_questions() -> None:
 
 
 class TestPeople:
+    def test_a_restore_takes_more_than_writing_one(self) -> None:
+        (role,) = (role for role in DELEGATED if role.name == RESTORE.role)
+        assert [rule["verbs"] for rule in _rules([role])] == [[RESTORE.name]]
+        assert role.joins == ()
+
     def test_the_usual_roles_hold_no_delegated_verb(self) -> None:
         held = {verb for rule in _rules(USUAL) for verb in rule["verbs"]}
         assert held == {

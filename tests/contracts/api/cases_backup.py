@@ -64,6 +64,29 @@ CASES: dict[str, Case] = {
         "spec.backup.target.roleArn",
         backup({"provider": "gcs", "roleArn": "arn:aws:iam::1:role/x"}),
     ),
+    "a volume for another store": Case(
+        "backup-pvc", "spec.backup.target.pvc", backup({"pvc": {"claimName": "v"}})
+    ),
+    "a volume that nobody names": Case(
+        "backup-claim", "spec.backup.target.pvc", backup({"provider": "pvc", "endpoint": None})
+    ),
+    "a volume with an address": Case(
+        "backup-volume",
+        "spec.backup.target",
+        backup({"provider": "pvc", "pvc": {"claimName": "v"}}),
+    ),
+    "a volume that somebody logs in to": Case(
+        "backup-volume",
+        "spec.backup.target",
+        backup(
+            {
+                "provider": "pvc",
+                "endpoint": None,
+                "pvc": {"claimName": "v"},
+                "credentialsSecretRef": {"name": "s"},
+            }
+        ),
+    ),
     "a restore test that never runs": Case(
         "restore-test-trigger", "spec.backup.restoreTest", backup(restoreTest={})
     ),

@@ -16,9 +16,25 @@ from tests.contracts.api.clusters import MANIFESTS, cluster
 
 ASKS: dict[str, tuple[dict[str, Any], list[str]]] = {
     "nothing special": ({}, []),
-    "backups": (
-        {"backup": {"schedule": "0 0 * * *", "target": {"bucket": "b"}}},
-        ["spec.backup"],
+    "backups and their tests": (
+        {
+            "backup": {
+                "schedule": "0 0 * * *",
+                "target": {"bucket": "b"},
+                "restoreTest": {"everySuccessfulBackups": 1, "cleanupAfterSeconds": 0},
+            }
+        },
+        [],
+    ),
+    "a test in a cluster of its own": (
+        {
+            "backup": {
+                "schedule": "0 0 * * *",
+                "target": {"bucket": "b"},
+                "restoreTest": {"namespace": "tests", "clusterTemplate": {"version": "2.7.0"}},
+            }
+        },
+        ["spec.backup.restoreTest.clusterTemplate", "spec.backup.restoreTest.namespace"],
     ),
     "the served token mode": ({"controllerJWTMode": "Shared"}, []),
     "the other token mode": ({"controllerJWTMode": "Target"}, ["spec.controllerJWTMode"]),

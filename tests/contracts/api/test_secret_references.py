@@ -17,7 +17,7 @@ from tests.contracts.api.clusters import MANIFESTS, Object
 REFUSED = "must not name a Secret of the operator"
 
 
-def _references(kind: Any, path: str, marks: tuple[Any, ...] = ()) -> Iterator[str]:
+def references(kind: Any, path: str = "", marks: tuple[Any, ...] = ()) -> Iterator[str]:
     """The paths below an annotation that name a Secret, told by the type alone."""
     if any(isinstance(mark, SecretMark) for mark in marks):
         yield path
@@ -26,16 +26,16 @@ def _references(kind: Any, path: str, marks: tuple[Any, ...] = ()) -> Iterator[s
     elif isinstance(kind, type) and issubclass(kind, ApiModel):
         for name, field in kind.model_fields.items():
             inner = f"{path}.{field.alias or name}".lstrip(".")
-            yield from _references(field.annotation, inner, tuple(field.metadata))
+            yield from references(field.annotation, inner, tuple(field.metadata))
     else:
         arguments = get_args(kind)
         many = "[]" if getattr(kind, "__origin__", None) is tuple else ""
         more = tuple(getattr(kind, "__metadata__", ()))
         for part in arguments:
-            yield from _references(part, path + many, more)
+            yield from references(part, path + many, more)
 
 
-REFERENCES = sorted(set(_references(ClusterSpec, "")))
+REFERENCES = sorted(set(references(ClusterSpec)))
 
 
 def _fields(kind: Any) -> Iterator[tuple[type[ApiModel], str, Any]]:
@@ -68,7 +68,7 @@ def test_no_reference_hides_behind_another_type() -> None:
         assert LocalReference not in set(_kinds(annotation)), f"{model.__name__}.{name}"
         if "secret" not in name or name in others:
             continue
-        found = list(_references(annotation, name, tuple(model.model_fields[name].metadata)))
+        found = list(references(annotation, name, tuple(model.model_fields[name].metadata)))
         assert found, f"{model.__name__}.{name}"
 
 

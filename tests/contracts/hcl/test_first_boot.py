@@ -120,7 +120,23 @@ RIGHTS = {
             "auth/jwt-operator/config": "read update",
         },
     ),
-    "a backup": (backup_role("b", ME), {"sys/storage/raft/snapshot": "read"}),
+    "a backup": (
+        backup_role("b", ME),
+        {
+            "sys/storage/raft/snapshot": "read",
+            "sys/mounts": "read",
+            "sys/policies/acl/openbao-operator-backup": "read",
+        },
+    ),
+    "a backup with a canary": (
+        backup_role("b", ME, canary="secret/data/canary"),
+        {
+            "sys/storage/raft/snapshot": "read",
+            "sys/mounts": "read",
+            "sys/policies/acl/openbao-operator-backup": "read",
+            "secret/data/canary": "read",
+        },
+    ),
     "a restore": (
         restore_role("r", ME),
         {"sys/storage/raft/snapshot": "update", "sys/storage/raft/snapshot-force": "update"},

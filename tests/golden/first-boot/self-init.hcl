@@ -53,7 +53,7 @@ initialize "operator-bootstrap" {
     operation = "update"
     path = "sys/policies/acl/openbao-operator-backup"
     data = {
-      "policy" = "path \"sys/storage/raft/snapshot\" {\n  capabilities = [\"read\"]\n}"
+      "policy" = "path \"sys/storage/raft/snapshot\" {\n  capabilities = [\"read\"]\n}\npath \"sys/mounts\" {\n  capabilities = [\"read\"]\n}\npath \"sys/policies/acl/openbao-operator-backup\" {\n  capabilities = [\"read\"]\n}"
     }
   }
 

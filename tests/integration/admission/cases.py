@@ -33,8 +33,9 @@ _ACME = {"directoryURL": "https://acme.example.com/directory"}
 
 def _backup(target: Spec | None = None, **more: Any) -> Spec:
     store = {"endpoint": "https://s3.example.com", "bucket": "b", **(target or {})}
+    kept = {key: value for key, value in store.items() if value is not None}
     return {
-        "backup": {"schedule": _CRON, "jwtAuthRole": "backup", "target": store, **more},
+        "backup": {"schedule": _CRON, "jwtAuthRole": "backup", "target": kept, **more},
     }
 
 
@@ -212,6 +213,10 @@ USED: tuple[Brought, ...] = (
                 "existingClaimName": "other",
             }
         },
+    ),
+    Brought(
+        f"{_TARGET}.pvc.claimName",
+        _backup({"provider": "pvc", "endpoint": None, "pvc": {"claimName": "v"}}),
     ),
 )
 

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from baoctl.admission_text import FOLDER, PEOPLE
-from baoctl.generate import CRD_FILE, ROOT, TENANT_CRD_FILE
+from baoctl.generate import BACKUP_CRD_FILE, CRD_FILE, RESTORE_CRD_FILE, ROOT, TENANT_CRD_FILE
 from contracts.admission.policy import PREFIX
-from contracts.api.group import CLUSTERS, TENANTS
+from contracts.api.group import BACKUPS, CLUSTERS, RESTORES, TENANTS
 from contracts.roles import CONTROLLER, NAMESPACE
 from e2e.rig import Rig, RigError
 from e2e.rig.kube import wait_established
@@ -26,7 +26,12 @@ from tests.integration.admission.people import (
     People,
 )
 
-CRDS = {CLUSTERS: CRD_FILE, TENANTS: TENANT_CRD_FILE}
+CRDS = {
+    CLUSTERS: CRD_FILE,
+    TENANTS: TENANT_CRD_FILE,
+    BACKUPS: BACKUP_CRD_FILE,
+    RESTORES: RESTORE_CRD_FILE,
+}
 
 
 @pytest.fixture(scope="package")

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from contracts import labels
 from contracts.admission.policy import PARAMETERS, PREFIX
 from contracts.admission.secrets import AT_MOST
 from contracts.api.group import CLUSTERS, GROUP
@@ -189,7 +190,10 @@ class TestPeople:
 class TestNotAsked:
     async def test_the_operator(self, people: People) -> None:
         async with acting(people[CONTROLLER]) as operator:
-            await apply(operator, body("operated", {**NODE_PORT, **_pulls(13)}))
+            # As it does for a restore with a template.
+            notes = {labels.RESTORE_ORIGIN: "uid"}
+            spec = {**NODE_PORT, **_pulls(13)}
+            await apply(operator, body("operated", spec, annotations=notes))
 
     async def test_but_nobody_else_of_its_name(
         self, people: People, installed: Rig, tmp_path: Any
@@ -262,7 +266,9 @@ def _say(rig: Rig, **names: str) -> None:
 
 async def _until(rig: Rig, user: str, *, refused: bool, spec: dict[str, Any] | None = None) -> str:
     """Ask until the answer is this; a change of parameters takes the API server a moment."""
-    wanted = json.dumps(body("asked", NODE_PORT if spec is None else spec))
+    # The operator makes clusters for restores only.
+    notes = {labels.RESTORE_ORIGIN: "uid"}
+    wanted = json.dumps(body("asked", NODE_PORT if spec is None else spec, annotations=notes))
     said = ""
     for _ in range(300):
         try:

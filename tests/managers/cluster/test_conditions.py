@@ -14,6 +14,7 @@ from tests import gen
 from tests.managers.cluster.access_rows import ACCESS_ROWS
 from tests.managers.cluster.audit_rows import AUDIT_ROWS
 from tests.managers.cluster.autopilot_rows import AUTOPILOT_ROWS
+from tests.managers.cluster.backup_rows import BACKUP_ROWS
 from tests.managers.cluster.image_rows import IMAGE_ROWS
 from tests.managers.cluster.life_rows import LIFE_ROWS, UNSTATED
 from tests.managers.cluster.passes import (
@@ -47,6 +48,7 @@ ROWS: dict[str, Row] = {
     **ACCESS_ROWS,
     **AUDIT_ROWS,
     **AUTOPILOT_ROWS,
+    **BACKUP_ROWS,
     **IMAGE_ROWS,
     **LIFE_ROWS,
     **READ_ROWS,

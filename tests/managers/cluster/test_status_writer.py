@@ -99,12 +99,23 @@ async def test_it_speaks_of_that_very_object() -> None:
     assert "spec" not in body
 
 
-async def test_the_part_of_the_other_reconciler_is_neither_written_nor_compared() -> None:
-    theirs = {"raft": {"voters": 3, "nonVoters": 0, "leader": "x-0", "clusterID": "c"}}
-    bench = Bench(OLD.having(adminOps=theirs))
-    await bench.write(status_of(OLD.having(adminOps=theirs), FINE))
-    assert "adminOps" not in bench.api.body_of(WRITE)["status"]
-    assert bench.live["status"]["adminOps"] == theirs
+THEIRS: dict[str, Any] = {
+    "adminOps": {"raft": {"voters": 3, "nonVoters": 0, "leader": "x-0", "clusterID": "c"}},
+    "backup": {"lastBackupTime": "2030-01-01T00:00:00Z", "restoreTest": {"conditions": []}},
+    "operationLock": {"operation": "Backup", "holder": "openbaobackup/nightly", "epoch": 3},
+    "operationLockEpoch": 3,
+    "restore": {"name": "monday", "uid": "u"},
+}
+
+
+async def test_the_parts_of_other_writers_are_neither_written_nor_compared() -> None:
+    bench = Bench(OLD.having(**THEIRS))
+    await bench.write(status_of(OLD.having(**THEIRS), FINE))
+    assert not THEIRS.keys() & bench.api.body_of(WRITE)["status"].keys()
+    assert {part: bench.live["status"][part] for part in THEIRS} == THEIRS
+    bench.api.calls.clear()
+    assert await bench.write(status_of(OLD.having(**THEIRS), FINE)) is None
+    assert bench.api.asked == []
 
 
 class TestDetails:

@@ -195,3 +195,52 @@ def test_attack_t06_accounts_that_are_never_meant_are_refused(name: str) -> None
     answer = resolve(cluster.read(), cluster.owner(), gen.world().facts(), gen.INSTALLATION)
     assert isinstance(answer, Blocked)
     assert "spec.serviceAccount.name" in answer.message
+
+
+# --- accounts of jobs ---------------------------------------------------------------------------
+
+TARGET: dict[str, Any] = {"endpoint": "https://s3.example.com", "bucket": "b"}
+BACKUP: dict[str, Any] = {"schedule": "0 3 * * *", "jwtAuthRole": "mine", "target": TARGET}
+BACKUP_ACCOUNT, RESTORE_ACCOUNT = "x-backup-serviceaccount", "x-restore-serviceaccount"
+
+
+def locked(operation: str) -> gen.Cluster:
+    return gen.cluster().having(operationLock={"operation": operation, "holder": "h", "epoch": 1})
+
+
+# sentence: (cluster, accounts beside that of the servers)
+JOB_ACCOUNTS: dict[str, tuple[gen.Cluster, list[str]]] = {
+    "no jobs are asked for": (gen.cluster(), []),
+    "what is backed up can be restored": (
+        gen.cluster(backup=BACKUP),
+        [BACKUP_ACCOUNT, RESTORE_ACCOUNT],
+    ),
+    "restores alone": (gen.cluster(restore={"jwtAuthRole": "mine"}), [RESTORE_ACCOUNT]),
+    "one restore that runs": (locked("Restore"), [RESTORE_ACCOUNT]),
+    "a backup that runs on after spec.backup is gone": (locked("Backup"), [BACKUP_ACCOUNT]),
+    "an upgrade": (locked("Upgrade"), []),
+}
+
+
+@pytest.mark.parametrize(("cluster", "expected"), JOB_ACCOUNTS.values(), ids=JOB_ACCOUNTS.keys())
+def test_which_accounts_jobs_have(cluster: gen.Cluster, expected: list[str]) -> None:
+    made = plan(gen.resolved(cluster), gen.world().facts()).intents
+    accounts = [intent for intent in made if intent.resource == SERVICE_ACCOUNT]
+    assert [one.key.name for one in accounts] == ["x-serviceaccount", *expected]
+    assert all(one.body["automountServiceAccountToken"] is False for one in accounts)
+    # What a job may do comes and goes with its run.
+    assert [one.key.name for one in made if one.resource == ROLE] == ["x-serviceaccount-role"]
+
+
+def test_a_cloud_knows_the_accounts_of_jobs_by_their_annotations() -> None:
+    identity = {"serviceAccountAnnotations": {"iam": "arn"}}
+    target = {**TARGET, "workloadIdentity": identity}
+    cluster = gen.cluster(backup={**BACKUP, "target": target})
+    made = plan(gen.resolved(cluster), gen.world().facts()).intents
+    found = {
+        intent.key.name: intent.body["metadata"].get("annotations", {})
+        for intent in made
+        if intent.resource == SERVICE_ACCOUNT
+    }
+    assert found[BACKUP_ACCOUNT] == found[RESTORE_ACCOUNT] == {"iam": "arn"}
+    assert found["x-serviceaccount"] == {}

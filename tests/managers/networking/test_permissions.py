@@ -20,6 +20,7 @@ NEIGHBOUR = Peer(gen.NAMESPACE, labels.server_pod("y"))
 BACKUP = Peer(gen.NAMESPACE, labels.component("x", "backup"))
 SNAPSHOT = Peer(gen.NAMESPACE, labels.component("x", "upgrade-snapshot"))
 BACKUP_OF_NEIGHBOUR = Peer(gen.NAMESPACE, labels.component("y", "backup"))
+TEST = Peer(gen.NAMESPACE, labels.component("x", "restore-test"))
 CLIENT = Peer(gen.NAMESPACE, {"app": "shop"})
 CLIENT_ELSEWHERE = Peer("shop", {"app": "shop"}, namespace_labels={"team": "a"})
 GATEWAY = Peer(gen.NAMESPACE, {"gateway": "edge"})
@@ -30,6 +31,7 @@ SERVICE_ADDRESS = Peer(address="10.96.0.1")
 ENDPOINT = Peer(address="192.0.2.1")
 STRANGE_ENDPOINT = Peer(address="192.0.2.2")
 STORE = Peer(address="203.0.113.5")
+METADATA = Peer(address="169.254.169.254")
 
 GATEWAY_TRUSTED = {"podSelector": {"matchLabels": {"gateway": "edge"}}}
 TEAM_TRUSTED = {"namespaceSelector": {"matchLabels": {"team": "a"}}}
@@ -38,6 +40,16 @@ TO_STORE = {
     "ports": [{"port": 443, "protocol": "TCP"}],
 }
 OPEN = gen.cluster()
+STORED: Mapping[str, Any] = {
+    "schedule": "0 3 * * *",
+    "target": {
+        "endpoint": "https://s3.example.com:9000",
+        "bucket": "b",
+        "credentialsSecretRef": {"name": "store"},
+    },
+}
+VOLUME = {"provider": "pvc", "bucket": "b", "pvc": {"claimName": "snapshots"}}
+BACKED_UP = OPEN.self_init(login=True).wanting(backup=STORED)
 HARDENED: Mapping[str, Any] = {
     "profile": "Hardened",
     "tls": {"mode": "External"},
@@ -105,6 +117,59 @@ ROWS: dict[str, Row] = {
         "TCP",
         True,
     ),
+    "a job reaches the store of the spec, wherever it is": (
+        BACKED_UP,
+        BACKUP,
+        WORLD,
+        9000,
+        "TCP",
+        True,
+    ),
+    "and a cloud, which makes tokens elsewhere": (BACKED_UP, BACKUP, WORLD, 443, "TCP", True),
+    "at no other port": (BACKED_UP, BACKUP, WORLD, 22, "TCP", False),
+    "never where a cloud keeps the credentials of machines": (
+        BACKED_UP,
+        BACKUP,
+        METADATA,
+        443,
+        "TCP",
+        False,
+    ),
+    "a server does not": (BACKED_UP, VOTER, WORLD, 9000, "TCP", False),
+    "a rule of the user's replaces ours": (
+        BACKED_UP.wanting(network={"egressRules": [TO_STORE]}),
+        BACKUP,
+        WORLD,
+        9000,
+        "TCP",
+        False,
+    ),
+    "Hardened: a job reaches what the user opened": (
+        hardened(egressRules=[TO_STORE]).self_init(login=True).wanting(backup=STORED),
+        BACKUP,
+        STORE,
+        443,
+        "TCP",
+        True,
+    ),
+    "Hardened: and nothing else": (
+        hardened(egressRules=[TO_STORE]).self_init(login=True).wanting(backup=STORED),
+        BACKUP,
+        WORLD,
+        443,
+        "TCP",
+        False,
+    ),
+    "snapshots on a volume need no way out": (
+        OPEN.self_init(login=True).wanting(backup={**STORED, "target": VOLUME}),
+        BACKUP,
+        WORLD,
+        443,
+        "TCP",
+        False,
+    ),
+    "a test of a backup reaches the store": (BACKED_UP, TEST, WORLD, 9000, "TCP", True),
+    "nobody calls the server in a test": (OPEN, CLIENT, TEST, 8200, "TCP", False),
     "nobody calls a job": (OPEN, OPERATOR, BACKUP, 8200, "TCP", False),
     "no client calls a job": (OPEN, CLIENT, SNAPSHOT, 80, "TCP", False),
     "no server calls a job": (OPEN, VOTER, BACKUP, 8200, "TCP", False),
@@ -267,7 +332,7 @@ def test_no_pod_is_there_before_its_policy() -> None:
 
 
 def test_every_row_of_the_table_is_a_rule_somewhere() -> None:
-    cluster = wishing(trustedIngressPeers=[TEAM_TRUSTED])
+    cluster = BACKED_UP.wanting(network={"trustedIngressPeers": [TEAM_TRUSTED]})
     rules = 0
     for found in policies(cluster):
         spec = found.body["spec"]

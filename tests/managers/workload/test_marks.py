@@ -85,12 +85,26 @@ def test_a_pod_without_annotations_of_ours_is_not_marked() -> None:
     assert pod_marks(gen.resolved(MAINTAINED), world.facts()) == ()
 
 
+RESTORE = {"operation": "Restore", "holder": "openbaorestore/monday", "epoch": 1}
 # sentence: (cluster, reason of the hold; "" for none)
 HELD = {
     "nothing is asked": (OLD, ""),
     "a fence": (FENCED, "PodsFenced"),
     "maintenance": (MAINTAINED, "Maintenance"),
     "both": (FENCED.wanting(maintenance={"enabled": True}), "PodsFenced"),
+    "a restore that may send": (OLD.having(operationLock=RESTORE), "RestoreInProgress"),
+    "a restore that asked for a restart": (
+        OLD.having(operationLock=RESTORE, restore={"name": "monday", "uid": "r"}),
+        "",
+    ),
+    "another restore after that": (
+        OLD.having(
+            operationLock=RESTORE,
+            restore={"name": "monday", "uid": "q", "restartCompletedAt": "2030-01-01T00:00:00Z"},
+        ),
+        "RestoreInProgress",
+    ),
+    "a backup": (OLD.having(operationLock={**RESTORE, "operation": "Backup"}), ""),
     "maintenance that is over": (OLD.wanting(maintenance={"enabled": False}), ""),
 }
 
@@ -191,3 +205,15 @@ class TestPlans:
 
 def digest_of_old() -> str:
     return template_digest(gen.resolved(OLD), INPUTS.restart)
+
+
+def test_a_restore_asks_for_new_pods_and_no_restore_for_none() -> None:
+    restored = OLD.having(restore={"name": "monday", "uid": "r"})
+    before, after = (gen.resolved(cluster) for cluster in (OLD, restored))
+    assert template_digest(before, INPUTS.restart) != template_digest(after, INPUTS.restart)
+    done = restored.having(
+        restore={"name": "monday", "uid": "r", "restartCompletedAt": "2030-01-01T00:00:00Z"}
+    )
+    assert template_digest(gen.resolved(done), INPUTS.restart) == template_digest(
+        after, INPUTS.restart
+    )

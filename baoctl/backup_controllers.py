@@ -1,0 +1,115 @@
+"""The controllers of backups: which objects wake them, and which changes matter."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from baoctl.controllers import part_changed, watch_gates
+from baoctl.modes import Caches
+from baoctl.parts import Parts
+from baoctl.proof_controller import build_proof_controller
+from contracts.api.backup_object import TERMINAL
+from contracts.executor import Executors
+from managers.backup.hands import Hands
+from managers.backup.metrics import BackupMetrics
+from managers.backup.run import BackupReconciler
+from managers.backup.schedule import ScheduleReconciler
+from managers.backup.sight import BY_CLUSTER, BackupSight, cluster_named
+from managers.cluster.gated import Gated
+from managers.jobs.run import Jobs
+from managers.oplock.run import OperationLocks
+from runtime.cache import Cache
+from runtime.controller import Controller, Reconciler
+from runtime.event import any_of, generation_changed, labels_or_annotations_changed
+from runtime.handler import enqueue_mapped, enqueue_object
+from runtime.outcome import Outcome
+from runtime.types import Object, ObjectKey, Request, key_of
+
+MakeController = Callable[[str, Reconciler], Controller]
+
+
+def build_backup_controllers(
+    parts: Parts,
+    caches: Caches,
+    executors: Executors,
+    leads: Callable[[], bool],
+    make: MakeController,
+) -> tuple[Controller, ...]:
+    """Make the reconcilers of each OpenBaoBackup, of a cluster's backups, and of their tests."""
+    sight = BackupSight(caches.clusters, caches.backups, caches.restores)
+    locks = OperationLocks(parts.client, caches.clusters, parts.clock)
+    hands = Hands(parts.client, locks, Jobs(parts.client), parts.events, parts.clock)
+    metrics = BackupMetrics(parts.metrics, caches.clusters, leads)
+    run = BackupReconciler(sight, hands, executors)
+    runs = make("openbaobackup", gated_by_cluster(run, caches.backups, caches))
+    schedule = ScheduleReconciler(sight, hands, metrics)
+    schedules = make("openbaocluster-backup", Gated(schedule, caches.clusters, caches.gate))
+    watch_runs(runs, sight)
+    watch_schedules(schedules, sight)
+    watch_gates(runs, caches.backups, caches.opened, caches.tenants)
+    watch_gates(schedules, caches.clusters, caches.opened, caches.tenants)
+    return runs, schedules, build_proof_controller(parts, caches, executors, leads, make)
+
+
+def gated_by_cluster(inner: Reconciler, runs: Cache, caches: Caches) -> Reconciler:
+    """A reconciler of objects that name a cluster, which starts where that may be worked on."""
+
+    async def reconcile(request: Request, /) -> Outcome:
+        live = runs.get(request)
+        for cluster in map(_key, cluster_named(live) if live is not None else ()):
+            named = caches.clusters.get(cluster)
+            held = None if named is None else caches.gate(named)
+            if held is not None:
+                return held
+        return await inner(request)
+
+    return reconcile
+
+
+def watch_runs(controller: Controller, sight: BackupSight) -> None:
+    """Wake a backup: itself, whatever of its cluster it waits for, and restores that come or go."""
+
+    def unfinished(key: ObjectKey) -> Iterable[Request]:
+        for live in sight.backups.by_index(BY_CLUSTER, str(key)):
+            if (live.get("status") or {}).get("phase") not in TERMINAL:
+                yield key_of(live)
+
+    def of_cluster(cluster: Object) -> Iterable[Request]:
+        return unfinished(key_of(cluster))
+
+    def of_restore(restore: Object) -> Iterable[Request]:
+        for cluster in map(_key, cluster_named(restore)):
+            yield from unfinished(cluster)
+
+    controller.watch(sight.backups, enqueue_object)
+    news = any_of(
+        generation_changed,
+        part_changed("status", "operationLock"),
+        part_changed("status", "initialized"),
+        part_changed("status", "currentVersion"),
+        part_changed("status", "operation"),
+    )
+    controller.watch(sight.clusters, enqueue_mapped(of_cluster), news)
+    controller.watch(sight.restores, enqueue_mapped(of_restore), part_changed("status", "phase"))
+
+
+def watch_schedules(controller: Controller, sight: BackupSight) -> None:
+    """Wake the backups of a cluster: its spec and annotations, its lock, and each of them."""
+
+    def of_backup(backup: Object) -> Iterable[Request]:
+        return map(_key, cluster_named(backup))
+
+    news = any_of(
+        generation_changed,
+        labels_or_annotations_changed,
+        part_changed("status", "operationLock", "holder"),
+        part_changed("status", "initialized"),
+        part_changed("status", "backup"),
+    )
+    controller.watch(sight.clusters, enqueue_object, news)
+    controller.watch(sight.backups, enqueue_mapped(of_backup), part_changed("status", "phase"))
+
+
+def _key(text: str) -> ObjectKey:
+    namespace, _, name = text.partition("/")
+    return ObjectKey(namespace, name)

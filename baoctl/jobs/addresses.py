@@ -1,0 +1,120 @@
+"""Which addresses a store may have: decided on what a name resolves to, at each connection.
+
+Uses the standard library; pure. Called by guard. A person who writes the endpoint of a store makes
+a pod of ours talk to it, so the pod itself, its link, the places where clouds keep the credentials
+of machines, and the control plane of Kubernetes are refused, however they are spelled.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+Network = ipaddress.IPv4Network | ipaddress.IPv6Network
+
+CONTROL_PLANE_PORTS: Final[Mapping[int, str]] = {
+    2379: "etcd",
+    2380: "etcd",
+    6443: "an API server",
+    10250: "a kubelet",
+    10255: "a kubelet",
+    10256: "kube-proxy",
+    10257: "kube-controller-manager",
+    10259: "kube-scheduler",
+}
+"""Ports that Kubernetes has for itself (Ports and Protocols in its documentation)."""
+
+_CLOUD = tuple(
+    map(
+        ipaddress.ip_network,
+        (
+            "100.100.100.200/32",
+            "168.63.129.16/32",
+            "192.0.0.192/32",
+            "fd00:ec2::/32",
+            "fd20:ce::/32",
+        ),
+    )
+)
+_THIS_NETWORK = ipaddress.ip_network("0.0.0.0/8")
+_NAT64 = (ipaddress.ip_network("64:ff9b::/96"), ipaddress.ip_network("64:ff9b:1::/48"))
+_COMPATIBLE = ipaddress.ip_network("::/96")
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """What is refused beyond the addresses that no store has anywhere."""
+
+    api_server: frozenset[Address] = frozenset()
+    """Addresses at which no port is allowed: the Service of the API server."""
+    api_server_ports: frozenset[tuple[Address, int]] = frozenset()
+    """Where the API server itself listens; another port of that machine may be a store."""
+    permitted: tuple[Network, ...] = field(default=())
+    """Networks that are allowed in spite of all; for a process that is no pod."""
+
+    def refusal(self, address: Address, port: int) -> str:
+        """Why a store may not be there, in words that follow "is"; "" when it may."""
+        plain = unwrapped(address)
+        if any(plain in network for network in self.permitted if network.version == plain.version):
+            return ""
+        place = _place(plain)
+        if place:
+            return place
+        if plain in self.api_server or (plain, port) in self.api_server_ports:
+            return "the API server"
+        if port in CONTROL_PLANE_PORTS:
+            return f"at port {port}, which is that of {CONTROL_PLANE_PORTS[port]}"
+        return ""
+
+
+def policy_of(environ: Mapping[str, str], forbidden: tuple[str, ...]) -> Policy:
+    """Return the policy of a pod: its API server by environment, and ADDRESS:PORT as it was told.
+
+    Raises ValueError for an address that is none.
+    """
+    hosts = environ.get("KUBERNETES_SERVICE_HOST", "")
+    service = {ipaddress.ip_address(hosts)} if hosts and _is_address(hosts) else set()
+    return Policy(frozenset(service), frozenset(map(_pair, forbidden)))
+
+
+def unwrapped(address: Address) -> Address:
+    """The IPv4 address that an IPv6 address carries, where it carries one; else itself."""
+    if isinstance(address, ipaddress.IPv4Address):
+        return address
+    for found in (address.ipv4_mapped, address.sixtofour):
+        if found is not None:
+            return found
+    if address.teredo is not None:
+        return address.teredo[1]
+    carries = any(address in network for network in _NAT64) or address in _COMPATIBLE
+    number = int(address) & 0xFFFFFFFF
+    # :: and ::1 are addresses of their own.
+    return ipaddress.IPv4Address(number) if carries and number > 1 else address
+
+
+def _place(address: Address) -> str:
+    if address.is_loopback or address.is_unspecified or address in _THIS_NETWORK:
+        return "the pod itself"
+    if address.is_link_local:
+        return "on the link of the machine, where clouds keep its credentials"
+    if any(address in network for network in _CLOUD if network.version == address.version):
+        return "where a cloud keeps the credentials of machines"
+    if address.is_multicast:
+        return "a multicast address"
+    return ""
+
+
+def _pair(text: str) -> tuple[Address, int]:
+    host, _, port = text.rpartition(":")
+    return ipaddress.ip_address(host.strip("[]")), int(port)
+
+
+def _is_address(text: str) -> bool:
+    try:
+        ipaddress.ip_address(text)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,154 @@
+"""Looks into a snapshot while it passes: is it whole, and what does it hold.
+
+Uses the standard library. Called by snapshot, and by restores for what was read from a store. A
+snapshot of OpenBao 2.4.0 is a gzip stream of a tar archive of meta.json, state.bin, SHA256SUMS and
+SHA256SUMS.sealed, in this order. A stream that the server broke off ends in good order as far as
+HTTP can tell, so the archive itself has to say that it is whole: gzip ends with its check sum,
+state.bin has the size that meta.json names, and the sealed sums are there.
+
+The sums themselves are not compared here: they are over what the gzip check sum is over too, and
+the server compares them when it restores.
+"""
+
+from __future__ import annotations
+
+import json
+import tarfile
+import zlib
+from dataclasses import dataclass
+from typing import Any, Final
+
+META: Final = "meta.json"
+STATE: Final = "state.bin"
+SUMS: Final = "SHA256SUMS"
+SEALED: Final = "SHA256SUMS.sealed"
+_NAMES: Final = (META, STATE, SUMS, SEALED)
+SMALL_MAX: Final = 8 * 1024
+"""What the server itself takes for metadata and sums (raft snapshot archive, OpenBao 2.4.0)."""
+_BLOCK: Final = 512
+_GZIP: Final = 16 + zlib.MAX_WBITS
+_OUTPUT: Final = 1 << 20
+
+
+class NotASnapshot(ValueError):  # noqa: N818  named after what was found
+    """The bytes are not a whole snapshot; the message says where it stops being one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Meta:
+    """What a snapshot says of itself."""
+
+    index: int
+    term: int
+    state_size: int
+    """Bytes of the state, uncompressed."""
+
+
+class Archive:
+    """Reads a snapshot piece by piece in constant memory.
+
+    `feed` and `finish` raise NotASnapshot; after `finish` the snapshot is whole.
+    """
+
+    def __init__(self) -> None:
+        self._gzip = zlib.decompressobj(_GZIP)
+        self._block = bytearray()
+        self._left = 0
+        self._padding = 0
+        self._name = ""
+        self._small = bytearray()
+        self._seen: list[str] = []
+        self._state_size = 0
+        self._meta: Meta | None = None
+        self._ended = False
+
+    def feed(self, piece: bytes) -> None:
+        """Read the next bytes of the stream."""
+        while piece:
+            if self._gzip.eof:
+                raise NotASnapshot("there are bytes behind the end of the archive")
+            try:
+                plain = self._gzip.decompress(piece, _OUTPUT)
+            except zlib.error as error:
+                raise NotASnapshot(f"it is no gzip stream, or is damaged: {error}") from None
+            self._read(memoryview(plain))
+            piece = self._gzip.unconsumed_tail or self._gzip.unused_data
+
+    def finish(self) -> Meta:
+        """Return what the snapshot says of itself, now that the stream has ended."""
+        while not self._gzip.eof:
+            # What the bound on output held back.
+            plain = self._gzip.decompress(self._gzip.unconsumed_tail, _OUTPUT)
+            if not plain:
+                raise NotASnapshot("it is cut off: the stream ended before the archive did")
+            self._read(memoryview(plain))
+        if tuple(self._seen) != _NAMES or self._left or self._padding:
+            missing = [name for name in _NAMES if name not in self._seen]
+            raise NotASnapshot(f"it is cut off: {', '.join(missing) or self._name} is missing")
+        assert self._meta is not None
+        return self._meta
+
+    def _read(self, data: memoryview) -> None:
+        while data and not self._ended:
+            if self._left:
+                data = self._content(data)
+            elif self._padding:
+                skipped = min(self._padding, len(data))
+                self._padding -= skipped
+                data = data[skipped:]
+            else:
+                data = self._header(data)
+
+    def _header(self, data: memoryview) -> memoryview:
+        taken = min(_BLOCK - len(self._block), len(data))
+        self._block += data[:taken]
+        if len(self._block) == _BLOCK:
+            block = bytes(self._block)
+            self._block.clear()
+            if not any(block):
+                self._ended = True
+            else:
+                self._member(block)
+        return data[taken:]
+
+    def _member(self, block: bytes) -> None:
+        try:
+            member = tarfile.TarInfo.frombuf(block, "utf-8", "strict")
+        except (tarfile.HeaderError, UnicodeDecodeError) as error:
+            raise NotASnapshot(f"it is no tar archive: {type(error).__name__}") from None
+        expected = _NAMES[len(self._seen)] if len(self._seen) < len(_NAMES) else "its end"
+        if member.name != expected:
+            raise NotASnapshot(f"it has {member.name[:80]!r} where {expected} was expected")
+        if member.name != STATE and member.size > SMALL_MAX:
+            raise NotASnapshot(f"{member.name} has {member.size} bytes; at most {SMALL_MAX}")
+        if self._meta is not None and member.name == STATE:
+            self._compare(member.size)
+        self._name = member.name
+        self._seen.append(member.name)
+        self._left = member.size
+        self._padding = -member.size % _BLOCK
+        self._small.clear()
+
+    def _compare(self, size: int) -> None:
+        assert self._meta is not None
+        if size != self._meta.state_size:
+            raise NotASnapshot(
+                f"its state has {size} bytes where meta.json says {self._meta.state_size}"
+            )
+
+    def _content(self, data: memoryview) -> memoryview:
+        taken = min(self._left, len(data))
+        if self._name == META:
+            self._small += data[:taken]
+        self._left -= taken
+        if not self._left and self._name == META:
+            self._meta = _meta(bytes(self._small))
+        return data[taken:]
+
+
+def _meta(content: bytes) -> Meta:
+    try:
+        found: Any = json.loads(content)
+        return Meta(int(found["Index"]), int(found["Term"]), int(found["Size"]))
+    except (ValueError, KeyError, TypeError):
+        raise NotASnapshot("its meta.json does not name Index, Term and Size") from None

@@ -1,0 +1,34 @@
+"""How a job fails: the class that becomes its exit status, and words for a person.
+
+Uses contracts.api.job_report. Raised by every step of a job, turned into a report by run.
+"""
+
+from __future__ import annotations
+
+import re
+
+from contracts.api.job_report import EXIT_CODES, FailureClass
+
+MESSAGE_MAX = 1000
+"""Characters; status takes 1024."""
+_QUERY = re.compile(r"(https?://[^\s?]+)\?[^\s)]*")
+_NOT_PRINTABLE = re.compile(r"[^\x20-\x7e]+")
+
+
+class JobFailure(Exception):  # noqa: N818  named after what happened
+    """The job cannot do what it is for; `failure` says what kind of step failed."""
+
+    def __init__(self, failure: FailureClass, message: str) -> None:
+        super().__init__(shortened(message))
+        self.failure: FailureClass = failure
+
+    @property
+    def exit_code(self) -> int:
+        """Exit status of the process."""
+        return EXIT_CODES[self.failure]
+
+
+def shortened(text: str) -> str:
+    """One line of printable ASCII without queries of URLs, which may carry signatures."""
+    line = _NOT_PRINTABLE.sub(" ", _QUERY.sub(r"\1", text)).strip()
+    return line if len(line) <= MESSAGE_MAX else f"{line[: MESSAGE_MAX - 3]}..."

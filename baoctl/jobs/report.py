@@ -1,0 +1,95 @@
+"""The last word of a job: its report in the status of its object, and a line for people.
+
+Uses the client of the API server. Called by run, and for a claim by restores. A job may patch the
+status of the one object that it works for, and nothing else; it writes fields that nobody else
+writes, with a field manager of its own, and only into that very object (its UID is a precondition).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final, Protocol
+
+from contracts.api.group import API_VERSION, BACKUPS, RESTORES
+from contracts.api.job_report import EXECUTOR_MANAGER
+from contracts.job_env import RunEnv, RunResource
+from runtime.client import ApplyResult
+from runtime.clock import Clock
+from runtime.errors import Conflict, NotFound, Transient
+from runtime.types import Object, Resource
+
+TERMINATION_LOG: Final = Path("/dev/termination-log")
+PAUSES: Final = (0.2, 0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 30.0)
+"""Seconds between tries to write: a restart of the API server must not hide what was done."""
+_RESOURCES: Mapping[RunResource, Resource] = {
+    "openbaobackups": BACKUPS,
+    "openbaorestores": RESTORES,
+}
+
+
+class Applies(Protocol):
+    """As much of the client of the API server as a report needs."""
+
+    async def apply(
+        self,
+        resource: Resource,
+        body: Object,
+        *,
+        field_manager: str,
+        force: bool,
+        subresource: str | None = None,
+    ) -> ApplyResult:
+        """Apply fields; see runtime.client."""
+        ...
+
+
+class ObjectGone(Exception):  # noqa: N818  named after what happened
+    """The object of the job was deleted, or is another one by now: nobody waits for a report."""
+
+
+async def write_status(
+    client: Applies, clock: Clock, run: RunEnv, fields: Object, manager: str = EXECUTOR_MANAGER
+) -> None:
+    """Apply fields of status, trying for a minute. Raises ObjectGone, ApiError, Transient."""
+    for pause in (*PAUSES, None):
+        try:
+            await apply_status(client, run, fields, manager)
+        except Transient:
+            if pause is None:
+                raise
+            await clock.sleep(pause)
+        else:
+            return
+
+
+async def apply_status(
+    client: Applies, run: RunEnv, fields: Object, manager: str = EXECUTOR_MANAGER
+) -> Object:
+    """Apply fields of status once; all that this manager said before has to be among them.
+
+    Raises ObjectGone, ApiError, Transient.
+    """
+    resource = _RESOURCES[run.resource]
+    body: dict[str, Any] = {
+        "apiVersion": API_VERSION,
+        "kind": resource.kind,
+        "metadata": {"name": run.name, "namespace": run.namespace, "uid": run.uid},
+        "status": fields,
+    }
+    try:
+        done = await client.apply(
+            resource, body, field_manager=manager, force=True, subresource="status"
+        )
+    except (NotFound, Conflict) as error:
+        raise ObjectGone(f"{run.resource} {run.namespace}/{run.name}: {error}") from error
+    return done.object
+
+
+def leave_word(text: str, path: Path = TERMINATION_LOG) -> None:
+    """Leave a line where the kubelet finds it, for whoever looks at the pod."""
+    try:
+        path.write_text(text[:4000], encoding="utf-8")
+    except OSError:
+        # No pod, or none that takes it: the line is in the log too.
+        return

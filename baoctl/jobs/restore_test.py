@@ -1,0 +1,368 @@
+"""`baoctl job restore-test`: restores a snapshot into the server of its own pod and looks at it.
+
+The server holds nothing, listens on the loopback alone, has the seal of the cluster and is thrown
+away with the pod. The servers of the cluster are not spoken to. What is asked, and in which order,
+is the table CHECKS; each check adds a line to the report, and the first that fails ends the test
+with a reason of contracts.proof_reasons.
+
+Seen on OpenBao 2.4.0: the snapshot is taken (204) before it is in effect; then the server answers
+nobody for about six seconds, opens itself with its seal and carries the id of the snapshot's
+cluster. A snapshot of another key is refused with 400, a broken one with 500, and nothing happens.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from baoctl.jobs.archive import Archive, Meta, NotASnapshot
+from baoctl.jobs.failures import JobFailure, shortened
+from baoctl.jobs.stores import Fetched, Store
+from contracts.api.job_report import FailureClass, ProofReport
+from contracts.api.status_backup import Snapshot
+from contracts.api.status_parts import SNAPSHOT_MAX
+from contracts.backup_key import manifest_key
+from contracts.job_env import TestEnv
+from contracts.manifest import MANIFEST_MAX, Manifest, ManifestError, read_manifest
+from contracts.snapshot_content import MOUNTS_PATH, content_digest, mounts_digest
+from managers.bao.client import Bao, BaoError, Denied
+from managers.bao.login import OPERATOR_MOUNT
+from managers.bao.models import Health
+from runtime.clock import Clock
+
+START_SECONDS: Final = 180.0
+"""In which the server has to answer and to lead; an image may have to be pulled before that."""
+RETURN_SECONDS: Final = 300.0
+"""In which it has to come back with the data: a large state takes its time to load."""
+POLL_SECONDS: Final = 0.25
+_PIECE: Final = 1 << 20
+_OTHER_SEAL = "autoseal key"
+_BROKEN = ("hash check", "failed to read snapshot", "failed to decompress", "integrity")
+_FAILURES: Mapping[str, FailureClass] = {
+    "StoreUnavailable": "Storage",
+    "SnapshotMissing": "Storage",
+    "ServerUnavailable": "LeaderDiscovery",
+    "PreparationFailed": "Config",
+    "StaysSealed": "Snapshot",
+    "LoginRefused": "Authentication",
+}
+
+
+class Refuted(Exception):  # noqa: N818  named after what happened
+    """A check failed: the reason, and what was found."""
+
+    def __init__(self, reason: str, message: str) -> None:
+        super().__init__(shortened(message))
+        self.reason = reason
+
+
+@dataclass(slots=True)
+class Trial:
+    """One test on its way. `told` grows by a line with each check."""
+
+    env: TestEnv
+    store: Store
+    clock: Clock
+    bao: Bao
+    told: list[str] = field(default_factory=list)
+    manifest: Manifest | None = None
+    meta: Meta | None = None
+    root: str = field(default="", repr=False)
+    token: str = field(default="", repr=False)
+    own_id: str = ""
+    """Id of the empty cluster that the server was before."""
+
+    @property
+    def address(self) -> str:
+        """Where the server is."""
+        return self.env.address.rpartition(":")[0]
+
+    @property
+    def file(self) -> Path:
+        """Where the snapshot is kept meanwhile."""
+        return Path(self.env.scratch_path, "snapshot")
+
+    def known(self) -> Manifest:
+        """The manifest, once it was read."""
+        assert self.manifest is not None
+        return self.manifest
+
+
+async def restore_test(env: TestEnv, store: Store, clock: Clock) -> ProofReport:
+    """Run a test and say how it ended; raises nothing that a test can end with."""
+    began = clock.monotonic()
+    port = int(env.address.rpartition(":")[2])
+    async with Bao("", "", port, plain=True) as bao:
+        trial = Trial(env, store, clock, bao)
+        reason, message = "Restored", ""
+        try:
+            for check in CHECKS:
+                trial.told.append(await check(trial))
+        except Refuted as refuted:
+            reason, message = refuted.reason, str(refuted)
+        except JobFailure as failure:
+            stored = failure.failure == "Storage"
+            reason = "StoreUnavailable" if stored else "PreparationFailed"
+            message = str(failure)
+        except (BaoError, Denied, OSError) as error:
+            reason, message = "ServerUnavailable", shortened(str(error) or type(error).__name__)
+    passed = reason == "Restored"
+    return ProofReport(
+        job_uid=env.run.job_uid,
+        outcome="Succeeded" if passed else "Failed",
+        failure=None if passed else _FAILURES.get(reason, "Verification"),
+        reason=reason,
+        message=message or f"{len(trial.told)} checks passed",
+        checks=tuple(map(shortened, trial.told)),
+        finished_at=clock.now(),
+        seconds=round(clock.monotonic() - began, 3),
+        snapshot=_snapshot(trial),
+    )
+
+
+def _snapshot(trial: Trial) -> Snapshot | None:
+    found = trial.manifest
+    if found is None:
+        return None
+    return Snapshot(
+        key=found.key,
+        index=found.index,
+        term=found.term,
+        seal=found.seal or None,
+        digest=found.digest,
+        cluster_id=found.cluster_id or None,
+        version=found.version or None,
+        size=found.size,
+    )
+
+
+# --- the snapshot itself, before any server is asked --------------------------------------------
+
+
+async def _described(trial: Trial) -> str:
+    """The manifest is there, and is the one that the operator wrote down."""
+    env = trial.env
+    content = await trial.store.read(manifest_key(env.key), MANIFEST_MAX)
+    if content is None:
+        raise Refuted("SnapshotMissing", f"there is no {manifest_key(env.key)} in the store")
+    try:
+        manifest = read_manifest(content)
+    except ManifestError as error:
+        raise Refuted("SnapshotCorrupt", f"{manifest_key(env.key)}: {error}") from None
+    expected: tuple[tuple[str, object, object], ...] = (
+        ("digest", env.expected_digest, manifest.digest),
+        ("size", env.expected_size, manifest.size),
+        ("index", env.expected_index, manifest.index),
+        ("cluster id", env.expected_cluster_id, manifest.cluster_id),
+        ("version", env.expected_version, manifest.version),
+        ("key", env.key, manifest.key),
+    )
+    for what, wanted, found in expected:
+        if wanted and wanted != found:
+            told = f"its manifest says {what} {found}, and the OpenBaoBackup {wanted}"
+            raise Refuted("SnapshotCorrupt", told)
+    trial.manifest = manifest
+    return f"manifest: as written down, taken {manifest.taken_at} by OpenBao {manifest.version}"
+
+
+async def _whole(trial: Trial) -> str:
+    """The bytes are those that were written, and a whole archive."""
+    known = trial.known()
+    fetched = await trial.store.fetch(trial.env.key, trial.file, SNAPSHOT_MAX)
+    if fetched is None:
+        raise Refuted("SnapshotMissing", f"there is no {trial.env.key} in the store")
+    if fetched.size < known.size:
+        told = f"the store holds {fetched.size} of {known.size} bytes"
+        raise Refuted("SnapshotIncomplete", told)
+    if Fetched(known.size, known.digest) != fetched:
+        told = f"{fetched.size} bytes of {fetched.digest}, not {known.size} of {known.digest}"
+        raise Refuted("SnapshotCorrupt", told)
+    trial.meta = await asyncio.to_thread(_read, trial.file)
+    if (trial.meta.index, trial.meta.term) != (known.index, known.term):
+        told = f"it holds index {trial.meta.index}, and its manifest says {known.index}"
+        raise Refuted("SnapshotCorrupt", told)
+    return f"archive: whole, {fetched.size} bytes, {fetched.digest}"
+
+
+def _read(file: Path) -> Meta:
+    archive = Archive()
+    try:
+        with file.open("rb") as source:
+            while piece := source.read(_PIECE):
+                archive.feed(piece)
+        return archive.finish()
+    except NotASnapshot as error:
+        reason = "SnapshotIncomplete" if "cut off" in str(error) else "SnapshotCorrupt"
+        raise Refuted(reason, f"the archive: {error}") from None
+
+
+# --- the server takes it -------------------------------------------------------------------------
+
+
+async def _started(trial: Trial) -> str:
+    """The server of the pod answers, is of the snapshot's version, and holds nothing."""
+    health = await _until(trial, START_SECONDS, lambda _: True)
+    if health is None:
+        raise Refuted("ServerUnavailable", f"no server answers at {trial.env.address}")
+    taken = trial.known().version
+    if taken and health.version != taken:
+        told = f"OpenBao {taken} took the snapshot, and the servers run {health.version}"
+        raise Refuted("VersionDiffers", told)
+    if health.initialized:
+        # Started a second time: what it holds is of an earlier try.
+        raise Refuted("ServerUnavailable", "the server of the test is not empty")
+    trial.root = await trial.bao.initialize(trial.address)
+    active = await _until(trial, START_SECONDS, _leads)
+    if active is None:
+        raise Refuted("ServerUnavailable", "the empty server of the test does not open itself")
+    trial.own_id = active.cluster_id
+    return f"server: OpenBao {health.version}"
+
+
+async def _taken(trial: Trial) -> str:
+    """The server checks the snapshot against its own seal, and takes it."""
+    try:
+        await trial.bao.restore(trial.address, trial.root, _pieces(trial.file), force=False)
+    except Denied as refusal:
+        if _OTHER_SEAL in str(refusal):
+            seal = trial.known().seal or "a key that was not noted"
+            told = f"it was sealed with {seal}, and the servers of today cannot open it: {refusal}"
+            raise Refuted("SealDiffers", told) from None
+        raise Refuted("SnapshotCorrupt", str(refusal)) from None
+    except BaoError as error:
+        if any(word in str(error) for word in _BROKEN):
+            raise Refuted("SnapshotCorrupt", str(error)) from None
+        raise
+    finally:
+        trial.root = ""
+    return "seal: the server can open the snapshot, and took it"
+
+
+async def _back(trial: Trial) -> str:
+    """It comes back unsealed, as the cluster of the snapshot."""
+    health = await _until(trial, RETURN_SECONDS, lambda now: _leads(now) and _other(trial, now))
+    known = trial.known()
+    if health is None:
+        told = "the server took the snapshot and did not come back with its data unsealed"
+        raise Refuted("StaysSealed", f"{told} within {RETURN_SECONDS:.0f} s")
+    if known.cluster_id and health.cluster_id != known.cluster_id:
+        told = f"the data are those of cluster {health.cluster_id}, not of {known.cluster_id}"
+        raise Refuted("ClusterIDDiffers", told)
+    return f"unsealed: by itself, as cluster {health.cluster_id}"
+
+
+def _leads(health: Health) -> bool:
+    return health.initialized and not health.sealed and not health.standby
+
+
+def _other(trial: Trial, health: Health) -> bool:
+    return bool(health.cluster_id) and health.cluster_id != trial.own_id
+
+
+async def _until(trial: Trial, seconds: float, enough: Callable[[Health], bool]) -> Health | None:
+    """Ask the server until it says what is waited for; None when it does not in time."""
+    deadline = trial.clock.monotonic() + seconds
+    while True:
+        try:
+            health = await trial.bao.health(trial.address)
+            if enough(health):
+                return health
+        except BaoError:
+            # It starts, or loads; both end, or the deadline comes.
+            pass
+        if trial.clock.monotonic() >= deadline:
+            return None
+        await trial.clock.sleep(POLL_SECONDS)
+
+
+async def _pieces(file: Path) -> AsyncIterator[bytes]:
+    with file.open("rb") as source:
+        while piece := await asyncio.to_thread(source.read, _PIECE):
+            yield piece
+
+
+# --- what is in it -------------------------------------------------------------------------------
+
+
+async def _reached(trial: Trial) -> str:
+    """The restored log goes at least as far as the snapshot says."""
+    assert trial.meta is not None
+    applied = await trial.bao.applied_index(trial.address)
+    if applied < trial.meta.index:
+        told = f"the data end at index {applied}, and the snapshot holds {trial.meta.index}"
+        raise Refuted("IndexTooLow", told)
+    return f"raft index: {trial.meta.index} was taken, {applied} is applied"
+
+
+async def _logged_in(trial: Trial) -> str:
+    """The login of backups works with the restored roles, policies and keys."""
+    server = trial.env.server
+    if server.auth == "token":
+        trial.token = await asyncio.to_thread(_mounted, server.token_path)
+        return "login: not tried, because a token is used"
+    shown = await asyncio.to_thread(_mounted, server.jwt_path)
+    try:
+        login = await trial.bao.login(trial.address, OPERATOR_MOUNT, server.role, shown)
+    except Denied as refusal:
+        told = f"role {server.role} of the restored data refuses the login: {refusal}"
+        raise Refuted("LoginRefused", told) from None
+    trial.token = login.client_token
+    return f"login: by role {server.role} of the restored data"
+
+
+def _mounted(path: str) -> str:
+    try:
+        return Path(path).read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        told = f"the token at {path} cannot be read: {type(error).__name__}"
+        raise JobFailure("Config", told) from None
+
+
+async def _mounts(trial: Trial) -> str:
+    """The secret engines are those that there were."""
+    expected = trial.known().mounts
+    return await _compared(trial, "mounts", MOUNTS_PATH, expected, mounts_digest)
+
+
+async def _canary(trial: Trial) -> str:
+    """One path shows what it showed when the snapshot was taken."""
+    known = trial.known()
+    return await _compared(trial, "canary", known.canary_path, known.canary, content_digest)
+
+
+async def _compared(
+    trial: Trial,
+    what: str,
+    path: str,
+    expected: str,
+    digest: Callable[[Mapping[str, object]], str],
+) -> str:
+    if not expected or not path:
+        return f"{what}: not compared, because the manifest has none"
+    try:
+        content = await trial.bao.read(trial.address, trial.token, path)
+    except Denied as refusal:
+        if refusal.code != 404:
+            return f"{what}: not compared, because the role may not read {path}"
+        content = {}
+    found = digest(content)
+    if found != expected:
+        told = f"{path} shows {found}, and showed {expected} when the snapshot was taken"
+        raise Refuted("MountsDiffer" if what == "mounts" else "CanaryDiffers", told)
+    return f"{what}: {path} is as it was"
+
+
+CHECKS: tuple[Callable[[Trial], Awaitable[str]], ...] = (
+    _described,
+    _whole,
+    _started,
+    _taken,
+    _back,
+    _reached,
+    _logged_in,
+    _mounts,
+    _canary,
+)

@@ -1,0 +1,133 @@
+"""Which snapshots of a cluster go, and their removal: after a backup that succeeded, and only then.
+
+Uses stores and the contracts of keys and manifests. Called by backup. A key counts when it is of
+the shape that schedules and people make (no tag: what an upgrade took stays), directly below the
+cluster's prefix, with a manifest beside it that names this very cluster by its UID: two clusters of
+one name in one bucket leave each other's snapshots alone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from baoctl.jobs.failures import JobFailure
+from baoctl.jobs.stores import Store
+from contracts import backup_key
+from contracts.backup_key import BackupKey
+from contracts.job_env import RetentionEnv
+from contracts.manifest import MANIFEST_MAX, ManifestError, read_manifest
+from runtime.clock import Clock, Deadline
+
+READS_AT_A_TIME = 8
+SECONDS = 300.0
+"""How long a job may spend on it: the backup itself is done and waits to be reported."""
+
+
+@dataclass(frozen=True, slots=True)
+class Removed:
+    """What retention did; `message` is empty when there is nothing to say."""
+
+    deleted: int = 0
+    message: str = ""
+
+
+def outdated(keys: Iterable[BackupKey], rules: RetentionEnv, now: datetime) -> list[BackupKey]:
+    """Which of a cluster's snapshots go, oldest first; never the newest and never a protected one.
+
+    A snapshot that is protected counts among those that are kept.
+    """
+    newest_first = sorted(keys, key=lambda one: (one.at, one.id8), reverse=True)
+    stays = set(rules.protected) | {one.text for one in newest_first[:1]}
+    oldest = now - timedelta(seconds=rules.max_age_seconds) if rules.max_age_seconds else None
+    return [
+        one
+        for place, one in reversed(list(enumerate(newest_first)))
+        if one.text not in stays
+        and ((rules.max_count and place >= rules.max_count) or (oldest and one.at < oldest))
+    ]
+
+
+def listed(found: Collection[str], of: BackupKey) -> tuple[list[BackupKey], list[BackupKey]]:
+    """Which snapshots have a manifest, and which manifests have no snapshot."""
+    present = set(found)
+    whole: list[BackupKey] = []
+    left_over: list[BackupKey] = []
+    for manifest in present:
+        key = backup_key.parse(backup_key.snapshot_key(manifest) or "")
+        if key is None or key.tag or _place(key) != _place(of):
+            continue
+        (whole if key.text in present else left_over).append(key)
+    return whole, left_over
+
+
+async def retain(
+    store: Store, rules: RetentionEnv, just_stored: BackupKey, cluster_uid: str, clock: Clock
+) -> Removed:
+    """Remove what the rules say. Never raises for a store that refuses: that is in the message."""
+    if not rules.max_count and not rules.max_age_seconds:
+        return Removed()
+    # Clocks of two jobs may differ, so that the newest by its key need not be the last one made.
+    rules = replace(rules, protected=(*rules.protected, just_stored.text))
+    work = _Work(store, rules, just_stored, cluster_uid)
+    try:
+        async with Deadline(clock, SECONDS):
+            await work.run(clock.now())
+    except JobFailure as error:
+        return Removed(work.deleted, f"stopped after {work.deleted}: {error}")
+    except TimeoutError:
+        return Removed(work.deleted, f"stopped after {work.deleted}: took over {SECONDS:g} s")
+    return Removed(work.deleted, work.message)
+
+
+@dataclass(slots=True)
+class _Work:
+    store: Store
+    rules: RetentionEnv
+    just_stored: BackupKey
+    cluster_uid: str
+    deleted: int = 0
+    message: str = ""
+
+    async def run(self, now: datetime) -> None:
+        prefix = backup_key.list_prefix(
+            self.just_stored.prefix, self.just_stored.namespace, self.just_stored.cluster
+        )
+        whole, left_over = listed(await self.store.keys(prefix), self.just_stored)
+        # As if all were ours, which is the rule: then manifests need not be read at all.
+        if not outdated(whole, self.rules, now) and not left_over:
+            return
+        own = await self._own(whole)
+        going = outdated(own, self.rules, now)
+        if self.rules.dry_run:
+            names = ", ".join(one.text for one in going)
+            self.message = f"dry run: {len(going)} would go{': ' if going else ''}{names}"
+            return
+        for one in going:
+            # The manifest last: as long as it is there, the next run finishes what this one began.
+            await self.store.delete(one.text)
+            await self.store.delete(one.manifest)
+            self.deleted += 1
+        for one in await self._own(left_over):
+            await self.store.delete(one.manifest)
+
+    async def _own(self, keys: Sequence[BackupKey]) -> list[BackupKey]:
+        gate = asyncio.Semaphore(READS_AT_A_TIME)
+
+        async def is_own(key: BackupKey) -> bool:
+            async with gate:
+                content = await self.store.read(key.manifest, MANIFEST_MAX)
+            try:
+                manifest = read_manifest(content or b"")
+            except ManifestError:
+                return False
+            return manifest.cluster_uid == self.cluster_uid and manifest.key == key.text
+
+        verdicts = await asyncio.gather(*map(is_own, keys))
+        return [key for key, own in zip(keys, verdicts, strict=True) if own]
+
+
+def _place(key: BackupKey) -> tuple[str, str, str]:
+    return key.prefix, key.namespace, key.cluster

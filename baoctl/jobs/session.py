@@ -1,0 +1,154 @@
+"""The way of a job to the server that leads: find it by its pods, log in, and keep the token.
+
+Uses managers.bao. Called by backup and restore. The server of a test stands beside its job and is
+not looked for.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from baoctl.jobs.failures import JobFailure
+from contracts import names
+from contracts.job_env import ServerEnv
+from contracts.ports import API
+from managers.bao.client import Bao, BaoError, Denied
+from managers.bao.login import OPERATOR_MOUNT
+from managers.bao.models import Health
+from runtime.clock import Clock
+
+PAUSES = (1.0, 2.0, 4.0, 8.0)
+"""Seconds between looks for the leader: an election takes up to ten."""
+_NOBODY = "no pod"
+
+
+@dataclass(frozen=True, slots=True)
+class Leader:
+    """A server that leads: initialised, unsealed, and no standby."""
+
+    pod: str
+    address: str
+    health: Health
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """Connections to the servers of one cluster, its leader and a token there."""
+
+    bao: Bao
+    leader: Leader
+    token: str = field(repr=False)
+
+
+async def resolve(host: str) -> str:
+    """Return an address of a host. Raises OSError."""
+    loop = asyncio.get_running_loop()
+    found = await loop.getaddrinfo(host, None, type=socket.SOCK_STREAM)
+    return str(found[0][4][0])
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """How the servers are reached: by whose names, and at which port."""
+
+    resolve: Callable[[str], Awaitable[str]] = resolve
+    port: int = API.number
+
+
+@asynccontextmanager
+async def servers(env: ServerEnv, reach: Reach) -> AsyncIterator[Bao]:
+    """Open connections to the servers of a cluster. Raises JobFailure(Config) without its CA."""
+    authority = _file(env.ca_path, "Config", "the authority of the servers") if env.ca_path else ""
+    name = env.server_name or names.raft_server_name(env.cluster)
+    async with Bao(authority, name, reach.port) as bao:
+        yield bao
+
+
+@asynccontextmanager
+async def session(env: ServerEnv, clock: Clock, reach: Reach) -> AsyncIterator[Session]:
+    """Find the leader and log in to it. Raises JobFailure."""
+    async with servers(env, reach) as bao:
+        leader = await find_leader(bao, env, clock, reach)
+        yield Session(bao, leader, await log_in(bao, leader.address, env))
+
+
+async def find_leader(bao: Bao, env: ServerEnv, clock: Clock, reach: Reach) -> Leader:
+    """Ask every pod until one leads. Raises JobFailure(LeaderDiscovery) that says what each is."""
+    looks = await _look(bao, env, reach)
+    for pause in PAUSES:
+        leader = _leader(looks)
+        if leader is not None:
+            return leader
+        await clock.sleep(pause)
+        looks = await _look(bao, env, reach)
+    leader = _leader(looks)
+    if leader is not None:
+        return leader
+    said = "; ".join(f"{pod}: {look}" for pod, look in looks.items()) or _NOBODY
+    raise JobFailure("LeaderDiscovery", f"no server of {env.cluster} leads ({said})")
+
+
+async def log_in(bao: Bao, address: str, env: ServerEnv) -> str:
+    """Return a token for the server at an address. Raises JobFailure(Authentication)."""
+    if env.auth == "token":
+        return _file(env.token_path, "Authentication", "the token of spec.backup.tokenSecretRef")
+    if not env.role:
+        raise JobFailure("Config", "BACKUP_JWT_AUTH_ROLE is not set: there is no role to log in")
+    own = _file(env.jwt_path, "Authentication", "the token of the ServiceAccount")
+    try:
+        return (await bao.login(address, OPERATOR_MOUNT, env.role, own)).client_token
+    except Denied as error:
+        raise JobFailure(
+            "Authentication",
+            f"role {env.role} of auth/{OPERATOR_MOUNT} refuses the ServiceAccount of the job: "
+            f"{error}",
+        ) from None
+    except BaoError as error:
+        raise JobFailure("Authentication", f"no answer to the login: {error}") from None
+
+
+async def _look(bao: Bao, env: ServerEnv, reach: Reach) -> dict[str, Leader | str]:
+    found = await asyncio.gather(
+        *(_one(bao, pod, host, reach) for pod, host in zip(env.pods, env.hosts, strict=True))
+    )
+    return dict(zip(env.pods, found, strict=True))
+
+
+async def _one(bao: Bao, pod: str, host: str, reach: Reach) -> Leader | str:
+    """The leader, or what the server is instead."""
+    try:
+        address = await reach.resolve(host)
+        health = await bao.health(address)
+    except OSError:
+        return "its name is not known"
+    except BaoError:
+        return "no answer"
+    if not health.initialized:
+        return "not initialized"
+    if health.sealed:
+        return "sealed"
+    return "a standby" if health.standby else Leader(pod, address, health)
+
+
+def _leader(looks: dict[str, Leader | str]) -> Leader | None:
+    # A server that was just deposed may think for a moment that it still leads.
+    leaders = [look for look in looks.values() if isinstance(look, Leader)]
+    return leaders[0] if len(leaders) == 1 else None
+
+
+def _file(path: str, failure: str, what: str) -> str:
+    try:
+        content = Path(path).read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        content, why = "", type(error).__name__
+    else:
+        why = "it is empty"
+    if content:
+        return content
+    message = f"{what} at {path} cannot be read: {why}"
+    raise JobFailure("Config" if failure == "Config" else "Authentication", message)

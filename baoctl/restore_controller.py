@@ -1,0 +1,120 @@
+"""The controller of restores: which objects wake it, and which of their changes matter."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from baoctl.controllers import part_changed
+from baoctl.modes import Caches
+from baoctl.parts import Parts
+from contracts.executor import Executors
+from managers.jobs.run import Jobs
+from managers.oplock.run import OperationLocks
+from managers.restore.acts import Acts
+from managers.restore.observe import RestoreObserver
+from managers.restore.recovery import ServerSight
+from managers.restore.run import RestoreReconciler
+from managers.restore.telling import RestoreTelling
+from managers.tenancy.gate import Gate
+from runtime.cache import Cache
+from runtime.controller import Controller, Reconciler
+from runtime.event import Event, any_of, generation_changed
+from runtime.handler import enqueue_mapped, enqueue_object
+from runtime.outcome import Outcome
+from runtime.types import Object, ObjectKey, Request, key_of
+
+MakeController = Callable[[str, Reconciler], Controller]
+NAMED_CLUSTER = "named-cluster"
+NAMED_BACKUP = "named-backup"
+
+
+def build_restore_controller(
+    parts: Parts, caches: Caches, executors: Executors, sight: ServerSight, make: MakeController
+) -> Controller:
+    """Make the reconciler of restores and the controller that calls it."""
+    restores, clusters = caches.restores, caches.clusters
+    jobs = Jobs(parts.client)
+    telling = RestoreTelling(parts.events, parts.metrics)
+    reconciler = RestoreReconciler(
+        parts.client,
+        restores,
+        RestoreObserver(
+            parts.client, clusters, caches.backups, jobs, executors, sight, parts.clock
+        ),
+        Acts(parts.client, clusters, OperationLocks(parts.client, clusters, parts.clock), jobs),
+        telling,
+    )
+    controller = make("openbaorestore", _Gated(reconciler, restores, clusters, caches.gate))
+    watch_restores(controller, caches, telling)
+    return controller
+
+
+def watch_restores(controller: Controller, caches: Caches, telling: RestoreTelling) -> None:
+    """Wake a restore: itself, its cluster, and the backup that it waits for.
+
+    Every change of its own counts: the claim and the report of its job, and what a person decides.
+    """
+    restores = caches.restores
+    restores.add_index(NAMED_CLUSTER, named_cluster)
+    restores.add_index(NAMED_BACKUP, named_backup)
+
+    def of_cluster(event: Event) -> Iterable[Request]:
+        key = key_of(event.object)
+        if caches.clusters.get(key) is None:
+            # No series outlives its cluster.
+            telling.forget(key)
+        return map(key_of, restores.by_index(NAMED_CLUSTER, str(key)))
+
+    def of_backup(backup: Object) -> Iterable[Request]:
+        return map(key_of, restores.by_index(NAMED_BACKUP, str(key_of(backup))))
+
+    news = any_of(
+        generation_changed,
+        part_changed("status", "operationLock"),
+        part_changed("status", "conditions"),
+        part_changed("status", "restore"),
+    )
+    controller.watch(restores, enqueue_object)
+    controller.watch(caches.clusters, of_cluster, news)
+    controller.watch(caches.backups, enqueue_mapped(of_backup), part_changed("status", "phase"))
+
+
+def named_cluster(restore: Object) -> Iterable[str]:
+    """Index function: the cluster that a restore is about."""
+    return _named(restore, _spec(restore).get("cluster"))
+
+
+def named_backup(restore: Object) -> Iterable[str]:
+    """Index function: the backup that a restore puts back, if it names one."""
+    source = _spec(restore).get("source")
+    return _named(restore, source.get("backup") if isinstance(source, dict) else None)
+
+
+def _spec(restore: Object) -> Object:
+    spec = restore.get("spec")
+    return spec if isinstance(spec, dict) else {}
+
+
+def _named(restore: Object, name: object) -> Iterable[str]:
+    return (str(ObjectKey(key_of(restore).namespace, name)),) if isinstance(name, str) else ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Gated:
+    """Begins no pass for a cluster on which the operator may not work yet."""
+
+    inner: Reconciler
+    restores: Cache
+    clusters: Cache
+    gate: Gate
+
+    async def __call__(self, request: Request, /) -> Outcome:
+        """Run a pass, or tell what it waits for."""
+        live = self.restores.get(request)
+        name = _spec(live).get("cluster") if live is not None else None
+        cluster = (
+            self.clusters.get(ObjectKey(request.namespace, name)) if isinstance(name, str) else None
+        )
+        held = None if cluster is None else self.gate(cluster)
+        return held if held is not None else await self.inner(request)

@@ -1,0 +1,23 @@
+"""The folder of a ServiceAccount, as a volume for the one container that calls the API server."""
+
+from __future__ import annotations
+
+from typing import Any
+
+TOKEN_SECONDS = 3600
+
+
+def api_token_volume(name: str) -> dict[str, Any]:
+    """Build a volume with token, authority and namespace; mount it at `paths.API_TOKEN`."""
+    namespace = {"path": "namespace", "fieldRef": {"fieldPath": "metadata.namespace"}}
+    sources: list[dict[str, Any]] = [
+        {"serviceAccountToken": {"path": "token", "expirationSeconds": TOKEN_SECONDS}},
+        {
+            "configMap": {
+                "name": "kube-root-ca.crt",
+                "items": [{"key": "ca.crt", "path": "ca.crt"}],
+            }
+        },
+        {"downwardAPI": {"items": [namespace]}},
+    ]
+    return {"name": name, "projected": {"sources": sources}}

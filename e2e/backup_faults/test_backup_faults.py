@@ -1,0 +1,221 @@
+"""Whatever goes wrong while a snapshot is taken has its reason, counts once and leaves nothing.
+
+A proxy in front of a real store plays the faults; jobs and servers are disturbed for real. The
+snapshot has several parts, so that there is a middle to fail in.
+"""
+
+import base64
+import os
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from contracts.api.job_report import EXIT_CODES
+from e2e.conftest import MakeNamespace
+from e2e.harness.backups import (
+    NAME,
+    Reader,
+    Run,
+    backup_now,
+    check_stored,
+    make_backup_cluster,
+    recorded,
+)
+from e2e.harness.clusters import Cluster
+from e2e.harness.fault_proxy import (
+    FULL,
+    KEEPS_ALL,
+    Answer,
+    Cut,
+    Fault,
+    FaultProxy,
+    Request,
+    Slow,
+    fault_proxy,
+)
+from e2e.harness.kubernetes import Api, Object
+from e2e.harness.operator import Operator
+from e2e.harness.server_process import server_pid
+from e2e.harness.stores import Ground, Store, s3_store
+from e2e.harness.waiting import Stopwatch, until
+from e2e.rig import Rig
+
+MIB = 1024 * 1024
+PART = 5 * MIB
+# More than two parts, and small enough for one request to the server each.
+VALUES, VALUE_BYTES = 18, 512 * 1024
+# What a run may take on a busy machine when a library has to give up first.
+SECONDS = 120.0
+
+
+@pytest.fixture(scope="module")
+def store(rig: Rig, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    with s3_store(Ground.of_rig(rig), tmp_path_factory.mktemp("store")) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def proxy(rig: Rig, store: Store, tmp_path_factory: pytest.TempPathFactory) -> Iterator[FaultProxy]:
+    with fault_proxy(Ground.of_rig(rig), store, tmp_path_factory.mktemp("proxy")) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def kept(
+    api: Api,
+    store: Store,
+    proxy: FaultProxy,
+    reloading_operator: Operator,
+    make_namespace: MakeNamespace,
+) -> Cluster:
+    """One server with some megabytes that no compression makes smaller, and one good snapshot."""
+    target = {**proxy.target(), "partSize": PART, "concurrency": 1}
+    wishes: Object = {"backup": {"retention": {"maxCount": 1}}, "storage": {"size": "256Mi"}}
+    made = make_backup_cluster(api, make_namespace(), target, store, **wishes)
+    reader = Reader.of(made)
+    for number in range(VALUES):
+        reader.write(f"ballast-{number}", base64.b64encode(os.urandom(VALUE_BYTES)).decode())
+    status = backup_now(made, "good").await_phase("Completed", SECONDS)
+    assert check_stored(store, status)["size"] > 2 * PART
+    return made
+
+
+def _part(request: Request) -> bool:
+    return "partNumber" in request.parameters
+
+
+@contextmanager
+def _counting_one_failure(store: Store, kept: Cluster) -> Iterator[None]:
+    """In the block one run fails: it counts once, and the store is as it was."""
+    keys, before = store.keys(), recorded(kept).get("consecutiveFailures") or 0
+    yield
+
+    def counted() -> bool:
+        return bool((recorded(kept).get("consecutiveFailures") or 0) == before + 1)
+
+    until("the failure is counted", counted, 20.0)
+    assert (store.keys(), store.pending()) == (keys, [])
+    assert kept.live()["status"].get("operationLock") is None
+
+
+FAULTS: "dict[str, tuple[Fault, str]]" = {
+    # Half of it is there when the connection ends, again and again.
+    "cut": (Cut(after=PART + PART // 2), ""),
+    "full": (FULL, "the store is full"),
+    # The first part is taken, and no other one.
+    "half-way": (Answer(500, "InternalError", _part, after=1), ""),
+    "forbidden": (Answer(403, "AccessDenied", _part), "refuses"),
+}
+
+
+@pytest.mark.parametrize("case", FAULTS)
+def test_a_store_that_fails_leaves_nothing_and_counts_once(
+    store: Store, proxy: FaultProxy, kept: Cluster, case: str
+) -> None:
+    fault, words = FAULTS[case]
+    with proxy.suffering(fault), _counting_one_failure(store, kept):
+        run = backup_now(kept, f"store-{case}")
+        status = run.await_phase("Failed", SECONDS)
+        assert status["reason"] == "StorageFailed"
+        assert words in status["message"], status["message"]
+        assert run.exit_code() == EXIT_CODES["Storage"]
+
+
+def test_a_slow_store_gets_its_snapshot_all_the_same(
+    store: Store, proxy: FaultProxy, kept: Cluster
+) -> None:
+    watch = Stopwatch()
+    with proxy.suffering(Slow(4 * MIB)):
+        status = backup_now(kept, "slow").await_phase("Completed", SECONDS)
+    assert watch.seconds > status["snapshot"]["size"] / (4 * MIB)
+    check_stored(store, status)
+    until("good again", lambda: not recorded(kept).get("consecutiveFailures"), 20.0)
+
+
+def test_a_store_that_keeps_everything_is_told_and_fails_no_backup(
+    store: Store, proxy: FaultProxy, kept: Cluster
+) -> None:
+    before = store.keys()
+    with proxy.suffering(KEEPS_ALL):
+        status = backup_now(kept, "kept-all").await_phase("Completed", SECONDS)
+    check_stored(store, status)
+    assert set(before) < set(store.keys())
+    assert status["report"]["retentionMessage"]
+    assert not status["report"].get("deleted")
+    # The next one may delete again, and makes up for it.
+    status = backup_now(kept, "kept-one").await_phase("Completed", SECONDS)
+    assert status["report"]["deleted"] >= 1
+    assert set(store.keys()) >= {status["key"], f"{status['key']}.json"}
+    assert not set(before) & set(store.keys())
+
+
+@contextmanager
+def _in_the_middle(proxy: FaultProxy, kept: Cluster, name: str) -> Iterator[Run]:
+    """A run whose first part is on its way to a store that takes its time."""
+    seen = len(proxy.seen)
+    with proxy.suffering(Slow(MIB)):
+        run = backup_now(kept, name)
+        until("parts are sent", lambda: any(map(_part, proxy.seen[seen:])), SECONDS, every=0.05)
+        yield run
+
+
+def test_a_pod_that_is_evicted_fails_its_backup_once(
+    api: Api, store: Store, proxy: FaultProxy, kept: Cluster
+) -> None:
+    with _counting_one_failure(store, kept):
+        with _in_the_middle(proxy, kept, "evicted") as run:
+            pod = run.pods()[0]["metadata"]["name"]
+            api.evict(kept.namespace, pod)
+        status = run.await_phase("Failed", SECONDS)
+        assert (status["reason"], run.exit_code()) == ("SnapshotFailed", EXIT_CODES["Snapshot"])
+        assert "told to stop" in status["message"]
+        assert len(run.pods()) <= 1, "it is not tried again"
+
+
+def test_a_job_that_is_deleted_leaves_the_outcome_unknown(
+    api: Api, store: Store, proxy: FaultProxy, kept: Cluster
+) -> None:
+    before = recorded(kept).get("consecutiveFailures") or 0
+    with _in_the_middle(proxy, kept, "vanished") as run:
+        # Without a word: killed, and then taken away with its Job.
+        api.rig.kubectl(
+            "-n", kept.namespace, "delete", "job", run.status["jobName"],
+            "--cascade=foreground", "--wait=false",
+        )  # fmt: skip
+        api.rig.kubectl(
+            "-n", kept.namespace, "delete", "pod", run.pods()[0]["metadata"]["name"],
+            "--grace-period=0", "--force",
+        )  # fmt: skip
+        status = run.await_end(SECONDS)
+    assert status["phase"] == "Unknown", run.told()
+    assert status["reason"] == "OutcomeUnknown"
+    until(
+        "it counts, once",
+        lambda: (recorded(kept).get("consecutiveFailures") or 0) == before + 1,
+        20.0,
+    )
+
+
+def test_a_server_that_does_not_answer_is_named_and_not_waited_for_for_ever(
+    store: Store, kept: Cluster
+) -> None:
+    pid = server_pid(kept.namespace, f"{NAME}-0")
+    assert pid is not None
+    with _counting_one_failure(store, kept):
+        os.kill(pid, signal.SIGSTOP)
+        try:
+            run = backup_now(kept, "frozen")
+            status = run.await_phase("Failed", SECONDS)
+        finally:
+            os.kill(pid, signal.SIGCONT)
+        assert status["reason"] == "LeaderDiscoveryFailed"
+        assert run.exit_code() == EXIT_CODES["LeaderDiscovery"]
+    kept.await_available(60.0)
+
+
+def test_after_all_that_the_next_snapshot_is_good(store: Store, kept: Cluster) -> None:
+    check_stored(store, backup_now(kept, "at-last").await_phase("Completed", SECONDS))
+    until("good again", lambda: not recorded(kept).get("consecutiveFailures"), 20.0)
+    kept.await_condition("BackupHealthy", reason="LastBackupSucceeded", seconds=20.0)

@@ -1,0 +1,1 @@
+"""Snapshots on a volume, taken by jobs that a strict namespace admits."""

@@ -1,0 +1,164 @@
+"""Snapshots on a volume: admitted by the strictest namespace, written once, read back."""
+
+import hashlib
+from pathlib import Path
+
+import orjson
+import pytest
+
+from contracts import labels, names
+from contracts.backup_key import manifest_key
+from e2e.conftest import MakeNamespace
+from e2e.harness.backups import (
+    NAME,
+    Reader,
+    Run,
+    backup_now,
+    make_backup_cluster,
+    recorded,
+    restore,
+)
+from e2e.harness.clusters import Cluster
+from e2e.harness.kubernetes import Api, Object
+from e2e.harness.operator import Operator
+from e2e.harness.waiting import until
+from runtime.resources import JOB, NAMESPACE, POD, PVC, ROLE, ROLE_BINDING, SERVICE_ACCOUNT
+from runtime.types import Resource
+
+CLAIM, FOLDER = "snapshots", "of-the-cluster"
+TARGET: Object = {
+    "provider": "pvc",
+    "bucket": FOLDER,
+    "pathPrefix": "prod",
+    "pvc": {"claimName": CLAIM},
+}
+QUOTA = Resource("", "v1", "ResourceQuota", "resourcequotas")
+VOLUME = Resource("", "v1", "PersistentVolume", "persistentvolumes", namespaced=False)
+RESOURCES = {
+    "requests": {"cpu": "50m", "memory": "128Mi"},
+    "limits": {"cpu": "1", "memory": "512Mi"},
+}
+HARD = {"requests.cpu": "4", "requests.memory": "4Gi", "limits.cpu": "8", "limits.memory": "8Gi"}
+
+
+@pytest.fixture(scope="module")
+def cluster(api: Api, reloading_operator: Operator, make_namespace: MakeNamespace) -> Cluster:
+    """One server in a namespace of the standard `restricted` that counts what pods may use."""
+    namespace = make_namespace()
+    strict = {"pod-security.kubernetes.io/enforce": "restricted"}
+    api.patch(NAMESPACE, None, namespace, {"metadata": {"labels": strict}})
+    return make_backup_cluster(api, namespace, TARGET, resources=RESOURCES)
+
+
+@pytest.fixture(scope="module")
+def volume(api: Api, cluster: Cluster) -> Path:
+    """The volume of snapshots, as a folder of this machine."""
+    spec = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "64Mi"}}}
+    metadata = {"name": CLAIM, "namespace": cluster.namespace}
+    api.create(PVC, {"metadata": metadata, "spec": spec})
+
+    def bound() -> str:
+        return str(api.get(PVC, cluster.namespace, CLAIM)["spec"].get("volumeName") or "")
+
+    name = until("the volume is there", bound, 30.0)
+    return Path(api.get(VOLUME, None, name)["spec"]["local"]["path"])
+
+
+@pytest.mark.timeout(300)
+def test_a_backup_waits_for_the_volume_that_it_is_to_be_kept_on(
+    api: Api, cluster: Cluster, request: pytest.FixtureRequest
+) -> None:
+    run = backup_now(cluster, "early")
+
+    def held() -> bool:
+        return "SnapshotVolumeMissing" in str(run.status.get("message"))
+
+    until("the missing volume is named", held, 30.0)
+    assert run.job() is None
+    metadata = {"name": "all", "namespace": cluster.namespace}
+    api.create(QUOTA, {"metadata": metadata, "spec": {"hard": HARD}})
+    request.getfixturevalue("volume")
+    run.await_phase("Completed", 90.0)
+
+
+@pytest.fixture(scope="module")
+def kept(cluster: Cluster, volume: Path) -> Run:
+    """A snapshot of data that the tests know."""
+    Reader.of(cluster).write("before", "kept")
+    run = backup_now(cluster, "kept")
+    run.await_phase("Completed")
+    return run
+
+
+def test_the_snapshot_and_its_manifest_are_on_the_volume(
+    cluster: Cluster, kept: Run, volume: Path
+) -> None:
+    status = kept.status
+    snapshot = status["snapshot"]
+    file = volume / FOLDER / snapshot["key"]
+    content = file.read_bytes()
+    assert snapshot["key"].startswith(f"prod/{cluster.namespace}/{NAME}/")
+    assert len(content) == snapshot["size"]
+    assert f"sha256:{hashlib.sha256(content).hexdigest()}" == snapshot["digest"]
+    manifest = orjson.loads((volume / FOLDER / manifest_key(snapshot["key"])).read_bytes())
+    assert manifest["digest"] == snapshot["digest"]
+    until(
+        "the cluster says so as well",
+        lambda: recorded(cluster).get("lastBackupName") == snapshot["key"],
+        10.0,
+    )
+    # Nothing half-written is left beside them.
+    there = {path.name for path in (volume / FOLDER).rglob("*") if path.is_file()}
+    assert all(name.endswith((".snap", ".snap.json")) for name in there), there
+
+
+def test_its_job_ran_as_it_should_and_left_no_rights(api: Api, cluster: Cluster, kept: Run) -> None:
+    job = kept.job()
+    assert job is not None
+    assert job["spec"]["ttlSecondsAfterFinished"] == 3600
+    (owner,) = job["metadata"]["ownerReferences"]
+    assert (owner["kind"], owner["uid"]) == ("OpenBaoBackup", kept.live()["metadata"]["uid"])
+    selector = f"batch.kubernetes.io/job-name={job['metadata']['name']}"
+
+    def ended() -> Object | None:
+        # The report comes first, and the end of the pod a moment later.
+        (pod,) = api.list(POD, cluster.namespace, selector)
+        return pod if pod["status"]["phase"] in ("Succeeded", "Failed") else None
+
+    pod = until("the pod has ended", ended, 30.0)
+    assert pod["spec"]["serviceAccountName"] == names.job_service_account(NAME, "backup")
+    (status,) = pod["status"]["containerStatuses"]
+    assert status["state"]["terminated"]["exitCode"] == 0
+    assert status["restartCount"] == 0
+    for resource in (ROLE, ROLE_BINDING):
+        assert api.find(resource, cluster.namespace, job["metadata"]["name"]) is None
+
+
+def test_no_pod_of_a_job_counts_as_a_server(api: Api, cluster: Cluster, kept: Run) -> None:
+    live = cluster.live()["status"]
+    assert (live["replicas"], live["readyReplicas"]) == (1, 1)
+    jobs = labels.selector_text(labels.component(NAME, "backup"))
+    assert api.list(POD, cluster.namespace, jobs)
+
+
+def test_the_accounts_of_jobs_are_there_and_may_nothing(api: Api, cluster: Cluster) -> None:
+    for job in ("backup", "restore"):
+        account = names.job_service_account(NAME, "backup" if job == "backup" else "restore")
+        live = api.get(SERVICE_ACCOUNT, cluster.namespace, account)
+        assert live["automountServiceAccountToken"] is False
+        bound = [
+            binding["metadata"]["name"]
+            for binding in api.list(ROLE_BINDING, cluster.namespace)
+            if any(one["name"] == account for one in binding.get("subjects") or ())
+        ]
+        assert bound == []
+
+
+@pytest.mark.timeout(300)
+def test_what_was_kept_comes_back(cluster: Cluster, kept: Run) -> None:
+    Reader.of(cluster).write("before", "lost")
+    restore(cluster, "back", {"backup": kept.name}).await_phase("Completed", 120.0)
+    cluster.await_available(90.0)
+    assert Reader.of(cluster).read("before") == "kept"
+    jobs = cluster.api.list(JOB, cluster.namespace)
+    assert [one for one in jobs if one["metadata"]["name"] == "restore-back"]

@@ -1,0 +1,1 @@
+"""Scenario: which snapshots go, and that nothing else ever does."""

@@ -1,0 +1,157 @@
+"""Old snapshots go after a good one, by count and by age, and nothing else ever goes.
+
+The store is minio. What is foreign to the cluster lies in the same folder of the same bucket: a
+snapshot of a cluster that had this name before, one that an upgrade took, one that was never
+finished, and a file of somebody's.
+"""
+
+import hashlib
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from contracts.api.group import CLUSTERS
+from contracts.backup_key import PRE_UPGRADE, BackupKey
+from contracts.manifest import Manifest
+from e2e.conftest import MakeNamespace
+from e2e.harness.backups import backup_now, check_stored, make_backup_cluster, recorded
+from e2e.harness.clusters import Cluster
+from e2e.harness.fault_proxy import BROKEN, KEEPS_ALL, FaultProxy, fault_proxy
+from e2e.harness.kubernetes import Api, Object
+from e2e.harness.operator import Operator
+from e2e.harness.stores import Ground, Store, s3_store
+from e2e.harness.waiting import until
+from e2e.rig import Rig
+
+PREFIX = "prod/bao"
+# What a run may take on a busy machine when a library has to give up first.
+SECONDS = 120.0
+
+
+@pytest.fixture(scope="module")
+def store(rig: Rig, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    with s3_store(Ground.of_rig(rig), tmp_path_factory.mktemp("store")) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def proxy(rig: Rig, store: Store, tmp_path_factory: pytest.TempPathFactory) -> Iterator[FaultProxy]:
+    with fault_proxy(Ground.of_rig(rig), store, tmp_path_factory.mktemp("proxy")) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def kept(
+    api: Api,
+    store: Store,
+    proxy: FaultProxy,
+    reloading_operator: Operator,
+    make_namespace: MakeNamespace,
+) -> Cluster:
+    """One server; its job reaches the store through the proxy."""
+    target = proxy.target(prefix=PREFIX)
+    return make_backup_cluster(api, make_namespace(), target, store, replicas=1)
+
+
+def _keep(cluster: Cluster, **rules: object) -> None:
+    """Replace spec.backup.retention."""
+    retention = {"maxCount": None, "maxAge": None, "dryRun": None, **rules}
+    change = {"spec": {"backup": {"retention": retention}}}
+    cluster.api.patch(CLUSTERS, cluster.namespace, cluster.name, change)
+
+
+def _taken(cluster: Cluster, store: Store, name: str) -> tuple[str, Object]:
+    """Take a snapshot; return its key, and what its job said."""
+    status = backup_now(cluster, name).await_phase("Completed", SECONDS)
+    check_stored(store, status)
+    return status["key"], status["report"]
+
+
+def _snapshots(store: Store) -> set[str]:
+    return {key for key in store.keys(PREFIX) if key.endswith(".snap")}
+
+
+def _stored(store: Store, cluster: Cluster, age: timedelta, **changes: str) -> str:
+    """Put a snapshot of a certain age into the store, as an earlier job would have."""
+    at = datetime.now(UTC).replace(microsecond=0) - age
+    tag = changes.pop("tag", "")
+    id8 = hashlib.sha256(f"{age}{tag}{changes}".encode()).hexdigest()[:8]
+    key = BackupKey(PREFIX, cluster.namespace, cluster.name, at, id8, tag)
+    content = f"a snapshot of {age}".encode()
+    manifest = Manifest(
+        key=key.text, size=len(content),
+        digest=f"sha256:{hashlib.sha256(content).hexdigest()}", cluster_id="id", version="2.4.0",
+        index=1, term=1, namespace=cluster.namespace, cluster=cluster.name,
+        cluster_uid=changes.get("uid", cluster.live()["metadata"]["uid"]), backup="b",
+        taken_at=at.isoformat(),
+    )  # fmt: skip
+    store.write(key.text, content)
+    store.write(key.manifest, manifest.to_bytes())
+    return key.text
+
+
+def _counted(cluster: Cluster, successes: int) -> None:
+    """Wait until the cluster has counted its successes."""
+    until(
+        f"{successes} successes are counted",
+        lambda: recorded(cluster).get("successfulBackups") == successes,
+        SECONDS,
+    )
+
+
+def test_old_snapshots_go_and_nothing_else_does(
+    kept: Cluster, store: Store, proxy: FaultProxy
+) -> None:
+    first, report = _taken(kept, store, "first")
+    assert report.get("deleted", 0) == 0
+    old = [_stored(store, kept, timedelta(days=days)) for days in (3, 2)]
+    foreign = {
+        _stored(store, kept, timedelta(days=4), uid="a cluster that had this name"),
+        _stored(store, kept, timedelta(days=5), tag=PRE_UPGRADE),
+    }
+    bare = first.replace(first[-13:-5], "00000000")
+    store.write(bare, b"never finished")
+    note = f"{first.rpartition('/')[0]}/notes.txt"
+    store.write(note, b"of somebody")
+
+    # A dry run tells what would go.
+    _keep(kept, maxCount=2, dryRun=True)
+    second, report = _taken(kept, store, "second")
+    assert report.get("deleted", 0) == 0
+    assert all(key in report["retentionMessage"] for key in old)
+    assert _snapshots(store) == {first, second, *old, *foreign, bare}
+
+    # A store that refuses keeps all, and the snapshot counts in spite of it.
+    _keep(kept, maxCount=2)
+    with proxy.suffering(KEEPS_ALL):
+        third, report = _taken(kept, store, "third")
+    assert report.get("deleted", 0) == 0
+    assert "stopped after 0" in report["retentionMessage"]
+    assert _snapshots(store) == {first, second, third, *old, *foreign, bare}
+
+    # A backup that fails removes nothing.
+    with proxy.suffering(BROKEN):
+        status = backup_now(kept, "broken").await_phase("Failed", SECONDS)
+    assert status["report"]["failure"] == "Storage"
+    assert _snapshots(store) == {first, second, third, *old, *foreign, bare}
+
+    # The next good one catches up, manifests included.
+    fourth, report = _taken(kept, store, "fourth")
+    assert report["deleted"] == 4
+    assert report.get("retentionMessage", "") == ""
+    assert _snapshots(store) == {third, fourth, *foreign, bare}
+    manifests = {key.removesuffix(".json") for key in store.keys(PREFIX) if key.endswith(".json")}
+    assert manifests == {third, fourth, *foreign}
+    assert store.read(note) == b"of somebody"
+    _counted(kept, 4)
+
+
+def test_age_alone_never_takes_the_last_one(kept: Cluster, store: Store) -> None:
+    aged = _stored(store, kept, timedelta(hours=3))
+    _keep(kept, maxAge="1s")
+    newest, report = _taken(kept, store, "aged")
+    assert report["deleted"] >= 1
+    left = _snapshots(store)
+    assert aged not in left
+    assert newest in left

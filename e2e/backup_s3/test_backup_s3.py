@@ -1,0 +1,266 @@
+"""A snapshot is in the store a few seconds after it was asked for, and what is wrong is named.
+
+The store is minio: it checks signatures, and serves by TLS under an authority that nobody knows
+but the Secret. Each wrong thing is put right again, and the next snapshot forgets it.
+"""
+
+import base64
+import io
+import tarfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import orjson
+import pytest
+
+from contracts import backup_key
+from contracts.api.group import CLUSTERS
+from contracts.api.job_report import EXIT_CODES
+from e2e.conftest import MakeNamespace
+from e2e.harness import certificates
+from e2e.harness.backups import (
+    NAME,
+    Reader,
+    Run,
+    backup_now,
+    backups_of,
+    check_stored,
+    make_backup_cluster,
+    recorded,
+    trigger,
+)
+from e2e.harness.clusters import Cluster
+from e2e.harness.kubernetes import Api, Object
+from e2e.harness.operator import Operator
+from e2e.harness.stores import CREDENTIALS, Ground, Store, s3_store
+from e2e.harness.waiting import Stopwatch, until
+from e2e.rig import Rig
+from runtime.resources import JOB, SECRET
+
+PREFIX = "prod/bao"
+# What a person waits for, with room for a busy machine: 8 on a free one.
+ALL_SECONDS = 20.0
+# From the end of the Job to the record: no poll is in between.
+RECORDED_SECONDS = 2.0
+NO_BUCKET = "no-such-bucket"
+VALUE = "the-secret-of-the-application-0123456789"
+
+
+@pytest.fixture(scope="module")
+def store(rig: Rig, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    with s3_store(Ground.of_rig(rig), tmp_path_factory.mktemp("store")) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def kept(
+    api: Api, store: Store, reloading_operator: Operator, make_namespace: MakeNamespace
+) -> Cluster:
+    """Three servers, so that the job has to find the one that leads."""
+    target = store.target(prefix=PREFIX)
+    made = make_backup_cluster(api, make_namespace(), target, store, replicas=3)
+    Reader.of(made).write("greeting", VALUE)
+    return made
+
+
+@dataclass(frozen=True, slots=True)
+class Wrong:
+    """What is wrong with a target or its Secret, and what has to be said about it."""
+
+    target: Object
+    entries: "dict[str, str]"
+    words: str
+
+
+def _watched(api: Api, run: Run) -> "tuple[Object, float, float]":
+    """Follow a run to its end: its status, and the moments of the Job's end and of the record."""
+    ended = done = 0.0
+    until_then = time.monotonic() + 90.0
+    while not (ended and done):
+        assert time.monotonic() < until_then, run.told()
+        job = run.job()
+        if not ended and job and (job.get("status") or {}).get("completionTime"):
+            ended = time.monotonic()
+        if not done and run.status.get("phase") == "Completed":
+            done = time.monotonic()
+        assert run.status.get("phase") not in ("Failed", "Unknown"), run.told()
+        time.sleep(0.02)
+    return run.status, ended, done
+
+
+def test_a_snapshot_is_stored_and_recorded_at_once(
+    api: Api, store: Store, kept: Cluster, record_property: Callable[[str, object], None]
+) -> None:
+    watch, began = Stopwatch(), time.monotonic()
+    run = backup_now(kept, "first")
+    status, ended, done = _watched(api, run)
+    assert watch.seconds < ALL_SECONDS
+    assert done - ended < RECORDED_SECONDS
+    record_property("seconds to Completed", round(done - began, 2))
+    record_property("seconds from the end of the Job to the record", round(done - ended, 2))
+
+    found = check_stored(store, status)
+    key = backup_key.parse(status["key"])
+    assert key is not None
+    assert (key.prefix, key.namespace, key.cluster) == (PREFIX, kept.namespace, NAME)
+    live = kept.live()
+    assert found["clusterUID"] == live["metadata"]["uid"]
+    assert {found["clusterID"]} == kept.cluster_ids()
+    assert found["backup"] == "first"
+    # The snapshot and its manifest, and nothing that was begun and left.
+    assert store.keys() == [key.text, key.manifest]
+    assert store.pending() == []
+
+
+def test_the_snapshot_is_whole_and_says_where_the_log_was(store: Store, kept: Cluster) -> None:
+    snapshot = backups_of(kept)[0].status["snapshot"]
+    with tarfile.open(fileobj=io.BytesIO(store.read(snapshot["key"])), mode="r:gz") as tar:
+        members = {member.name: tar.extractfile(member) for member in tar}
+        meta = members["meta.json"]
+        assert meta is not None
+        told = orjson.loads(meta.read())
+    assert (told["Index"], told["Term"]) == (snapshot["index"], snapshot["term"])
+    assert {"meta.json", "state.bin", "SHA256SUMS"} <= members.keys()
+
+
+def test_no_secret_is_in_clear_in_the_store(store: Store) -> None:
+    stored = store.keys()
+    for key in stored:
+        content = store.read(key)
+        if key.endswith(backup_key.SUFFIX):
+            with tarfile.open(fileobj=io.BytesIO(content), mode="r:gz") as tar:
+                state = tar.extractfile("state.bin")
+                assert state is not None
+                content = state.read()
+        assert VALUE.encode() not in content
+
+
+def test_the_cluster_tells_of_its_last_snapshot(kept: Cluster) -> None:
+    run = backups_of(kept)[0]
+
+    def told() -> bool:
+        return bool(recorded(kept).get("lastBackupName") == run.status["key"])
+
+    until("status.backup tells of it", told, 20.0)
+    found, status = recorded(kept), run.status
+    assert found["lastBackupSize"] == status["snapshot"]["size"]
+    assert found["lastBackupTime"] == status["completedAt"]
+    assert (found["successfulBackups"], found.get("consecutiveFailures", 0)) == (1, 0)
+    assert found["latestSnapshot"]["digest"] == status["snapshot"]["digest"]
+    assert found["nextScheduledBackup"].endswith("-01-01T03:00:00Z")
+    kept.await_condition("BackupHealthy", reason="LastBackupSucceeded", seconds=20.0)
+
+
+def test_the_job_is_of_the_run_and_its_pod_is_no_server(kept: Cluster) -> None:
+    run = backups_of(kept)[0]
+    job = run.job()
+    assert job is not None, "its log can be read for an hour"
+    assert job["spec"]["ttlSecondsAfterFinished"] == 3600
+    assert job["spec"]["backoffLimit"] == 0
+    owner = job["metadata"]["ownerReferences"][0]
+    assert (owner["kind"], owner["uid"], owner["controller"]) == (
+        "OpenBaoBackup", run.live()["metadata"]["uid"], True,
+    )  # fmt: skip
+    pod = run.pods()[0]
+    assert pod["spec"]["automountServiceAccountToken"] is False
+    assert pod["metadata"]["name"] not in {one["metadata"]["name"] for one in kept.pods()}
+
+
+def test_the_annotation_asks_for_one_snapshot(store: Store, kept: Cluster) -> None:
+    before = {run.name for run in backups_of(kept)}
+    trigger(kept, "monday")
+
+    def made() -> Run | None:
+        new = [run for run in backups_of(kept) if run.name not in before]
+        assert len(new) <= 1
+        return new[0] if new else None
+
+    run = until("an OpenBaoBackup is made", made, 20.0, every=0.05)
+    check_stored(store, run.await_phase("Completed"))
+    annotations = kept.live()["metadata"].get("annotations") or {}
+    assert "openbao.org/trigger-backup" not in annotations
+    until(
+        "it is told which trigger it was",
+        lambda: recorded(kept).get("lastHandledManualTrigger") == "monday",
+        20.0,
+    )
+
+
+def _wrong(store: Store, name: str) -> Wrong:
+    stranger = certificates.authority("somebody else").pem.decode()
+    table = {
+        "password": Wrong(
+            store.target(prefix=PREFIX), {"secretAccessKey": "x" * 40}, "the secret key is wrong"
+        ),
+        "user": Wrong(
+            store.target(prefix=PREFIX), {"accessKeyId": "nobody"}, "does not know the access key"
+        ),
+        "bucket": Wrong(store.target_of_missing(NO_BUCKET, PREFIX), {}, "there is no such bucket"),
+        "authority": Wrong(
+            store.target(prefix=PREFIX), {"caCert": stranger}, "nobody that is trusted signed"
+        ),
+    }
+    return table[name]
+
+
+@contextmanager
+def _being(api: Api, kept: Cluster, store: Store, wrong: Wrong) -> Iterator[None]:
+    """Let the target or its Secret be wrong, and put it right in the end."""
+
+    def put(target: Object, entries: "dict[str, str]") -> None:
+        data = {name: base64.b64encode(text.encode()).decode() for name, text in entries.items()}
+        api.patch(SECRET, kept.namespace, CREDENTIALS, {"data": data})
+        change = {"spec": {"backup": {"target": target}}}
+        api.patch(CLUSTERS, kept.namespace, kept.name, change)
+
+    put(wrong.target, store.secret(**wrong.entries))
+    try:
+        yield
+    finally:
+        put(store.target(prefix=PREFIX), store.secret())
+
+
+@pytest.mark.parametrize("case", ["password", "user", "bucket", "authority"])
+def test_what_is_wrong_with_the_store_is_named_and_counted_once(
+    api: Api, store: Store, kept: Cluster, case: str
+) -> None:
+    wrong, keys = _wrong(store, case), store.keys()
+    failures = recorded(kept).get("consecutiveFailures") or 0
+    with _being(api, kept, store, wrong):
+        run = backup_now(kept, f"wrong-{case}")
+        status = run.await_phase("Failed")
+    assert status["reason"] == "StorageFailed"
+    assert status["report"]["failure"] == "Storage"
+    assert wrong.words in status["message"].lower(), status["message"]
+    assert "snapshot" not in status
+    assert run.exit_code() == EXIT_CODES["Storage"]
+    assert (store.keys(), store.pending()) == (keys, [])
+
+    def counted() -> bool:
+        return bool(recorded(kept).get("consecutiveFailures") == failures + 1)
+
+    until("the failure is counted", counted, 20.0)
+    assert recorded(kept)["lastFailureReason"] == "StorageFailed"
+    kept.await_condition("BackupHealthy", "False", "BackupFailed", seconds=20.0)
+
+
+def test_the_next_good_snapshot_forgets_the_failures(store: Store, kept: Cluster) -> None:
+    check_stored(store, backup_now(kept, "good-again").await_phase("Completed"))
+    until("the failures are forgotten", lambda: not recorded(kept)["consecutiveFailures"], 20.0)
+    found = recorded(kept)
+    for name in ("lastFailureReason", "lastFailureMessage", "lastFailureTime"):
+        assert not found.get(name), name
+    kept.await_condition("BackupHealthy", reason="LastBackupSucceeded", seconds=20.0)
+
+
+def test_nothing_of_all_this_disturbed_a_server(api: Api, kept: Cluster) -> None:
+    restarts = [
+        one["restartCount"] for pod in kept.pods() for one in pod["status"]["containerStatuses"]
+    ]
+    assert restarts == [0, 0, 0]
+    assert kept.live()["status"].get("operationLock") is None, "the lock was given back"
+    running = [job for job in api.list(JOB, kept.namespace) if (job["status"].get("active") or 0)]
+    assert running == []
+    assert Reader.of(kept).read("greeting") == VALUE

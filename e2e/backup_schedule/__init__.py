@@ -1,0 +1,1 @@
+"""Scenario: snapshots by schedule, annotation and hand; an operator that dies meanwhile."""

@@ -1,0 +1,129 @@
+"""The operator dies at one write of a backup each; whoever comes next ends it, and counts it once.
+
+All writes are tried in memory (tests/managers/backup/test_run.py); here it is the real API server,
+the real Job and the real store, at the writes between which most can be lost.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import pytest
+
+from contracts.api.group import BACKUPS, CLUSTERS
+from e2e.conftest import MakeNamespace
+from e2e.harness.backups import (
+    SELDOM,
+    Run,
+    backup_now,
+    check_stored,
+    make_credentials,
+    recorded,
+)
+from e2e.harness.clusters import Cluster
+from e2e.harness.crashing_operator import Plan, read_results, write_plans
+from e2e.harness.installation import Identity
+from e2e.harness.kubernetes import Api
+from e2e.harness.manifests import cluster as manifest
+from e2e.harness.manifests import key_value_engine, self_init
+from e2e.harness.operator import NO_ELECTION, Launcher
+from e2e.harness.stores import Ground, Store, s3_store
+from e2e.harness.waiting import until
+from e2e.harness.write_key import WriteKey
+from e2e.rig import Rig
+from managers.backup.status import STATUS_MANAGER
+from managers.oplock.run import LOCK_MANAGER
+from runtime.resources import JOB
+
+NAME, BACKUP = "one", "nightly"
+CRASHING = ("e2e.harness.crashing_operator",)
+LOCK = WriteKey("patch", "openbaoclusters", "status", NAME, LOCK_MANAGER)
+STATUS = WriteKey("patch", "openbaobackups", "status", BACKUP, STATUS_MANAGER)
+MADE = WriteKey("create", "jobs", "", f"backup-{BACKUP}", "openbao-operator")
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """Where the first operator dies."""
+
+    sentence: str
+    write: WriteKey
+    position: Literal["before", "after"]
+
+
+MOMENTS = (
+    Moment("it holds the lock and has written nothing else down", LOCK, "after"),
+    Moment("the receipts are written and nothing is made", STATUS, "after"),
+    Moment("nobody knows whether the Job was made", MADE, "before"),
+    Moment("the Job runs and nobody knows its UID", MADE, "after"),
+)
+
+
+@pytest.fixture(scope="module")
+def store(rig: Rig, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    with s3_store(Ground.of_rig(rig), tmp_path_factory.mktemp("store")) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def image(rig: Rig) -> dict[str, str]:
+    return {"OPERATOR_IMAGE": rig.load_operator_image()}
+
+
+def await_schedule(cluster: Cluster) -> None:
+    cluster.await_available()
+    until("its schedule was seen", lambda: recorded(cluster).get("schedule"), 15.0)
+
+
+def assert_ended_once(cluster: Cluster, store: Store, sentence: str) -> None:
+    status = Run(cluster.api, BACKUPS, cluster.namespace, BACKUP).await_phase("Completed")
+    check_stored(store, status)
+    until("it is counted", lambda: recorded(cluster).get("successfulBackups"), 10.0)
+    assert recorded(cluster)["successfulBackups"] == 1, sentence
+    assert len(cluster.api.list(JOB, cluster.namespace)) == 1, sentence
+    stored = [key for key in store.keys("") if f"/{cluster.namespace}/" in f"/{key}"]
+    assert len(stored) == 2, (sentence, stored)
+    assert "operationLock" not in cluster.live()["status"], sentence
+
+
+def test_whoever_comes_next_ends_it_and_counts_it_once(
+    image: dict[str, str],
+    store: Store,
+    launcher: Launcher,
+    controller: Identity,
+    make_namespace: MakeNamespace,
+    tmp_path: Path,
+) -> None:
+    api = Api(launcher.rig)
+    clusters = [Cluster(api, make_namespace(), NAME) for _ in MOMENTS]
+    first = launcher.start(controller, NO_ELECTION, environment=image)
+    for cluster in clusters:
+        make_credentials(api, cluster.namespace, store)
+        wish = {"schedule": SELDOM, "target": store.target()}
+        init = self_init(key_value_engine())
+        body = manifest(cluster.namespace, NAME, replicas=1, backup=wish, selfInit=init)
+        api.create(CLUSTERS, body)
+    for cluster in clusters:
+        await_schedule(cluster)
+    first.stop()
+
+    for cluster in clusters:
+        backup_now(cluster, BACKUP)
+    plans = [
+        Plan(cluster.namespace, moment.write, 1, moment.position)
+        for cluster, moment in zip(clusters, MOMENTS, strict=True)
+    ]
+    asked, answered = tmp_path / "plans", tmp_path / "results"
+    write_plans(asked, plans)
+    crashing = launcher.start(
+        controller, str(asked), str(answered), module=CRASHING, environment=image
+    )
+    crashing.wait(90.0)
+    results = read_results(answered)
+    for cluster, moment in zip(clusters, MOMENTS, strict=True):
+        assert results[cluster.namespace].crashed, moment.sentence
+
+    launcher.start(controller, NO_ELECTION, environment=image)
+    for cluster, moment in zip(clusters, MOMENTS, strict=True):
+        assert_ended_once(cluster, store, moment.sentence)

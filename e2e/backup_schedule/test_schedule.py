@@ -1,0 +1,135 @@
+"""Whoever asks, there is one snapshot: the schedule, an annotation, an OpenBaoBackup.
+
+A schedule is due every quarter of an hour at most, so the scenario does not wait for one: it writes
+into `status.backup` that the next time has passed, as an operator finds it that was away.
+"""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from contracts import labels, names
+from contracts.api.group import BACKUPS, CLUSTERS
+from e2e.conftest import MakeNamespace
+from e2e.harness.backups import (
+    SELDOM,
+    Run,
+    backup_now,
+    backups_of,
+    check_stored,
+    make_backup_cluster,
+    recorded,
+    trigger,
+)
+from e2e.harness.clusters import Cluster
+from e2e.harness.kubernetes import Api, Object
+from e2e.harness.operator import Operator
+from e2e.harness.stores import Ground, Store, s3_store
+from e2e.harness.waiting import throughout, until
+from e2e.rig import Rig
+from runtime.resources import JOB
+
+MISSED = datetime(2026, 1, 1, 3, tzinfo=UTC)
+"""A time of the schedule, many of which have passed since."""
+DAILY = "0 3 * * *"
+
+
+@pytest.fixture(scope="module")
+def store(rig: Rig, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    with s3_store(Ground.of_rig(rig), tmp_path_factory.mktemp("store")) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def kept(
+    api: Api, store: Store, reloading_operator: Operator, make_namespace: MakeNamespace
+) -> Cluster:
+    """One server whose schedule is due once a year."""
+    return make_backup_cluster(api, make_namespace(), store.target(), store, replicas=1)
+
+
+def edit_schedule(cluster: Cluster, schedule: str) -> None:
+    change = {"spec": {"backup": {"schedule": schedule}}}
+    cluster.api.patch(CLUSTERS, cluster.namespace, cluster.name, change)
+
+
+def condition(cluster: Cluster, kind: str) -> Object:
+    return next(c for c in cluster.live()["status"]["conditions"] if c["type"] == kind)
+
+
+def jobs_of(cluster: Cluster) -> list[str]:
+    selector = f"{labels.COMPONENT}=backup"
+    found = cluster.api.list(JOB, cluster.namespace, selector)
+    return sorted(job["metadata"]["name"] for job in found)
+
+
+def test_the_first_snapshot_is_not_taken_at_once(kept: Cluster) -> None:
+    until("the next time is known", lambda: recorded(kept).get("nextScheduledBackup"), 10.0)
+    assert recorded(kept)["schedule"] == SELDOM
+    assert backups_of(kept) == []
+    assert condition(kept, "BackupHealthy")["reason"] == "NoBackupYet"
+
+
+def test_an_edit_of_the_schedule_takes_effect_at_once(kept: Cluster) -> None:
+    now = datetime.now(UTC)
+    edit_schedule(kept, DAILY)
+    until("it is seen", lambda: recorded(kept).get("schedule") == DAILY, 5.0)
+    due = datetime.fromisoformat(recorded(kept)["nextScheduledBackup"])
+    assert now < due <= now + timedelta(days=1, minutes=1)
+    assert (due.hour, due.minute) == (3, 0)
+    assert backups_of(kept) == []
+
+
+def test_an_annotation_makes_one_snapshot_and_is_taken_away(store: Store, kept: Cluster) -> None:
+    trigger(kept, "before the change")
+    (run,) = until("there is a backup", lambda: backups_of(kept), 10.0)
+    check_stored(store, run.await_phase("Completed"))
+    notes = kept.live()["metadata"]["annotations"]
+    assert labels.TRIGGER_BACKUP not in notes
+    assert notes[labels.BACKUP_TRIGGERED] == run.name
+    until("it is counted", lambda: recorded(kept).get("successfulBackups") == 1, 5.0)
+    assert recorded(kept)["lastHandledManualTrigger"] == "before the change"
+    until("people are told", lambda: condition(kept, "BackupHealthy")["status"] == "True", 10.0)
+    assert condition(kept, "BackingUp")["status"] == "False"
+
+
+def test_the_same_value_asks_again(kept: Cluster) -> None:
+    trigger(kept, "before the change")
+    until("there is another", lambda: len(backups_of(kept)) == 2, 10.0)
+    for run in backups_of(kept):
+        run.await_phase("Completed")
+
+
+def test_a_trigger_while_one_is_on_its_way_is_dropped(kept: Cluster) -> None:
+    run = backup_now(kept, "by-hand")
+    run.await_phase("Running", 20.0)
+    trigger(kept, "impatience")
+    until(
+        "it is taken away",
+        lambda: labels.TRIGGER_BACKUP not in kept.live()["metadata"]["annotations"],
+        10.0,
+    )
+    status = run.await_phase("Completed")
+    assert status["startedAt"] <= status["completedAt"]
+    assert len(backups_of(kept)) == 3
+    until("the lock is free", lambda: "operationLock" not in kept.live()["status"], 5.0)
+    assert kept.live()["status"]["operationLockEpoch"] == 3
+
+
+def test_windows_that_were_missed_collapse_into_one(store: Store, kept: Cluster) -> None:
+    before = len(backups_of(kept))
+    said = {**recorded(kept), "nextScheduledBackup": MISSED.strftime("%Y-%m-%dT%H:%M:%SZ")}
+    kept.api.patch_status(CLUSTERS, kept.namespace, kept.name, {"status": {"backup": said}})
+    name = names.scheduled_backup(kept.name, MISSED)
+    run = Run(kept.api, BACKUPS, kept.namespace, name)
+    check_stored(store, run.await_phase("Completed"))
+    throughout("no other one is made", lambda: len(backups_of(kept)) == before + 1, 3.0)
+    until(
+        "it is written down",
+        lambda: recorded(kept).get("lastAttemptScheduledTime") == "2026-01-01T03:00:00Z",
+        5.0,
+    )
+    due = datetime.fromisoformat(recorded(kept)["nextScheduledBackup"])
+    assert due > datetime.now(UTC)
+    assert f"backup-{name}" in jobs_of(kept)

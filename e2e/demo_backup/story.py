@@ -1,0 +1,178 @@
+"""The demo of backup and restore from its first step to its last."""
+
+import copy
+import http.client
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from contracts import labels, names
+from contracts.api.group import BACKUP_KIND, RESTORE_KIND
+from e2e.demo import table, trouble
+from e2e.demo.api import Api, ApiError, connect
+from e2e.demo.bao import DeniedError, OpenBao
+from e2e.demo.errors import DemoError
+from e2e.demo.install import apply, install
+from e2e.demo.journal import Journal, cluster_views
+from e2e.demo.objects import Object
+from e2e.demo.place import OnRig
+from e2e.demo.proof import SECRET_PATH, Proof
+from e2e.demo.sample import Sample, delete, marked, prepare_namespace, remove
+from e2e.demo.screen import Screen, duration
+from e2e.demo.waiting import until_condition
+from e2e.demo_backup.runs import Runs
+from e2e.harness.stores import CREDENTIALS, Ground, Store, s3_store
+from e2e.harness.waiting import NotSoError
+from e2e.rig import Rig
+
+# Due once a year: the demo asks when it wants a snapshot.
+SELDOM = "0 3 1 1 *"
+AVAILABLE_SECONDS = 300.0
+
+
+def run(rig: Rig, screen: Screen, folder: Path) -> None:
+    """Tell the whole story; the store keeps its files in the folder. Raises as e2e.demo does."""
+    place = OnRig(rig)
+    screen.heading(f"OpenBao operator, a demo of backup and restore {place.title}")
+    with screen.step("Kubernetes"):
+        place.up(screen)
+    with screen.step("The operator image"):
+        wishes = place.image(screen)
+    with connect(place.kubectl) as api:
+        sample = Sample.load()
+        try:
+            with screen.step("The operator: two replicas, one leader"):
+                install(place.kubectl, api, wishes, screen)
+            with s3_store(Ground.of_rig(rig), folder) as store:
+                Story(place, screen, api, sample, store).tell()
+        except NotSoError as error:
+            raise DemoError(str(error)) from error
+        except (DemoError, ApiError, OSError, http.client.HTTPException):
+            screen.waiting("")
+            trouble.show(place.kubectl, api, sample.home, sample.name, screen)
+            raise
+
+
+@dataclass(slots=True)
+class Story:
+    """The part that needs the API and the store."""
+
+    place: OnRig
+    screen: Screen
+    api: Api
+    sample: Sample
+    store: Store
+
+    def tell(self) -> None:
+        """Run the steps and print what took how long. Raises DemoError, ApiError, OSError."""
+        sample, screen, kubectl = self.sample, self.screen, self.place.kubectl
+        with screen.step("A clean start, and a store"):
+            prepare_namespace(kubectl, self.api, sample.namespace)
+            remove(kubectl, self.api, sample.home, sample.name, screen)
+            apply(kubectl, [_login(sample.home, self.store)])
+            screen.say(f"{self.store.endpoint}, TLS under an authority of its own")
+        runs = Runs(kubectl, self.api, screen, sample.home)
+        moment = datetime.now(UTC).strftime("%H%M%S")
+        with Journal(self.api, cluster_views(sample.home)) as journal:
+            with screen.step(f"{sample.replicas} servers that know the store"):
+                self._bring_up(journal)
+            with screen.step("A secret, written by an application"):
+                value = self._proof(journal).write_secret()
+            with screen.step("A snapshot"):
+                self._back_up(runs, f"demo-{moment}")
+            with screen.step("A copy of the unseal key, kept elsewhere"):
+                key = self._copied_key()
+            with screen.step("Disaster: cluster, volumes and key are deleted"):
+                self._destroy()
+            with screen.step("New servers, with the old key and no data"):
+                self._rebuild(journal, key)
+            with screen.step("The snapshot is put back"):
+                spec = {"cluster": sample.name, "source": {"backup": f"demo-{moment}"}}
+                status = runs.carry_out(RESTORE_KIND, f"demo-{moment}", spec)
+                screen.say(str(status.get("message") or ""))
+            with screen.step("The secret, read by the application"):
+                proof = self._proof(journal)
+                proof.log_in()
+                proof.read_back(value)
+                screen.say(f"{SECRET_PATH} holds what was written before the disaster")
+            with screen.step("Whole again"):
+                until_condition(journal, screen, sample.name, "Available", AVAILABLE_SECONDS)
+                self._proof(journal).whole_again()
+        self._results()
+
+    def _bring_up(self, journal: Journal) -> None:
+        cluster = copy.deepcopy(self.sample.cluster)
+        cluster["spec"]["backup"] = {"schedule": SELDOM, "target": self.store.target()}
+        apply(self.place.kubectl, [self.sample.account, marked(cluster)])
+        until_condition(journal, self.screen, self.sample.name, "Available", AVAILABLE_SECONDS)
+        self.sample = Sample(self.sample.namespace, self.sample.account, cluster)
+
+    def _proof(self, journal: Journal) -> Proof:
+        access = self.place.access(self.api)
+        bao = OpenBao.trusting(access, self.api, self.sample.home, self.sample.name)
+        return Proof(self.sample, self.place.kubectl, journal, self.screen, bao)
+
+    def _back_up(self, runs: Runs, name: str) -> None:
+        snapshot = runs.carry_out(BACKUP_KIND, name, {"cluster": self.sample.name})["snapshot"]
+        self.screen.say(f"{snapshot['size']} bytes at {snapshot['key']}")
+        self.screen.say(f"{snapshot['digest']}, raft index {snapshot['index']}")
+        self.screen.say(f"in the store: {', '.join(self.store.keys())}")
+
+    def _copied_key(self) -> Object:
+        """Return a Secret that gives the key back to a cluster of the same name."""
+        home, name = self.sample.home, names.unseal_key_secret(self.sample.name)
+        live = self.api.get(f"/api/v1/namespaces/{home}/secrets/{name}")
+        # Nobody takes over a key by chance: the new cluster is told that this one is meant for it.
+        notes = {labels.ADOPT: self.sample.name}
+        metadata = {"name": name, "namespace": home, "annotations": notes}
+        self.screen.say("without it nobody could open the snapshot, the operator included")
+        return {"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "data": live["data"]}
+
+    def _destroy(self) -> None:
+        sample, screen = self.sample, self.screen
+        live = self.api.get(sample.path)
+        delete(self.place.kubectl, self.api, live, "DeleteAll", screen)
+        selector = f"labelSelector={labels.CLUSTER}%3D{sample.name}"
+        claims = f"/api/v1/namespaces/{sample.home}/persistentvolumeclaims?{selector}"
+        if self.api.items(claims):
+            raise DemoError("a volume of the cluster is still there")
+        screen.say("no server and no volume is left")
+
+    def _rebuild(self, journal: Journal, key: Object) -> None:
+        apply(self.place.kubectl, [key])
+        self._bring_up(journal)
+        proof = self._proof(journal)
+        proof.log_in()
+        try:
+            proof.bao.read(SECRET_PATH)
+        except DeniedError:
+            self.screen.say(f"the application asks for {SECRET_PATH}: there is nothing")
+        else:
+            raise DemoError(f"{SECRET_PATH} is there before anything was put back")
+
+    def _results(self) -> None:
+        screen = self.screen
+        screen.heading("What took how long")
+        rows = [(step.title, duration(step.seconds)) for step in screen.steps]
+        screen.plain(table.plain(("step", "took"), [*rows, ("all", duration(screen.elapsed))]))
+        screen.heading("How to go on (the store ended with the demo)")
+        home = self.sample.home
+        for line in (
+            *self.place.environment_lines(),
+            f"kubectl -n {home} get openbaobackups,openbaorestores",
+            f"kubectl -n {home} get openbaocluster {self.sample.name} -o yaml   # status.backup",
+        ):
+            screen.plain(f"  {line}")
+        screen.heading("How to stop")
+        for line in self.place.stop_lines(home, self.sample.name):
+            screen.plain(f"  {line}")
+        screen.heading(f"The data came back. Everything in {duration(screen.elapsed)}.")
+
+
+def _login(namespace: str, store: Store) -> Object:
+    return {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": {"name": CREDENTIALS, "namespace": namespace},
+        "stringData": store.secret(),
+    }

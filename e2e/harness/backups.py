@@ -1,0 +1,232 @@
+"""A cluster whose data is kept in a store, and the objects that ask for snapshots and restores."""
+
+import hashlib
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from contracts.api.group import BACKUPS, CLUSTERS, RESTORES
+from contracts.backup_key import manifest_key
+from contracts.labels import TRIGGER_BACKUP
+from e2e.harness.bao import AUDIENCE, Server
+from e2e.harness.clusters import Cluster
+from e2e.harness.kubernetes import Api, Object
+from e2e.harness.manifests import (
+    CLIENT,
+    SECRETS,
+    STEADY,
+    client_login,
+    key_value_engine,
+    self_init,
+)
+from e2e.harness.manifests import cluster as manifest
+from e2e.harness.stores import CREDENTIALS, Store
+from e2e.harness.waiting import NotSoError, until
+from e2e.harness.writing import may_write
+from e2e.rig import RigError
+from runtime.resources import JOB, POD, SECRET
+from runtime.types import Resource
+
+NAME = "kept"
+# Due once a year: a scenario asks when it wants a snapshot.
+SELDOM = "0 3 1 1 *"
+ENDED = frozenset({"Completed", "Failed", "Unknown"})
+RUN_SECONDS = 90.0
+UP_SECONDS = 180.0
+
+
+def make_credentials(api: Api, namespace: str, store: Store) -> None:
+    """Make the Secret that targets of the store name."""
+    metadata = {"name": CREDENTIALS, "namespace": namespace}
+    api.create(SECRET, {"metadata": metadata, "stringData": store.secret()})
+
+
+def make_backup_cluster(
+    api: Api,
+    namespace: str,
+    target: Object,
+    store: Store | None = None,
+    *,
+    name: str = NAME,
+    **spec: Any,
+) -> Cluster:
+    """Make a cluster with spec.backup and a client's login, and wait until it is Available.
+
+    `store` makes the Secret with its credentials first. `spec` adds fields or replaces them;
+    `backup` in it adds fields to spec.backup.
+    """
+    if store is not None:
+        make_credentials(api, namespace, store)
+    backup = {"schedule": SELDOM, "target": target, **spec.pop("backup", {})}
+    wishes: Object = {
+        "backup": backup,
+        "configuration": STEADY,
+        "selfInit": self_init(key_value_engine(), *client_login(namespace)),
+        **spec,
+    }
+    api.create(CLUSTERS, manifest(namespace, name, **wishes))
+    cluster = Cluster(api, namespace, name)
+    may_write(cluster)
+    cluster.await_available(UP_SECONDS)
+    return cluster
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """The cluster's own application: it writes secrets and reads them back."""
+
+    server: Server
+    token: str
+
+    @classmethod
+    def of(cls, cluster: Cluster, ordinal: int = 0) -> "Reader":
+        """Log in as the client of `manifests.client_login`."""
+        server = cluster.server(ordinal)
+        jwt = cluster.api.token(cluster.namespace, CLIENT, AUDIENCE)
+        return cls(server, server.login(CLIENT, jwt))
+
+    def write(self, key: str, value: str) -> None:
+        """Write one secret."""
+        self.server.post(f"{SECRETS}/{key}", self.token, {"value": value})
+
+    def read(self, key: str) -> str:
+        """Read one secret."""
+        return str(self.server.get(f"{SECRETS}/{key}", self.token)["data"]["value"])
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """An OpenBaoBackup or an OpenBaoRestore by name; it need not exist."""
+
+    api: Api
+    resource: Resource
+    namespace: str
+    name: str
+
+    def live(self) -> Object:
+        """Read the object."""
+        return self.api.get(self.resource, self.namespace, self.name)
+
+    @property
+    def status(self) -> Object:
+        """Its status; empty while there is none."""
+        found = self.api.find(self.resource, self.namespace, self.name) or {}
+        return found.get("status") or {}
+
+    def await_phase(self, phase: str, seconds: float = RUN_SECONDS) -> Object:
+        """Wait for a phase and return the status; fails at once when it ends in another one."""
+
+        def reached() -> Object | None:
+            status = self.status
+            if status.get("phase") != phase and status.get("phase") in ENDED:
+                raise NotSoError(f"{self.name} has ended, not in {phase}:\n{self.told()}")
+            return status if status.get("phase") == phase else None
+
+        try:
+            return until(f"{self.name} is {phase}", reached, seconds, every=0.05)
+        except NotSoError as error:
+            raise NotSoError(f"{error}\n{self.told()}") from None
+
+    def await_end(self, seconds: float = RUN_SECONDS) -> Object:
+        """Wait until it has ended, however, and return the status."""
+
+        def ended() -> Object | None:
+            status = self.status
+            return status if status.get("phase") in ENDED else None
+
+        try:
+            return until(f"{self.name} has ended", ended, seconds, every=0.05)
+        except NotSoError as error:
+            raise NotSoError(f"{error}\n{self.told()}") from None
+
+    def job(self) -> Object | None:
+        """Its Job; None while there is none, and when it is gone."""
+        status = self.status
+        name = status.get("jobName") or (status.get("execution") or {}).get("jobName")
+        return self.api.find(JOB, self.namespace, name) if name else None
+
+    def pods(self) -> list[Object]:
+        """Return the pods of its Job; there is never more than one."""
+        job = self.job()
+        if job is None:
+            return []
+        chosen = f"batch.kubernetes.io/controller-uid={job['metadata']['uid']}"
+        return self.api.list(POD, self.namespace, chosen)
+
+    def exit_code(self) -> int:
+        """Wait until the only pod of its Job has ended, which is after its report."""
+
+        def code() -> list[int]:
+            pods = self.pods()
+            assert len(pods) == 1, "a job makes one pod, and none after it"
+            states = [one["state"] for one in pods[0]["status"].get("containerStatuses") or ()]
+            return [one["terminated"]["exitCode"] for one in states if "terminated" in one]
+
+        return until(f"the pod of {self.name} has ended", code, 20.0, every=0.05)[0]
+
+    def told(self) -> str:
+        """Return status, Job and the end of its log, for a person who looks for the reason."""
+        lines = [f"  status: {orjson.dumps(self.status).decode()}"]
+        job = self.job()
+        if job is not None:
+            lines.append(f"  job: {orjson.dumps(job.get('status')).decode()}")
+            try:
+                log = self.api.rig.kubectl(
+                    "-n", self.namespace, "logs", f"job/{job['metadata']['name']}", "--tail=20",
+                    "--all-containers",
+                )  # fmt: skip
+            except RigError as error:
+                log = str(error)
+            lines += [f"    {line}" for line in log.splitlines()]
+        return "\n".join(lines)
+
+
+def backup_now(cluster: Cluster, name: str) -> Run:
+    """Ask for a snapshot by an OpenBaoBackup."""
+    metadata = {"name": name, "namespace": cluster.namespace}
+    cluster.api.create(BACKUPS, {"metadata": metadata, "spec": {"cluster": cluster.name}})
+    return Run(cluster.api, BACKUPS, cluster.namespace, name)
+
+
+def trigger(cluster: Cluster, value: str) -> None:
+    """Ask for a snapshot by the annotation on the cluster."""
+    change = {"metadata": {"annotations": {TRIGGER_BACKUP: value}}}
+    cluster.api.patch(CLUSTERS, cluster.namespace, cluster.name, change)
+
+
+def backups_of(cluster: Cluster) -> list[Run]:
+    """Return all OpenBaoBackups of a cluster, the oldest first."""
+    found = [
+        one for one in cluster.api.list(BACKUPS, cluster.namespace)
+        if one["spec"]["cluster"] == cluster.name
+    ]  # fmt: skip
+    found.sort(key=lambda one: (one["metadata"]["creationTimestamp"], one["metadata"]["name"]))
+    return [Run(cluster.api, BACKUPS, cluster.namespace, one["metadata"]["name"]) for one in found]
+
+
+def restore(cluster: Cluster, name: str, source: Object, **spec: Any) -> Run:
+    """Ask for a restore into a cluster; `source` is spec.source."""
+    metadata = {"name": name, "namespace": cluster.namespace}
+    wanted = {"cluster": cluster.name, "source": source, **spec}
+    cluster.api.create(RESTORES, {"metadata": metadata, "spec": wanted})
+    return Run(cluster.api, RESTORES, cluster.namespace, name)
+
+
+def recorded(cluster: Cluster) -> Object:
+    """status.backup of the cluster; empty while there is none."""
+    return cluster.live().get("status", {}).get("backup") or {}
+
+
+def check_stored(store: Store, status: Object) -> Object:
+    """Hold a Completed backup against what is in the store, and return its manifest."""
+    snapshot = status["snapshot"]
+    key = snapshot["key"]
+    assert key == status["key"]
+    content = store.read(key)
+    assert len(content) == snapshot["size"]
+    assert f"sha256:{hashlib.sha256(content).hexdigest()}" == snapshot["digest"]
+    found: Object = orjson.loads(store.read(manifest_key(key)))
+    for name in ("key", "size", "digest", "clusterID", "version", "index"):
+        assert found[name] == snapshot[name], name
+    return found

@@ -1,0 +1,137 @@
+"""A snapshot is put back into a running cluster, once, and the servers are restarted and counted.
+
+The store is minio behind a proxy that slows it down, so that a job can be caught before it sends.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from contracts import labels
+from contracts.api.group import RESTORES
+from e2e.conftest import MakeNamespace
+from e2e.harness.backups import Reader, Run, backup_now, make_backup_cluster, restore
+from e2e.harness.clusters import Cluster
+from e2e.harness.fault_proxy import FaultProxy, Slow, fault_proxy
+from e2e.harness.kubernetes import Api, Object
+from e2e.harness.operator import Operator
+from e2e.harness.stores import Ground, s3_store
+from e2e.harness.waiting import Stopwatch, until
+from e2e.rig import Rig
+from runtime.types import annotations_of
+
+pytestmark = pytest.mark.timeout(600)
+RESTORED = 240.0
+SOON = 60.0
+
+
+@pytest.fixture(scope="module")
+def proxy(rig: Rig, tmp_path_factory: pytest.TempPathFactory) -> Iterator[FaultProxy]:
+    folder: Path = tmp_path_factory.mktemp("store")
+    with (
+        s3_store(Ground.of_rig(rig), folder) as store,
+        fault_proxy(Ground.of_rig(rig), store, tmp_path_factory.mktemp("proxy")) as made,
+    ):
+        yield made
+
+
+@pytest.fixture(scope="module")
+def kept(
+    api: Api, proxy: FaultProxy, reloading_operator: Operator, make_namespace: MakeNamespace
+) -> Cluster:
+    """Three servers and a snapshot in which the greeting is `before`."""
+    made = make_backup_cluster(api, make_namespace(), proxy.target(), proxy.store, replicas=3)
+    made.await_condition("RaftMembershipReady", seconds=60.0)
+    Reader.of(made).write("greeting", "before")
+    backup_now(made, "first").await_phase("Completed")
+    return made
+
+
+def test_the_data_are_back_and_every_server_was_restarted(kept: Cluster) -> None:
+    Reader.of(kept).write("greeting", "after")
+    before = {pod["metadata"]["uid"] for pod in kept.pods()}
+    watch = Stopwatch()
+    run = restore(kept, "monday", {"backup": "first"})
+    status = run.await_phase("Completed", RESTORED)
+    print(f"\nrestored and recovered after {watch.seconds:.1f} s")
+    uid = run.live()["metadata"]["uid"]
+    pods = kept.pods()
+    assert not before & {pod["metadata"]["uid"] for pod in pods}
+    assert {annotations_of(pod).get(labels.RESTORE_REVISION) for pod in pods} == {uid}
+    assert status["execution"]["terminalResult"] == "Succeeded"
+    assert status["submissionClaim"]["digest"] == status["report"]["snapshot"]["digest"]
+    assert _reasons(status) == {
+        "RestoreComplete": "RestoreSucceeded",
+        "RecoveryReleased": "RecoveryReleased",
+    }
+    until("the lock is free", lambda: _lock(kept) is None, SOON)
+    assert kept.live()["status"]["restore"]["restartCompletedAt"]
+    assert Reader.of(kept).read("greeting") == "before"
+    assert len(kept.cluster_ids()) == 1
+
+
+def test_a_job_that_is_killed_before_its_claim_has_done_nothing(
+    kept: Cluster, proxy: FaultProxy
+) -> None:
+    """Who else wants the lock meanwhile is told who has it."""
+    Reader.of(kept).write("greeting", "kept")
+    with proxy.suffering(Slow(100.0, "down")):
+        first = restore(kept, "tuesday", {"backup": "first"})
+        until("its job runs", lambda: _is_ready(first), SOON, every=0.1)
+        second = restore(kept, "wednesday", {"backup": "first"})
+        until(
+            "the second one waits",
+            lambda: "openbaorestore/tuesday" in second.status.get("message", ""),
+            SOON,
+            every=0.1,
+        )
+        second.api.delete(RESTORES, kept.namespace, second.name)
+        _kill(first)
+        status = first.await_phase("Failed")
+    assert "submissionClaim" not in status
+    assert status["execution"]["terminalResult"] == "Failed"
+    until("the lock is free", lambda: _lock(kept) is None, SOON)
+    assert Reader.of(kept).read("greeting") == "kept"
+
+
+def test_a_job_that_is_killed_after_its_claim_leaves_an_unknown_outcome(kept: Cluster) -> None:
+    run = restore(kept, "thursday", {"backup": "first"})
+    until("it has claimed", lambda: "submissionClaim" in run.status, SOON, every=0.02)
+    _kill(run)
+    status = run.await_phase("Unknown")
+    lock = _lock(kept)
+    assert lock is not None
+    assert lock["holder"] == "openbaorestore/thursday"
+    operation = status["execution"]["operationID"]
+    assert f"{operation}/Abandon" in status["message"]
+    jobs = kept.api.rig.kubectl("-n", kept.namespace, "get", "jobs", "-o", "name").split()
+    assert len([job for job in jobs if "restore-thursday" in job]) == 1
+    change = {"metadata": {"annotations": {labels.RESTORE_ACKNOWLEDGE: f"{operation}/Abandon"}}}
+    run.api.patch(RESTORES, kept.namespace, run.name, change)
+    until("it is given up", lambda: run.status.get("phase") == "Failed", SOON)
+    assert _reasons(run.status)["RestoreComplete"] == "RestoreAbandoned"
+    until("the lock is free", lambda: _lock(kept) is None, SOON)
+
+
+def _kill(run: Run) -> None:
+    """End the pod of its job without a word."""
+    job = run.status["execution"]["jobName"]
+    run.api.rig.kubectl(
+        "-n", run.namespace, "delete", "pod", "-l", f"job-name={job}", "--grace-period=0",
+        "--force", "--wait=false",
+    )  # fmt: skip
+
+
+def _is_ready(run: Run) -> bool:
+    job = run.job()
+    return bool(job and (job.get("status") or {}).get("ready"))
+
+
+def _lock(cluster: Cluster) -> Object | None:
+    found: Object | None = cluster.live()["status"].get("operationLock")
+    return found
+
+
+def _reasons(status: Object) -> dict[str, str]:
+    return {one["type"]: one["reason"] for one in status["conditions"]}

@@ -1,0 +1,88 @@
+"""A restore makes a cluster of its own, with the seal of the snapshot, and takes it away again."""
+
+import base64
+import os
+from collections.abc import Iterator
+
+import pytest
+
+from contracts import labels
+from contracts.api.group import CLUSTERS, RESTORES
+from e2e.conftest import MakeNamespace
+from e2e.harness.backups import Reader, Run, backup_now, make_backup_cluster
+from e2e.harness.clusters import Cluster
+from e2e.harness.kubernetes import Api, Object
+from e2e.harness.operator import Operator
+from e2e.harness.stores import Ground, Store, s3_store
+from e2e.harness.waiting import until
+from e2e.rig import Rig
+from runtime.resources import SECRET
+from runtime.types import annotations_of
+
+pytestmark = pytest.mark.timeout(600)
+SEAL = "the-seal"
+FRESH = "fresh"
+RESTORED = 240.0
+GONE = 90.0
+
+
+@pytest.fixture(scope="module")
+def store(rig: Rig, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    with s3_store(Ground.of_rig(rig), tmp_path_factory.mktemp("store")) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def kept(
+    api: Api, store: Store, reloading_operator: Operator, make_namespace: MakeNamespace
+) -> Cluster:
+    """One server whose seal is the user's own, and a snapshot of it."""
+    namespace = make_namespace()
+    key = base64.b64encode(os.urandom(32)).decode()
+    api.create(SECRET, {"metadata": {"name": SEAL, "namespace": namespace}, "data": {"key": key}})
+    unseal = {"type": "static", "credentialsSecretRef": {"name": SEAL}}
+    made = make_backup_cluster(api, namespace, store.target(), store, replicas=1, unseal=unseal)
+    Reader.of(made).write("greeting", "before")
+    backup_now(made, "first").await_phase("Completed")
+    return made
+
+
+def _ask(kept: Cluster, name: str, **spec: object) -> Run:
+    wanted: Object = {
+        "cluster": FRESH,
+        "source": {"backup": "first"},
+        "clusterTemplate": {
+            "storage": {"size": "1Gi"},
+            "unseal": {"type": "static", "credentialsSecretRef": {"name": SEAL}},
+        },
+        **spec,
+    }
+    metadata = {"name": name, "namespace": kept.namespace}
+    kept.api.create(RESTORES, {"metadata": metadata, "spec": wanted})
+    return Run(kept.api, RESTORES, kept.namespace, name)
+
+
+def test_the_fresh_cluster_has_the_data_and_goes_when_it_is_no_longer_wanted(
+    kept: Cluster,
+) -> None:
+    run = _ask(kept, "look", targetLifecycle="Disposable", cleanupAfterSeconds=20)
+    status = run.await_phase("Completed", RESTORED)
+    fresh = Cluster(kept.api, kept.namespace, FRESH)
+    live = fresh.live()
+    assert annotations_of(live)[labels.RESTORE_ORIGIN] == run.live()["metadata"]["uid"]
+    assert status["target"]["uid"] == live["metadata"]["uid"]
+    assert fresh.cluster_ids() == kept.cluster_ids(), "it has the data of the other one"
+    assert Reader.of(fresh).read("greeting") == "before"
+    until("it is deleted", lambda: fresh.find() is None, GONE)
+    until(
+        "the restore says so",
+        lambda: (run.status.get("target") or {}).get("cleanup") == "Complete",
+        GONE,
+    )
+
+
+def test_a_cluster_that_was_there_before_is_never_touched(kept: Cluster) -> None:
+    before = kept.live()["metadata"]["uid"]
+    status = _ask(kept, "collides", cluster=kept.name).await_phase("Failed")
+    assert {one["reason"] for one in status["conditions"]} == {"TargetCollision"}
+    assert kept.api.get(CLUSTERS, kept.namespace, kept.name)["metadata"]["uid"] == before

@@ -1,0 +1,1 @@
+"""Scenario: snapshots are proven by restoring them into servers that are thrown away."""

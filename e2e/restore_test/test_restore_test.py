@@ -1,0 +1,239 @@
+"""A snapshot counts when a server has been restored from it; one that is bad is called so.
+
+The store is minio. What is bad is made bad in the store itself, behind the operator's back, and put
+right again. The cluster of the snapshots goes on meanwhile and must notice nothing.
+"""
+
+import hashlib
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+
+import orjson
+import pytest
+
+from contracts.api.group import BACKUPS
+from contracts.backup_key import manifest_key
+from e2e.conftest import MakeNamespace
+from e2e.harness.backups import (
+    Reader,
+    Run,
+    backup_now,
+    make_backup_cluster,
+    recorded,
+)
+from e2e.harness.clusters import Cluster
+from e2e.harness.kubernetes import Api, Object
+from e2e.harness.operator import Operator
+from e2e.harness.stores import Ground, Store, s3_store
+from e2e.harness.waiting import NotSoError, Stopwatch, until
+from e2e.rig import Rig
+from runtime.resources import JOB, POD, ROLE
+
+CANARY, VALUE = "canary", "bird-0123456789"
+TEST_SECONDS = 90.0
+ASK = "openbao.org/test-restore"
+GOOD = "good"
+
+
+@pytest.fixture(scope="module")
+def store(rig: Rig, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    with s3_store(Ground.of_rig(rig), tmp_path_factory.mktemp("store")) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def clusters(
+    api: Api, store: Store, reloading_operator: Operator, make_namespace: MakeNamespace
+) -> tuple[Cluster, Cluster]:
+    """One whose snapshots are tested, and another with another key."""
+
+    def make(name: str, **backup: Object) -> Cluster:
+        target = store.target(prefix=name)
+        namespace = namespaces[name]
+        return make_backup_cluster(
+            api, namespace, target, store, name=name, replicas=1, backup=backup
+        )
+
+    namespaces = {name: make_namespace() for name in ("kept", "foreign")}
+    test = {"everySuccessfulBackups": 1, "canaryPath": f"secret/{CANARY}"}
+    with ThreadPoolExecutor() as pool:
+        kept = pool.submit(make, "kept", restoreTest=test)
+        foreign = pool.submit(make, "foreign")
+        return kept.result(), foreign.result()
+
+
+@pytest.fixture(scope="module")
+def kept(clusters: tuple[Cluster, Cluster]) -> Cluster:
+    made = clusters[0]
+    Reader.of(made).write(CANARY, VALUE)
+    return made
+
+
+@pytest.fixture(scope="module")
+def good(kept: Cluster) -> Run:
+    """Its one snapshot."""
+    run = backup_now(kept, GOOD)
+    run.await_phase("Completed")
+    return run
+
+
+@pytest.fixture(scope="module")
+def foreign(clusters: tuple[Cluster, Cluster]) -> Object:
+    """Status of a snapshot of the other cluster."""
+    return backup_now(clusters[1], "foreign").await_phase("Completed")
+
+
+def await_proof(run: Run, request: str = "") -> Object:
+    """Wait for the end of a test, and return what it found."""
+
+    def ended() -> Object | None:
+        status = run.status
+        proof: Object = status.get("proof") or {}
+        over = proof.get("request", "") == request and "test" not in status
+        return proof if proof and over else None
+
+    try:
+        return until(f"{run.name} was tested", ended, TEST_SECONDS, every=0.1)
+    except NotSoError as error:
+        raise NotSoError(f"{error}\n{told(run)}") from None
+
+
+def told(run: Run) -> str:
+    """Status, and the logs of the pod of the test."""
+    lines = [run.told()]
+    for pod in run.api.list(POD, run.namespace, "openbao.org/component=restore-test"):
+        lines.append(orjson.dumps(pod.get("status")).decode())
+        for container in ("openbao", "executor"):
+            try:
+                name = pod["metadata"]["name"]
+                said = run.api.rig.kubectl(
+                    "-n", run.namespace, "logs", name, "-c", container, "--tail=40"
+                )
+            except Exception as error:  # noqa: BLE001  whatever there is to tell
+                said = str(error)
+            lines.append(f"--- {container}\n{said}")
+    return "\n".join(lines)
+
+
+def ask(run: Run, request: str) -> Object:
+    """Ask for a test of a snapshot, and wait for its end."""
+    change = {"metadata": {"annotations": {ASK: request}}}
+    run.api.patch(BACKUPS, run.namespace, run.name, change)
+    return await_proof(run, request)
+
+
+@contextmanager
+def holding(store: Store, **contents: bytes | None) -> Iterator[None]:
+    """Let objects of the store have other contents for a while; the keys are given as text."""
+    before = {key: store.read(key) for key in contents}
+    for key, content in contents.items():
+        if content is None:
+            store.delete(key)
+        else:
+            store.write(key, content)
+    try:
+        yield
+    finally:
+        for key, content in before.items():
+            store.write(key, content)
+
+
+def test_each_snapshot_is_restored_and_compared(
+    kept: Cluster, good: Run, record_property: Callable[[str, object], None]
+) -> None:
+    watch = Stopwatch()
+    proof = await_proof(good)
+    record_property("seconds to a proof", round(watch.seconds, 2))
+    assert (proof["outcome"], proof["reason"]) == ("Passed", "Restored"), told(good)
+    said = {line.partition(":")[0]: line for line in proof["checks"]}
+    assert said["canary"] == f"canary: secret/{CANARY} is as it was"
+    assert said["mounts"] == "mounts: sys/mounts is as it was"
+    assert said["login"].startswith("login: by role openbao-operator-backup")
+    assert f"as cluster {good.status['snapshot']['clusterID']}" in said["unsealed"]
+    assert proof["digest"] == good.status["snapshot"]["digest"]
+
+
+def test_the_cluster_tells_of_it_and_notices_nothing(kept: Cluster, good: Run) -> None:
+    await_proof(good)
+    kept.await_condition("BackupProven", "True", "RestoreTestPassed", seconds=20.0)
+    known = recorded(kept)["restoreTest"]
+    assert (known["passed"], known["last"]["key"]) == (1, good.status["key"])
+    assert known["lastSuccessTime"] == good.status["proof"]["at"]
+    (pod,) = kept.pods()
+    assert pod["status"]["containerStatuses"][0]["restartCount"] == 0
+    assert Reader.of(kept).read(CANARY) == VALUE
+    assert kept.cluster_ids() == {good.status["snapshot"]["clusterID"]}
+
+
+def test_it_leaves_nothing_but_a_log_for_an_hour(kept: Cluster, good: Run) -> None:
+    (job,) = kept.api.list(JOB, kept.namespace, "openbao.org/component=restore-test")
+    assert job["spec"]["ttlSecondsAfterFinished"] == 3600
+    names = {role["metadata"]["name"] for role in kept.api.list(ROLE, kept.namespace)}
+    assert job["metadata"]["name"] not in names
+    (owner,) = job["metadata"]["ownerReferences"]
+    assert (owner["kind"], owner["name"]) == ("OpenBaoBackup", good.name)
+    pod = job["spec"]["template"]["spec"]
+    assert pod["serviceAccountName"] == "kept-backup-serviceaccount"
+    # Nothing that a server of the cluster writes to.
+    assert not any("persistentVolumeClaim" in volume for volume in pod["volumes"])
+
+
+def test_a_changed_byte_is_flagged(store: Store, kept: Cluster, good: Run) -> None:
+    key = good.status["key"]
+    changed = bytearray(store.read(key))
+    changed[len(changed) // 2] ^= 1
+    with holding(store, **{key: bytes(changed)}):
+        proof = ask(good, "changed")
+    assert (proof["outcome"], proof["reason"]) == ("Failed", "SnapshotCorrupt")
+    kept.await_condition("BackupProven", "False", "RestoreTestFailed", seconds=20.0)
+
+
+def test_a_snapshot_that_is_cut_off_is_flagged(store: Store, good: Run) -> None:
+    content = store.read(good.status["key"])
+    with holding(store, **{good.status["key"]: content[: len(content) // 2]}):
+        proof = ask(good, "cut")
+    assert (proof["outcome"], proof["reason"]) == ("Failed", "SnapshotIncomplete")
+
+
+def test_a_snapshot_of_an_older_version_is_flagged(store: Store, good: Run) -> None:
+    with noted_as(store, good, {"version": "2.3.2"}):
+        proof = ask(good, "older")
+    assert (proof["outcome"], proof["reason"]) == ("Failed", "VersionDiffers")
+    assert "2.3.2" in proof["message"]
+
+
+def test_a_snapshot_of_another_key_is_flagged(store: Store, good: Run, foreign: Object) -> None:
+    content = store.read(foreign["key"])
+    its_own = orjson.loads(store.read(manifest_key(foreign["key"])))
+    noted = {name: its_own[name] for name in ("digest", "size", "index", "term", "clusterID")}
+    assert noted["digest"] == f"sha256:{hashlib.sha256(content).hexdigest()}"
+    with noted_as(store, good, noted, content):
+        proof = ask(good, "foreign")
+    assert (proof["outcome"], proof["reason"]) == ("Failed", "SealDiffers"), proof
+
+
+@contextmanager
+def noted_as(store: Store, run: Run, noted: Object, content: bytes | None = None) -> Iterator[None]:
+    """Let manifest and status say something else of a snapshot, as if it had always been so."""
+    key, before = run.status["key"], run.status["snapshot"]
+    manifest = orjson.loads(store.read(manifest_key(key))) | noted
+    objects = {manifest_key(key): orjson.dumps(manifest)}
+    with holding(store, **objects, **({key: content} if content is not None else {})):
+        api = run.api
+        api.patch_status(BACKUPS, run.namespace, run.name, {"status": {"snapshot": noted}})
+        try:
+            yield
+        finally:
+            change = {"status": {"snapshot": before}}
+            api.patch_status(BACKUPS, run.namespace, run.name, change)
+
+
+def test_after_all_that_the_good_one_is_good_still(kept: Cluster, good: Run) -> None:
+    proof = ask(good, "again")
+    assert (proof["outcome"], proof["reason"]) == ("Passed", "Restored")
+    kept.await_condition("BackupProven", "True", "RestoreTestPassed", seconds=20.0)
+    known = recorded(kept)["restoreTest"]
+    # Each test once, however often it was looked at.
+    assert (known["passed"], known["failed"]) == (2, 4)
+    assert Reader.of(kept).read(CANARY) == VALUE

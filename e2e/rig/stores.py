@@ -1,0 +1,120 @@
+"""Object stores that are no Go programs: moto from the package index of Python, azurite from npm.
+
+Each is installed at its locked hashes into a folder named by what it is made of, as the servers of
+e2e.rig.builds are, so a second run installs nothing.
+"""
+
+import hashlib
+import platform
+import shutil
+import sys
+import venv
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+from e2e.rig.commands import run_long
+from e2e.rig.locks import locked
+from e2e.rig.paths import TOOLS, Cache
+from e2e.rig.progress import Progress
+
+_MOTO = TOOLS / "moto"
+_AZURITE = TOOLS / "azurite"
+_LOCK = "package-lock.json"
+# No scripts of packages: azurite needs none, and they would run as root.
+_NPM_CI = ("ci", "--ignore-scripts", "--no-audit", "--no-fund", "--no-progress")
+
+
+@dataclass(frozen=True, slots=True)
+class Stores:
+    """How the stores are started; the arguments that say where they listen come after it."""
+
+    moto: tuple[str, ...]
+    azurite: tuple[str, ...]
+
+
+def install(cache: Cache, progress: Progress) -> Stores:
+    """Install what is not there yet, side by side. Raises RigError with the installer's words.
+
+    Mostly waiting for the network, so a caller may build servers meanwhile.
+    """
+    with ThreadPoolExecutor(2) as pool:
+        moto = pool.submit(_moto, cache, progress)
+        azurite = pool.submit(_azurite, cache, progress)
+        return Stores(moto.result(), azurite.result())
+
+
+def _moto(cache: Cache, progress: Progress) -> tuple[str, ...]:
+    lock = _MOTO / "requirements.txt"
+
+    def fill(folder: Path) -> None:
+        _into_venv("installing moto", folder, lock, progress)
+
+    home = installed(cache, "moto", (lock,), fill, progress)
+    return (str(home / "bin" / "python"), "-m", "moto.server")
+
+
+def _azurite(cache: Cache, progress: Progress) -> tuple[str, ...]:
+    node, npm = _node(cache, progress)
+    files = (_AZURITE / "package.json", _AZURITE / _LOCK)
+
+    def fill(folder: Path) -> None:
+        folder.mkdir(parents=True)
+        for file in files:
+            shutil.copy(file, folder)
+        # npm finds its node by PATH, which it may lack one of.
+        path = {"PATH": f"{Path(node).parent}:/usr/local/bin:/usr/bin:/bin"}
+        run_long("installing azurite", [npm, *_NPM_CI], progress, folder, path)
+
+    home = installed(cache, "azurite", files, fill, progress)
+    script = home / "node_modules" / "azurite" / "dist" / "src" / "blob" / "main.js"
+    return (node, str(script))
+
+
+def _node(cache: Cache, progress: Progress) -> tuple[str, str]:
+    """Return node and npm of PATH, else ones installed into the cache.
+
+    Not those of Debian: its npm brings some hundred packages along.
+    """
+    node, npm = shutil.which("node"), shutil.which("npm")
+    if node and npm:
+        return node, npm
+    lock = _AZURITE / "node.txt"
+
+    def fill(folder: Path) -> None:
+        _into_venv("installing Node.js", folder, lock, progress)
+
+    home = installed(cache, "node", (lock,), fill, progress)
+    return str(home / "bin" / "node"), str(home / "bin" / "npm")
+
+
+def _into_venv(what: str, folder: Path, lock: Path, progress: Progress) -> None:
+    venv.create(folder, with_pip=False, symlinks=True)
+    pip = [sys.executable, "-m", "pip", "--python", str(folder / "bin" / "python"), "install"]
+    strict = ["--require-hashes", "--only-binary=:all:", "--disable-pip-version-check"]
+    # Its own files are compiled when they are first read, a few of some thousand.
+    run_long(what, [*pip, *strict, "--no-compile", "--requirement", str(lock)], progress)
+
+
+def installed(
+    cache: Cache,
+    name: str,
+    made_of: tuple[Path, ...],
+    fill: Callable[[Path], None],
+    progress: Progress,
+) -> Path:
+    """Return the folder of what ``made_of`` locks, filled by ``fill`` when it is not whole yet."""
+    digest = hashlib.sha256(f"{platform.machine()} {sys.version_info[:2]}".encode())
+    for file in made_of:
+        digest.update(file.read_bytes() + b"\0")
+    home = cache.root / "stores" / f"{name}-{digest.hexdigest()[:16]}"
+    whole = home / "whole"
+    if not whole.exists():
+        with locked(cache.locks / f"{home.name}.lock", progress, f"installing {name}"):
+            # A mark and not a rename: what pip installs knows the folder it was installed into.
+            if not whole.exists():
+                shutil.rmtree(home, ignore_errors=True)
+                fill(home)
+                whole.touch()
+    return home

@@ -1,0 +1,96 @@
+"""Starts the servers, lets both contestants take turns, and prints the table."""
+
+import json
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import click
+
+from e2e.harness import certificates
+from e2e.harness.stores import Ground, s3_store
+from e2e.harness.waiting import until
+from e2e.rig.progress import to_stderr
+
+SOURCE_PORT, STORE_PORT = 18_200, 19_000
+TIMEOUT = 900.0
+
+
+def _turn(who: str, place: dict[str, Any]) -> dict[str, float]:
+    done = subprocess.run(
+        [sys.executable, "-m", "e2e.stream.contestant", who, json.dumps(place)],
+        capture_output=True, text=True, check=True, timeout=TIMEOUT,
+    )  # fmt: skip
+    found: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
+    return found
+
+
+def _row(who: str, turns: list[dict[str, float]], mebibytes: int) -> str:
+    seconds = statistics.median(one["seconds"] for one in turns)
+    memory = max(one["mebibytes"] for one in turns)
+    cpu = statistics.median(one["cpu"] for one in turns)
+    rate = mebibytes / seconds
+    return f"| {who} | {seconds:.1f} | {rate:.0f} | {memory:.0f} | {cpu:.1f} |"
+
+
+def _ratio(turns: dict[str, list[dict[str, float]]]) -> float:
+    """Throughput of ours over that of the other, the median over the pairs of turns."""
+    pairs = zip(turns["bare"], turns["ours"], strict=True)
+    return statistics.median(bare["seconds"] / ours["seconds"] for bare, ours in pairs)
+
+
+@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.option("--mebibytes", type=click.IntRange(16, 4096), default=1024, show_default=True)
+@click.option("--runs", type=click.IntRange(1, 20), default=3, show_default=True)
+def main(mebibytes: int, runs: int) -> None:
+    """Stream a snapshot with the job and with the bare library, in turns."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        authority = certificates.authority("source")
+        leaf = certificates.leaf(authority, ("source",), addresses=("127.0.0.1",))
+        for file, content in (
+            ("tls.crt", leaf.pem), ("tls.key", leaf.key_pem), ("ca.crt", authority.pem),
+        ):  # fmt: skip
+            (folder / file).write_bytes(content)
+        source = subprocess.Popen(
+            [sys.executable, "-m", "e2e.stream.source", name, str(SOURCE_PORT), str(mebibytes)]
+        )
+        try:
+            turns = _take_turns(folder, runs)
+        finally:
+            source.kill()
+            source.wait()
+    print("| who | seconds | MiB/s | peak MiB | CPU s |\n|---|---|---|---|---|")
+    for who, figures in turns.items():
+        print(_row(who, figures, mebibytes))
+    print(f"throughput of the job: {_ratio(turns):.0%} of the bare library")
+
+
+def _take_turns(folder: Path, runs: int) -> dict[str, list[dict[str, float]]]:
+    turns: dict[str, list[dict[str, float]]] = {"bare": [], "ours": []}
+    with s3_store(Ground.loopback(to_stderr()), folder / "store", port=STORE_PORT) as store:
+        credentials = folder / "credentials"
+        credentials.mkdir()
+        for name, content in store.secret().items():
+            (credentials / name).write_text(content)
+        target = store.target()
+        place = {
+            "bucket": target["bucket"], "endpoint": target["endpoint"], "port": SOURCE_PORT,
+            "credentials": str(credentials), "authority": str(folder / "ca.crt"),
+        }  # fmt: skip
+        until("the source answers", _answers, 60.0, tolerate=(OSError,))
+        for _ in range(runs):
+            for who, figures in turns.items():
+                figures.append(_turn(who, place))
+                for key in store.keys(""):
+                    store.delete(key)
+    return turns
+
+
+def _answers() -> bool:
+    with socket.create_connection(("127.0.0.1", SOURCE_PORT), timeout=5.0):
+        return True

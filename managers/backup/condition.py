@@ -1,0 +1,52 @@
+"""The conditions BackingUp and BackupHealthy of a cluster. Pure.
+
+Called through the table of `managers.cluster.conditions`. They are read off what the reconcilers of
+backups and the operation lock write, so nothing in them changes merely because time went by.
+"""
+
+from __future__ import annotations
+
+from contracts.api.cluster import OpenBaoCluster
+from contracts.api.meta import rfc3339
+from contracts.api.status_backup import BackupStatus
+from contracts.conditions import Finding
+
+BACKING_UP = "BackingUp"
+HEALTHY = "BackupHealthy"
+
+
+def backing_up(cluster: OpenBaoCluster) -> Finding | None:
+    """Tell whether a snapshot is being taken; None when there never was and never will be one."""
+    lock = cluster.status.operation_lock
+    if lock is not None and lock.operation == "Backup":
+        return Finding(BACKING_UP, "True", "InProgress", lock.message or lock.holder)
+    if cluster.spec.backup is None:
+        return None
+    return Finding(BACKING_UP, "False", "Idle")
+
+
+def backup_healthy(cluster: OpenBaoCluster) -> Finding | None:
+    """Judge the last snapshot; None when the spec asks for none."""
+    if cluster.spec.backup is None:
+        return None
+    status = cluster.status.backup or BackupStatus()
+    if status.consecutive_failures:
+        return Finding(HEALTHY, "False", "BackupFailed", _failed(status))
+    if status.overdue_since is not None:
+        told = f"The snapshot of {rfc3339(status.overdue_since)} has not been begun"
+        return Finding(HEALTHY, "False", "BackupOverdue", told)
+    if status.last_backup_time is None:
+        due = status.next_scheduled_backup
+        told = f"The first one is due at {rfc3339(due)}" if due else ""
+        return Finding(HEALTHY, "Unknown", "NoBackupYet", told)
+    told = f"{status.last_backup_name} was stored at {rfc3339(status.last_backup_time)}"
+    return Finding(HEALTHY, "True", "LastBackupSucceeded", told)
+
+
+def _failed(status: BackupStatus) -> str:
+    count = status.consecutive_failures or 0
+    what = "The last snapshot was" if count == 1 else f"The last {count} snapshots were"
+    last = status.last_backup_time
+    since = f"the last good one is of {rfc3339(last)}" if last else "there is no good one"
+    why = f"{status.last_failure_reason}: {status.last_failure_message}"
+    return f"{what} not stored ({since}). {why}"

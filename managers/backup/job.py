@@ -1,0 +1,114 @@
+"""What the Job of one backup is told: its key, its store, which snapshots have to stay. Pure."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Final
+
+from contracts import backup_key
+from contracts.api.backup import Backup
+from contracts.api.backup_object import OpenBaoBackup
+from contracts.api.cluster import OpenBaoCluster
+from contracts.api.meta import parse_duration
+from contracts.backup_request import ORIGIN_LABELS
+from contracts.executor import Executor
+from contracts.job_env import BackupEnv, RetentionEnv, RunEnv
+from contracts.labels import BACKUP_TYPE
+from contracts.seal_identity import seal_identity
+from contracts.shapes.executor_job import backup_job
+from contracts.shapes.executor_store import store_env
+from contracts.snapshot_content import DEFAULT_CANARY
+from runtime.types import Object
+
+KEEP_MAX: Final = 64
+"""Keys that a job is told to keep, at most: an environment has its limits."""
+
+
+def key_for(backup: OpenBaoBackup, cluster: OpenBaoCluster, now: datetime) -> str:
+    """Choose the object key of a snapshot that is taken now (UTC).
+
+    Its id follows from the UID of the OpenBaoBackup. The time is that of the snapshot and not of
+    the schedule, for retention counts the age of what is in it. Raises ValueError for a cluster
+    without spec.backup and for a key that is too long.
+    """
+    if cluster.spec.backup is None:
+        raise ValueError(f"spec.backup of {cluster.metadata.name} is not set")
+    identity = hashlib.sha256(backup.metadata.uid.encode()).hexdigest()[:8]
+    return backup_key.make(
+        cluster.spec.backup.target.path_prefix or "",
+        cluster.metadata.namespace,
+        cluster.metadata.name,
+        now,
+        identity,
+        backup_key.PRE_UPGRADE if backup.spec.origin == "PreUpgrade" else "",
+    )
+
+
+def protected_keys(
+    backups: Iterable[OpenBaoBackup], restored: Iterable[str] = ()
+) -> tuple[str, ...]:
+    """The keys that no retention may remove: the newest snapshot, the newest that was proven, those
+    under test, and those that a restore is about to read (`restored`).
+    """
+    there = sorted(
+        (
+            one
+            for one in backups
+            # Those before upgrades are no part of any retention.
+            if one.status.phase == "Completed" and one.spec.origin != "PreUpgrade"
+        ),
+        key=lambda one: (backup_time(one), one.metadata.uid),
+        reverse=True,
+    )
+    proven = [one for one in there if one.status.proof and one.status.proof.outcome == "Passed"]
+    tested = [one for one in there if one.status.test is not None]
+    kept = [one.status.key for one in (*there[:1], *proven[:1], *tested)]
+    return tuple(dict.fromkeys((*kept, *restored)))[:KEEP_MAX]
+
+
+def backup_time(backup: OpenBaoBackup) -> float:
+    """When the snapshot was taken, in seconds since 1970; 0 when the key does not tell."""
+    known = backup_key.parse(backup.status.key)
+    return known.at.timestamp() if known else 0.0
+
+
+def job_for(
+    backup: OpenBaoBackup, cluster: OpenBaoCluster, executor: Executor, protected: tuple[str, ...]
+) -> Object:
+    """Build the Job of a backup whose receipts are written; ValueError without spec.backup."""
+    wish = cluster.spec.backup
+    if wish is None:
+        raise ValueError(f"spec.backup of {cluster.metadata.name} is not set")
+    meta = backup.metadata
+    env = BackupEnv(
+        run=RunEnv(
+            resource="openbaobackups", namespace=meta.namespace, name=meta.name, uid=meta.uid
+        ),
+        store=store_env(wish.target, executor),
+        server=executor.server_env(),
+        key=backup.status.key,
+        backup_name=meta.name,
+        cluster_uid=cluster.metadata.uid,
+        seal=seal_identity(cluster),
+        canary_path=_canary(wish),
+        retention=_retention(wish, protected),
+    )
+    origin = ORIGIN_LABELS[backup.spec.origin]
+    return backup_job(executor, wish.target, env, more_labels={BACKUP_TYPE: origin})
+
+
+def _canary(wish: Backup) -> str:
+    chosen = wish.restore_test.canary_path if wish.restore_test else None
+    return chosen or DEFAULT_CANARY
+
+
+def _retention(wish: Backup, protected: tuple[str, ...]) -> RetentionEnv:
+    rules = wish.retention
+    if rules is None:
+        return RetentionEnv()
+    age = int(parse_duration(rules.max_age).total_seconds()) if rules.max_age else 0
+    return RetentionEnv(
+        max_count=rules.max_count, max_age_seconds=age, dry_run=rules.dry_run, protected=protected
+    )

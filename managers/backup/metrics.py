@@ -1,0 +1,143 @@
+"""The Prometheus families about backups.
+
+The gauges are read off `status.backup` at each scrape, so none outlives its cluster; the counters
+are fed by whoever counts an end. Only the leader tells them. docs/backup.md lists them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Final
+
+from contracts.api.backup_object import OpenBaoBackup
+from contracts.api.meta import parse_duration
+from contracts.api.status_backup import BackupStatus
+from managers.backup.record import stored
+from runtime.cache import Cache
+from runtime.metrics import Metrics
+from runtime.series import Reading
+from runtime.types import Object, ObjectKey, key_of
+
+ABOUT: Final = ("namespace", "name")
+IN_PROGRESS: Final = "openbao_backup_in_progress"
+SUCCESSES: Final = "openbao_backup_success_total"
+FAILURES: Final = "openbao_backup_failure_total"
+DELETED: Final = "openbao_backup_retention_deleted_total"
+
+
+def _last_success(status: BackupStatus) -> float | None:
+    return status.last_backup_time.timestamp() if status.last_backup_time else None
+
+
+def _duration(status: BackupStatus) -> float | None:
+    text = status.last_backup_duration
+    try:
+        return parse_duration(text).total_seconds() if text else None
+    except ValueError:
+        return None
+
+
+def _size(status: BackupStatus) -> float | None:
+    return status.last_backup_size
+
+
+def _failures(status: BackupStatus) -> float | None:
+    return status.consecutive_failures
+
+
+def _next(status: BackupStatus) -> float | None:
+    moment = status.next_scheduled_backup
+    return moment.timestamp() if moment else None
+
+
+GAUGES: Final[tuple[tuple[str, str, Callable[[BackupStatus], float | None]], ...]] = (
+    (
+        "openbao_backup_last_success_timestamp",
+        "When a snapshot was last stored, in seconds since 1970.",
+        _last_success,
+    ),
+    (
+        "openbao_backup_last_duration_seconds",
+        "How long the last snapshot took that was stored.",
+        _duration,
+    ),
+    ("openbao_backup_last_size_bytes", "Size of the last snapshot that was stored.", _size),
+    (
+        "openbao_backup_consecutive_failures",
+        "Snapshots in a row that were not stored.",
+        _failures,
+    ),
+    (
+        "openbao_backup_next_scheduled_timestamp",
+        "When the next snapshot is due, in seconds since 1970.",
+        _next,
+    ),
+)
+SERIES_PER_CLUSTER: Final = len(GAUGES) + 1 + 3
+
+
+class BackupMetrics:
+    """The families of all clusters that this process watches over."""
+
+    def __init__(self, metrics: Metrics, clusters: Cache, leads: Callable[[], bool]) -> None:
+        self._clusters = clusters
+        self._leads = leads
+        for name, meaning, read in GAUGES:
+            metrics.read_gauge(name, meaning, ABOUT, self._reader(read))
+        metrics.read_gauge(
+            IN_PROGRESS, "1 while a snapshot is being taken, else 0.", ABOUT, self._in_progress
+        )
+        self._counters = {
+            name: metrics.object_counter(name, meaning)
+            for name, meaning in (
+                (SUCCESSES, "Snapshots that were stored."),
+                (FAILURES, "Snapshots that were not stored, or of which nobody knows."),
+                (DELETED, "Old snapshots that retention removed."),
+            )
+        }
+
+    def start(self, key: ObjectKey) -> None:
+        """See to it that the counters of a cluster are told from zero on."""
+        for counter in self._counters.values():
+            counter.start(key)
+
+    def ended(self, key: ObjectKey, backup: OpenBaoBackup) -> None:
+        """Count one end; call it once per backup."""
+        good = backup.status.phase == "Completed"
+        self._counters[SUCCESSES if good else FAILURES].inc(key)
+        report = backup.status.report
+        if good and report is not None and report.deleted:
+            self._counters[DELETED].inc(key, float(report.deleted))
+
+    def forget(self, key: ObjectKey) -> None:
+        """Tell nothing more of a cluster that is gone."""
+        for counter in self._counters.values():
+            counter.forget(key)
+
+    def _reader(
+        self, read: Callable[[BackupStatus], float | None]
+    ) -> Callable[[], Iterator[Reading]]:
+        def readings() -> Iterator[Reading]:
+            for live in self._told():
+                value = read(stored(live))
+                if value is not None:
+                    yield (*key_of(live),), float(value)
+
+        return readings
+
+    def _in_progress(self) -> Iterator[Reading]:
+        for live in self._told():
+            if not _asks(live):
+                continue
+            status = live.get("status")
+            lock = status.get("operationLock") if isinstance(status, dict) else None
+            busy = isinstance(lock, dict) and lock.get("operation") == "Backup"
+            yield (*key_of(live),), float(busy)
+
+    def _told(self) -> list[Object]:
+        return self._clusters.list() if self._leads() else []
+
+
+def _asks(live: Object) -> bool:
+    spec = live.get("spec")
+    return isinstance(spec, dict) and isinstance(spec.get("backup"), dict)

@@ -1,0 +1,278 @@
+"""The reconciler of a cluster's backups: schedule and triggers, the count of ends, the history.
+
+It makes OpenBaoBackup objects and never a Job. Composed by `baoctl.backup_controllers`; called by
+`runtime.controller` with the key of one cluster at a time. It alone writes `status.backup`.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import Final
+
+import structlog
+
+from contracts import backup_request, labels, names
+from contracts.api.backup_object import TERMINAL, OpenBaoBackup
+from contracts.api.cluster import OpenBaoCluster
+from contracts.api.group import BACKUPS, CLUSTERS
+from contracts.api.status_backup import BackupStatus
+from contracts.api.violation import InvalidClusterError
+from managers.backup.counting import counted, to_count
+from managers.backup.hands import Hands
+from managers.backup.metrics import BackupMetrics
+from managers.backup.record import BackupRecord, Change, stored
+from managers.backup.schedule_plan import (
+    begun,
+    history,
+    last_scheduled,
+    on_its_way,
+    overdue,
+    planned,
+    tick,
+)
+from managers.backup.sight import BackupSight, read_cluster
+from managers.oplock.plan import backup_holder
+from runtime.errors import AlreadyExists, Conflict, NotFound, PatchFailed
+from runtime.outcome import Done, Outcome, combine
+from runtime.types import (
+    Object,
+    ObjectKey,
+    Request,
+    annotations_of,
+    is_terminating,
+    key_of,
+    uid_of,
+)
+
+log: structlog.typing.FilteringBoundLogger = structlog.get_logger()
+
+MANAGER: Final = "openbao-operator-schedule"
+LONGEST_SLEEP: Final = 600.0
+"""Seconds until the next look at the clock at most: a look costs nothing, and clocks are set."""
+LOCK_RECHECK: Final = 5.0
+TOKEN_MAX: Final = 253
+_HOLDER: Final = backup_holder("")
+
+
+class ScheduleReconciler:
+    """Sees to it that backups are asked for, and remembers how they ended."""
+
+    def __init__(self, sight: BackupSight, hands: Hands, metrics: BackupMetrics) -> None:
+        self._sight = sight
+        self._locks = hands.locks
+        self._jobs = hands.jobs
+        self._client = hands.client
+        self._events = hands.events
+        self._clock = hands.clock
+        self._metrics = metrics
+        self._record = BackupRecord(hands.client, sight.clusters)
+
+    async def __call__(self, request: Request) -> Outcome:
+        """Look once. Raises transient errors, which are retried with backoff."""
+        live = self._sight.clusters.get(request)
+        if live is None:
+            self._metrics.forget(request)
+            return Done()
+        self._metrics.start(request)
+        try:
+            cluster = read_cluster(live)
+        except InvalidClusterError:
+            # The workload reconciler says so.
+            return Done()
+        try:
+            return await self._pass(live, cluster)
+        except NotFound:
+            # It went while we looked; that is told again.
+            return Done()
+
+    async def _pass(self, live: Object, cluster: OpenBaoCluster) -> Outcome:
+        freed = Done(await self._free_lock(live))
+        if is_terminating(live) or cluster.spec.paused:
+            return freed
+        live = await self._count(live)
+        live = await self._answer(live, cluster)
+        live, sleep = await self._keep_time(live, cluster)
+        await self._tidy(live, cluster)
+        return combine(freed, Done(sleep))
+
+    # --- a lock whose holder is gone ----------------------------------------------------------
+
+    async def _free_lock(self, live: Object) -> float | None:
+        """Free the lock of an OpenBaoBackup that was deleted, once its Job has ended too.
+
+        Answers in how many seconds to look for the end of that Job again.
+        """
+        lock = (live.get("status") or {}).get("operationLock")
+        holder = lock.get("holder") if isinstance(lock, dict) else None
+        if not isinstance(holder, str) or not holder.startswith(_HOLDER):
+            return None
+        key = ObjectKey(key_of(live).namespace, holder.removeprefix(_HOLDER))
+        if await self._may_work(key):
+            return None
+        job = await self._jobs.look(
+            ObjectKey(key.namespace, names.run_job("backup", key.name)), "", ""
+        )
+        if job is not None and job.state == "Active":
+            return LOCK_RECHECK
+        await self._locks.release(key_of(live), holder, uid=uid_of(live))
+        return None
+
+    async def _may_work(self, key: ObjectKey) -> bool:
+        """Whether that OpenBaoBackup is there and has not ended."""
+        found = self._sight.backups.get(key)
+        if found is None or is_terminating(found):
+            try:
+                found = await self._client.get(BACKUPS, key)
+            except NotFound:
+                return False
+        status = found.get("status") or {}
+        return not is_terminating(found) and status.get("phase") not in TERMINAL
+
+    # --- ends ---------------------------------------------------------------------------------
+
+    async def _count(self, live: Object) -> Object:
+        for backup in to_count(self._sight.backups_of(key_of(live)), uid_of(live)):
+            news = stored(live).last_counted != backup.metadata.uid
+            live = await self._record.change(live, _counting(backup))
+            if news:
+                self._metrics.ended(key_of(live), backup)
+            await self._mark(backup)
+        return live
+
+    async def _mark(self, backup: OpenBaoBackup) -> None:
+        key = ObjectKey(backup.metadata.namespace, backup.metadata.name)
+        ops: list[Object] = [
+            {"op": "test", "path": "/metadata/uid", "value": backup.metadata.uid},
+            {"op": "add", "path": "/status/counted", "value": True},
+        ]
+        with suppress(NotFound, PatchFailed):
+            marked = await self._client.json_patch(
+                BACKUPS, key, ops, field_manager=MANAGER, subresource="status"
+            )
+            self._sight.backups.observe(marked)
+
+    # --- triggers -----------------------------------------------------------------------------
+
+    async def _answer(self, live: Object, cluster: OpenBaoCluster) -> Object:
+        """Make the backup that an annotation asks for, or say why there is none."""
+        notes, place = annotations_of(live), key_of(live)
+        token = notes.get(labels.TRIGGER_BACKUP, "")
+        if not token:
+            return live
+        before = notes.get(labels.BACKUP_TRIGGERED, "")
+        wanted = backup_request.for_trigger(*place, uid_of(live), token[:TOKEN_MAX], before)
+        made = self._sight.backups.get(key_of(wanted))
+        if made is None:
+            refusal = self._why_not(place, cluster)
+            if refusal:
+                self._events.event(live, "Warning", "BackupSkipped", refusal)
+                log.info("backup trigger skipped", audit=True, event_type="backup_skipped")
+                return await self._take_away(live, token, None)
+            made = await self._make(wanted)
+        name = key_of(made).name
+        live = await self._record.change(live, self._handled(token[:TOKEN_MAX]))
+        live = await self._take_away(live, token, name)
+        said = f"OpenBaoBackup {name} was made"
+        self._events.event(live, "Normal", "BackupManualTriggerAccepted", said)
+        return live
+
+    def _why_not(self, place: ObjectKey, cluster: OpenBaoCluster) -> str:
+        if cluster.spec.backup is None:
+            return f"{labels.TRIGGER_BACKUP} was taken away: spec.backup is not set"
+        other = on_its_way(self._sight.backups_of(place))
+        if other is None:
+            return ""
+        return (
+            f"{labels.TRIGGER_BACKUP} was taken away: OpenBaoBackup {other.metadata.name} is on "
+            "its way already; ask again when it has ended"
+        )
+
+    def _handled(self, token: str) -> Change:
+        now = self._clock.now()
+
+        def change(status: BackupStatus) -> BackupStatus:
+            handled = {"last_handled_manual_trigger": token}
+            return begun(status, None, now).model_copy(update=handled)
+
+        return change
+
+    async def _take_away(self, live: Object, token: str, made: str | None) -> Object:
+        """Take the annotation away, and leave the name of what was made, in one write."""
+        trigger, triggered = (
+            "/metadata/annotations/" + name.replace("/", "~1")
+            for name in (labels.TRIGGER_BACKUP, labels.BACKUP_TRIGGERED)
+        )
+        ops: list[Object] = [
+            {"op": "test", "path": "/metadata/uid", "value": uid_of(live)},
+            {"op": "test", "path": trigger, "value": token},
+            {"op": "remove", "path": trigger},
+        ]
+        if made is not None:
+            ops.append({"op": "add", "path": triggered, "value": made})
+        try:
+            live = await self._client.json_patch(CLUSTERS, key_of(live), ops, field_manager=MANAGER)
+        except PatchFailed:
+            # Somebody wrote another one meanwhile, and that wakes us.
+            return live
+        self._sight.clusters.observe(live)
+        return live
+
+    # --- schedule -----------------------------------------------------------------------------
+
+    async def _keep_time(
+        self, live: Object, cluster: OpenBaoCluster
+    ) -> tuple[Object, float | None]:
+        """Make the backup that is due; answer in how many seconds to look again."""
+        if not cluster.status.initialized or cluster.spec.hibernate:
+            # What passes meanwhile is made up for by one backup.
+            return live, None
+        wish, now = cluster.spec.backup, self._clock.now()
+        backups = [*self._sight.backups_of(key_of(live))]
+        busy = any(one.spec.scheduled_time and one.status.phase not in TERMINAL for one in backups)
+        try:
+            if tick(wish, stored(live), now, on_its_way=busy).due is not None:
+                # Whoever led before may have made it: no cache has the last word on that.
+                live = await self._client.get(CLUSTERS, key_of(live))
+            due = tick(wish, stored(live), now, on_its_way=busy).due
+            late = overdue(wish, backups, now)
+        except ValueError:
+            # A schedule from before the rule about schedules: the workload reconciler says so.
+            return live, None
+        if due is not None:
+            await self._make(backup_request.for_schedule(*key_of(live), due))
+        last = last_scheduled(backups, due)
+
+        def change(status: BackupStatus) -> BackupStatus:
+            at = tick(wish, status, now, on_its_way=busy or due is not None)
+            after = planned(wish, status, at).model_copy(update={"overdue_since": late.since})
+            known = status.last_attempt_scheduled_time
+            news = last is not None and (known is None or last > known)
+            return begun(after, last, now) if news else after
+
+        live = await self._record.change(live, change)
+        ahead = (stored(live).next_scheduled_backup, late.from_now_on)
+        waits = [(moment - now).total_seconds() for moment in ahead if moment is not None]
+        return live, min((*waits, LONGEST_SLEEP)) if waits else None
+
+    async def _make(self, wanted: Object) -> Object:
+        """Make an OpenBaoBackup, or meet the one that an earlier try made."""
+        try:
+            made = await self._client.create(BACKUPS, wanted, field_manager=MANAGER)
+        except AlreadyExists:
+            return await self._client.get(BACKUPS, key_of(wanted))
+        self._sight.backups.observe(made)
+        return made
+
+    # --- history ------------------------------------------------------------------------------
+
+    async def _tidy(self, live: Object, cluster: OpenBaoCluster) -> None:
+        place = key_of(live)
+        restored = self._sight.restored_keys(place.namespace)
+        for one in history([*self._sight.backups_of(place)], cluster.spec.backup, restored):
+            key = ObjectKey(one.metadata.namespace, one.metadata.name)
+            with suppress(NotFound, Conflict):
+                await self._client.delete(BACKUPS, key, uid=one.metadata.uid)
+
+
+def _counting(backup: OpenBaoBackup) -> Change:
+    return lambda status: counted(status, backup)

@@ -1,0 +1,141 @@
+"""When a snapshot is due, and which OpenBaoBackups are history. Pure.
+
+At most one OpenBaoBackup per time of the schedule, for its name is made of that time; and at most
+one for all the times that passed while none could be made. The next time is stored beside the
+schedule that it was computed from, so that an edit takes effect at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from contracts import labels
+from contracts.api import cron
+from contracts.api.backup import Backup
+from contracts.api.backup_object import TERMINAL, OpenBaoBackup
+from contracts.api.status_backup import BackupStatus
+from managers.backup.job import backup_time, protected_keys
+
+COMPLETED_KEPT: Final = 30
+FAILED_KEPT: Final = 10
+"""OpenBaoBackups of the operator that stay beside those in use; of the first at least as many as
+snapshots are to be kept."""
+COMPLETED_MAX: Final = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Tick:
+    """What the schedule asks for now. `due`: the time for which a backup is to be made."""
+
+    due: datetime | None
+    next: datetime | None
+    """None without a schedule."""
+
+
+def tick(wish: Backup | None, status: BackupStatus, now: datetime, *, on_its_way: bool) -> Tick:
+    """Look at the clock. `on_its_way`: a backup of the schedule has not ended yet.
+
+    Times that pass meanwhile, or while nobody looked, are made up for by one backup. The next one
+    is never after the first time that the schedule has from now on: a clock that was wrong once
+    must not end backups. Raises ValueError for a schedule that no rule would let in.
+    """
+    if wish is None:
+        return Tick(None, None)
+    ahead = cron.next_after(wish.schedule, now)
+    stored = status.next_scheduled_backup
+    if stored is None or status.schedule != wish.schedule or stored > ahead:
+        return Tick(None, ahead)
+    if stored > now:
+        return Tick(None, stored)
+    return Tick(None if on_its_way else stored, ahead)
+
+
+def planned(wish: Backup | None, status: BackupStatus, at: Tick) -> BackupStatus:
+    """The status with the time that comes next, and the schedule that says so."""
+    schedule = wish.schedule if wish else None
+    return status.model_copy(update={"schedule": schedule, "next_scheduled_backup": at.next})
+
+
+def begun(status: BackupStatus, scheduled: datetime | None, now: datetime) -> BackupStatus:
+    """The status once there is an OpenBaoBackup, for a time of the schedule or for a trigger."""
+    tried = {"last_attempt_time": now.replace(microsecond=0)}
+    if scheduled is not None:
+        tried["last_attempt_scheduled_time"] = scheduled
+    return status.model_copy(update=tried)
+
+
+def last_scheduled(backups: Iterable[OpenBaoBackup], due: datetime | None) -> datetime | None:
+    """The last time of the schedule that there is an OpenBaoBackup for, `due` among them."""
+    times = (one.spec.scheduled_time for one in backups)
+    return max((moment for moment in (*times, due) if moment is not None), default=None)
+
+
+@dataclass(frozen=True, slots=True)
+class Late:
+    """Since which time of the schedule a snapshot is overdue, and when it will be if none is."""
+
+    since: datetime | None = None
+    from_now_on: datetime | None = None
+
+
+def overdue(wish: Backup | None, backups: Iterable[OpenBaoBackup], now: datetime) -> Late:
+    """Tell whether a turn of the schedule and the one after it have passed without a Job.
+
+    Raises ValueError as `tick` does.
+    """
+    waiting = [
+        one.spec.scheduled_time
+        for one in backups
+        if one.spec.scheduled_time and one.status.phase in (None, "Pending")
+    ]
+    if wish is None or not waiting:
+        return Late()
+    first = min(waiting)
+    turn = cron.next_after(wish.schedule, first)
+    return Late(since=first) if now >= turn else Late(from_now_on=turn)
+
+
+def on_its_way(backups: Iterable[OpenBaoBackup]) -> OpenBaoBackup | None:
+    """A backup that people or the schedule asked for and that has not ended, the oldest first."""
+    open_ones = [
+        one
+        for one in backups
+        if one.status.phase not in TERMINAL and one.spec.origin != "PreUpgrade"
+    ]
+    return min(open_ones, key=lambda one: one.metadata.name, default=None)
+
+
+def history(
+    backups: Collection[OpenBaoBackup], wish: Backup | None, restored: Collection[str]
+) -> tuple[OpenBaoBackup, ...]:
+    """The OpenBaoBackups that may go, the oldest first.
+
+    Never one that a person made, one whose end is not counted, or one whose snapshot is in use: the
+    newest, the newest proven, one under test, one that a restore reads (`restored`: their keys).
+    """
+    kept = {*protected_keys(backups), *restored}
+    ended = sorted(
+        (one for one in backups if _may_go(one) and one.status.key not in kept),
+        key=_age,
+        reverse=True,
+    )
+    asked = wish.retention.max_count if wish and wish.retention else 0
+    room = min(max(COMPLETED_KEPT, asked), COMPLETED_MAX)
+    good = [one for one in ended if one.status.phase == "Completed"]
+    bad = [one for one in ended if one.status.phase != "Completed"]
+    return tuple(sorted((*good[room:], *bad[FAILED_KEPT:]), key=_age))
+
+
+def _may_go(one: OpenBaoBackup) -> bool:
+    if one.metadata.labels.get(labels.MANAGED_BY) != labels.OPERATOR:
+        return False
+    counted = bool(one.status.counted) or one.spec.origin == "PreUpgrade"
+    return one.status.phase in TERMINAL and counted
+
+
+def _age(one: OpenBaoBackup) -> tuple[float, str]:
+    ended = one.status.completed_at
+    return (ended.timestamp() if ended else backup_time(one), one.metadata.name)

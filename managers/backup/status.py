@@ -1,0 +1,187 @@
+"""What is written of a backup: the next status, and the one write of it.
+
+`advance` is pure. The writer sends our own part of the status, never what the job or the test of a
+backup writes, and only if the object is still the one that was looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final, Literal
+
+from contracts.api.backup_object import BackupObjectStatus, BackupPhase
+from contracts.api.group import BACKUPS
+from contracts.api.meta import Condition
+from contracts.api.status_backup import Snapshot
+from contracts.conditions import clean_message
+from contracts.reasons_backup import COMPLETED, RUN_REASONS
+from managers.backup.facts import Facts
+from managers.backup.plan import Decision, Next
+from runtime.cache import Cache
+from runtime.client import Client
+from runtime.types import Object, key_of, resource_version_of, uid_of
+
+STATUS_MANAGER: Final = "openbao-operator-backup"
+OF_OTHERS: Final = frozenset({"report", "testReport", "test", "proof", "counted"})
+"""Fields that the jobs, managers.proof and managers.backup.schedule write."""
+_ANSWERS: Mapping[BackupPhase, Literal["True", "False", "Unknown"]] = {
+    "Completed": "True",
+    "Unknown": "Unknown",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Receipts:
+    """What is written down before a Job is made."""
+
+    key: str
+    job_name: str
+    cluster_uid: str
+    lock_epoch: int
+
+
+def advance(facts: Facts, decision: Decision, receipts: Receipts | None) -> BackupObjectStatus:
+    """The status after a decision was carried out; equal input gives an equal status.
+
+    Raises ValueError for a reason that no table has.
+    """
+    if decision.reason not in RUN_REASONS:
+        raise ValueError(f"{decision.reason!r} is no reason of a backup")
+    found: dict[str, Any] = {"phase": facts.status.phase or "Pending"}
+    if decision.row.to is not None:
+        found |= MOVES[decision.row.to](facts, receipts)
+    message = clean_message(decision.message or RUN_REASONS[decision.reason].meaning)
+    found |= {
+        "observed_generation": facts.backup.metadata.generation,
+        "reason": decision.reason,
+        "message": message,
+    }
+    after = facts.status.model_copy(update=found)
+    return after.model_copy(update={"conditions": (_completed(facts, after),)})
+
+
+Fields = dict[str, Any]
+_NOTHING: Fields = {"key": "", "job_name": "", "cluster_uid": "", "lock_epoch": None}
+
+
+def _waiting(_: Facts, __: Receipts | None) -> Fields:
+    return {"phase": "Pending", **_NOTHING}
+
+
+def _prepared(_: Facts, receipts: Receipts | None) -> Fields:
+    if receipts is None:
+        return _waiting(_, receipts)
+    return {
+        "phase": "Pending",
+        "key": receipts.key,
+        "job_name": receipts.job_name,
+        "cluster_uid": receipts.cluster_uid,
+        "lock_epoch": receipts.lock_epoch,
+    }
+
+
+def _running(facts: Facts, _: Receipts | None) -> Fields:
+    job = facts.job
+    began = (job.created_at if job else None) or facts.now
+    return {
+        "phase": "Running",
+        "job_uid": job.uid if job else "",
+        "started_at": began.replace(microsecond=0),
+    }
+
+
+def _ended(phase: BackupPhase) -> Callable[[Facts, Receipts | None], Fields]:
+    def fields(facts: Facts, _: Receipts | None) -> Fields:
+        return {
+            "phase": phase,
+            "completed_at": _end(facts).replace(microsecond=0),
+            "snapshot": _snapshot(facts) if phase == "Completed" else None,
+        }
+
+    return fields
+
+
+MOVES: Mapping[Next, Callable[[Facts, Receipts | None], Fields]] = {
+    "Waiting": _waiting,
+    "Prepared": _prepared,
+    "Running": _running,
+    "Completed": _ended("Completed"),
+    "Failed": _ended("Failed"),
+    "Unknown": _ended("Unknown"),
+}
+"""The fields that a backup has in another place."""
+
+
+def _end(facts: Facts) -> datetime:
+    report, job = facts.report, facts.job
+    said = report.finished_at if report else None
+    seen = job.finished_at if job else None
+    return said or seen or facts.now
+
+
+def _snapshot(facts: Facts) -> Snapshot:
+    told = facts.report.snapshot if facts.report else None
+    # The key is ours: what a job says that it wrote elsewhere is not found by anybody.
+    return (told or Snapshot()).model_copy(update={"key": facts.status.key})
+
+
+def _completed(facts: Facts, after: BackupObjectStatus) -> Condition:
+    answer = _ANSWERS.get(after.phase or "Pending", "False")
+    stored = next((one for one in facts.status.conditions if one.type == COMPLETED), None)
+    same = stored is not None and stored.status == answer
+    since = stored.last_transition_time if same and stored is not None else None
+    return Condition(
+        type=COMPLETED,
+        status=answer,
+        reason=after.reason,
+        message=after.message,
+        observed_generation=after.observed_generation,
+        last_transition_time=since or facts.now.replace(microsecond=0),
+    )
+
+
+def own_part(status: Object) -> Object:
+    """A stored status without what others wrote into it."""
+    return {field: value for field, value in status.items() if field not in OF_OTHERS}
+
+
+def _said(status: BackupObjectStatus) -> Object:
+    return own_part(status.to_object())
+
+
+class BackupStatusWriter:
+    """Writes our part of a status, if it is not there already."""
+
+    def __init__(self, client: Client, backups: Cache) -> None:
+        self._client = client
+        self._backups = backups
+
+    async def write(self, live: Object, status: BackupObjectStatus) -> Object:
+        """Return the object as it is stored now.
+
+        Raises Conflict when it is not the one that was looked at any more, NotFound when it is
+        gone.
+        """
+        wanted = {field: value for field, value in _said(status).items() if value != ""}
+        if own_part(live.get("status") or {}) == wanted:
+            return live
+        key = key_of(live)
+        body = {
+            "apiVersion": BACKUPS.api_version,
+            "kind": BACKUPS.kind,
+            "metadata": {
+                "name": key.name,
+                "namespace": key.namespace,
+                "uid": uid_of(live),
+                # The job may have reported meanwhile: then this decision is void.
+                "resourceVersion": resource_version_of(live),
+            },
+            "status": wanted,
+        }
+        result = await self._client.apply(
+            BACKUPS, body, field_manager=STATUS_MANAGER, force=True, subresource="status"
+        )
+        self._backups.observe(result.object)
+        return result.object

@@ -1,0 +1,386 @@
+"""The guards of the table: each says why its row holds, or None. Pure.
+
+What they say is for people: it becomes status.message and the message of a condition.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+
+from contracts.labels import RESTORE_ACKNOWLEDGE as ACKNOWLEDGE
+from managers.restore.facts import BOOTSTRAP, CONVERGENCE, PREPARATION, Facts, Trouble
+
+Guard = Callable[[Facts], Trouble | str | None]
+SNAPSHOT_PENDING = "SnapshotPending"
+
+
+def always(_: Facts) -> str:
+    return ""
+
+
+def new(facts: Facts) -> str:
+    return f"looks at OpenBaoCluster {facts.spec.cluster} and the snapshot"
+
+
+# --- the spec and the snapshot ------------------------------------------------------------------
+
+
+def snapshot_pending(facts: Facts) -> Trouble | None:
+    found = facts.source
+    return found if isinstance(found, Trouble) and found.reason == SNAPSHOT_PENDING else None
+
+
+def source_trouble(facts: Facts) -> Trouble | None:
+    return facts.source if isinstance(facts.source, Trouble) else None
+
+
+def override_without_force(facts: Facts) -> str | None:
+    if facts.spec.override_operation_lock and not facts.spec.force:
+        return "spec.overrideOperationLock: true needs spec.force: true; set both or neither"
+    return None
+
+
+# --- the cluster --------------------------------------------------------------------------------
+
+
+def no_target(facts: Facts) -> str | None:
+    if facts.target is not None:
+        return None
+    name = facts.spec.cluster
+    if facts.spec.cluster_template is None:
+        return f"spec.cluster: there is no OpenBaoCluster {name} in this namespace"
+    made = facts.status.target.uid if facts.status.target else ""
+    return f"OpenBaoCluster {name}, made for this restore, was deleted" if made else None
+
+
+def fresh_target_wanted(facts: Facts) -> str | None:
+    return None if facts.target else f"makes OpenBaoCluster {facts.spec.cluster}"
+
+
+def target_collision(facts: Facts) -> str | None:
+    target, made = facts.target, facts.status.target
+    if facts.spec.cluster_template is None or target is None:
+        return None
+    if target.origin == facts.uid and (made is None or made.uid in ("", target.uid)):
+        return None
+    return (
+        f"spec.cluster: OpenBaoCluster {facts.spec.cluster} exists and was not made for this "
+        "restore"
+    )
+
+
+def target_leaves(facts: Facts) -> str | None:
+    if facts.target is None or not facts.target.terminating:
+        return None
+    return f"OpenBaoCluster {facts.spec.cluster} is being deleted"
+
+
+def bootstrapping(facts: Facts) -> str | None:
+    if facts.spec.cluster_template is None or facts.target is None or facts.target.available:
+        return None
+    return f"waits for OpenBaoCluster {facts.spec.cluster} to become available"
+
+
+def bootstrap_late(facts: Facts) -> str | None:
+    if bootstrapping(facts) is None or not facts.is_over(facts.status.start_time, BOOTSTRAP):
+        return None
+    return (
+        f"OpenBaoCluster {facts.spec.cluster} was not available within "
+        f"{_minutes(BOOTSTRAP)}: read its conditions"
+    )
+
+
+def target_paused(facts: Facts) -> str | None:
+    if facts.target is None or not facts.target.paused:
+        return None
+    return f"OpenBaoCluster {facts.spec.cluster} is paused: set its spec.paused to false"
+
+
+def not_initialized(facts: Facts) -> str | None:
+    if facts.spec.force or facts.target is None or facts.target.initialized:
+        return None
+    return (
+        f"OpenBaoCluster {facts.spec.cluster} is not initialized yet: wait for it, or set "
+        "spec.force"
+    )
+
+
+def upgrading(facts: Facts) -> str | None:
+    if facts.spec.force or facts.target is None or not facts.target.upgrading:
+        return None
+    return f"OpenBaoCluster {facts.spec.cluster} is being upgraded: wait for it, or set spec.force"
+
+
+def target_trouble(facts: Facts) -> Trouble | None:
+    return facts.target.trouble if facts.target else None
+
+
+def target_hindrance(facts: Facts) -> Trouble | None:
+    return facts.target.hindrance if facts.target else None
+
+
+def valid(facts: Facts) -> str:
+    return f"prepares to restore OpenBaoCluster {facts.spec.cluster}"
+
+
+def target_changed(facts: Facts) -> str | None:
+    """Before anything is sent."""
+    if facts.claimed or (facts.same_target and facts.target and not facts.target.terminating):
+        return None
+    return (
+        f"OpenBaoCluster {facts.spec.cluster} was deleted or made anew before the snapshot was sent"
+    )
+
+
+def target_changed_afterwards(facts: Facts) -> str | None:
+    if facts.same_target:
+        return None
+    return (
+        f"OpenBaoCluster {facts.spec.cluster} was deleted or made anew after the snapshot was sent"
+    )
+
+
+# --- the lock -----------------------------------------------------------------------------------
+
+
+def lock_to_override(facts: Facts) -> str | None:
+    lock = facts.other_lock
+    if lock is None or not facts.may_override:
+        return None
+    return f"takes the operation lock from {lock.operation} of {lock.holder}"
+
+
+def lock_is_anothers(facts: Facts) -> str | None:
+    lock = facts.other_lock
+    if lock is None:
+        return None
+    doing = f" ({lock.message})" if lock.message else ""
+    return f"waits for {lock.operation} of {lock.holder}{doing}, which holds the operation lock"
+
+
+def lock_is_free(facts: Facts) -> str | None:
+    if facts.has_lock or facts.other_lock is not None or facts.target is None:
+        return None
+    return "takes the operation lock"
+
+
+def lock_is_ours(facts: Facts) -> str | None:
+    return facts.status.message if facts.has_lock else None
+
+
+def lock_lost(facts: Facts) -> str | None:
+    """Before anything is sent."""
+    if facts.claimed or facts.has_lock:
+        return None
+    lock = facts.other_lock
+    who = f"{lock.operation} of {lock.holder} has it" if lock else "nobody has it"
+    return f"the operation lock was lost before the snapshot was sent: {who}"
+
+
+# --- the job ------------------------------------------------------------------------------------
+
+
+def preparation_late(facts: Facts) -> str | None:
+    execution = facts.execution
+    if execution is None or not facts.is_over(execution.prepared_at, PREPARATION):
+        return None
+    return f"no job could be made within {_minutes(PREPARATION)}"
+
+
+def prepared(facts: Facts) -> str:
+    return f"is about to make {_job(facts)}"
+
+
+def committed(facts: Facts) -> str:
+    return f"makes {_job(facts)}"
+
+
+def job_foreign(facts: Facts) -> str | None:
+    if facts.job is None or not facts.job.foreign:
+        return None
+    return f"{_job(facts)} exists and does not belong to this restore: delete it"
+
+
+def job_there(facts: Facts) -> str | None:
+    return None if facts.job is None else f"{_job(facts)} gets and checks the snapshot"
+
+
+def reported_success(facts: Facts) -> str | None:
+    return _reported(facts, "Succeeded", "the servers took the snapshot")
+
+
+def reported_doubt(facts: Facts) -> str | None:
+    said = _reported(facts, "Uncertain", "the job does not know whether the servers took it")
+    return None if said is None else f"{said}; {_how_to_answer(facts)}"
+
+
+def reported_failure(facts: Facts) -> str | None:
+    return _reported(facts, "Failed", "the job failed")
+
+
+def claimed_and_silent(facts: Facts) -> str | None:
+    if not facts.claimed or not _job_is_over(facts):
+        return None
+    ended = "was deleted" if facts.job is None else "ended"
+    return (
+        f"{_job(facts)} {ended} after it had begun to send the snapshot, and did not say how it "
+        f"went; {_how_to_answer(facts)}"
+    )
+
+
+def unclaimed(facts: Facts) -> str | None:
+    return None if facts.claimed else "the restore was deleted before the snapshot was sent"
+
+
+def job_lost(facts: Facts) -> str | None:
+    if not facts.job_asked or facts.job is not None:
+        return None
+    return f"{_job(facts)} was deleted before it sent the snapshot"
+
+
+def job_ended(facts: Facts) -> str | None:
+    if not _job_is_over(facts) or facts.job is None:
+        return None
+    why = ": ".join(filter(None, (facts.job.reason, facts.job.message)))
+    told = f" ({why})" if why else ""
+    return f"{_job(facts)} ended before it sent the snapshot{told}: read its log"
+
+
+def job_runs(facts: Facts) -> str:
+    if facts.claimed:
+        return f"{_job(facts)} sends the snapshot"
+    return f"{_job(facts)} gets and checks the snapshot"
+
+
+def result_failed(facts: Facts) -> str | None:
+    execution = facts.execution
+    if execution is None or execution.terminal_result == "Succeeded":
+        return None
+    return facts.status.message
+
+
+def result_succeeded(facts: Facts) -> str:
+    return "the data are back; the servers are restarted one by one"
+
+
+# --- afterwards ---------------------------------------------------------------------------------
+
+
+def abandoned(facts: Facts) -> str | None:
+    if facts.answer != "Abandon":
+        return None
+    return f"given up by {ACKNOWLEDGE}: what the data are is not proven"
+
+
+def resumed(facts: Facts) -> str | None:
+    return f"goes on by {ACKNOWLEDGE}" if facts.answer == "Resume" else None
+
+
+def target_unmarked(facts: Facts) -> str | None:
+    restored = facts.target.restored if facts.target else None
+    if facts.target is None or (restored is not None and restored.uid == facts.uid):
+        return None
+    return "asks for a restart of the servers"
+
+
+def succeeded_unmarked(facts: Facts) -> str | None:
+    execution = facts.execution
+    if execution is None or execution.terminal_result != "Succeeded" or not facts.same_target:
+        return None
+    return target_unmarked(facts)
+
+
+def recovered(facts: Facts) -> str | None:
+    seen = facts.recovery
+    return seen.message if seen is not None and seen.state == "Verified" else None
+
+
+def accepted(facts: Facts) -> str | None:
+    """A person takes the members as they are; servers that do not serve are taken by nobody."""
+    seen = facts.recovery
+    if seen is None or facts.answer != "Resume" or seen.state not in ("Refused", "Astray"):
+        return None
+    return f"accepted by {ACKNOWLEDGE} although {seen.message}"
+
+
+def servers_sealed(facts: Facts) -> str | None:
+    seen = facts.recovery
+    return seen.message if seen is not None and seen.state == "Sealed" else None
+
+
+def recovery_blocked(facts: Facts) -> str | None:
+    seen, execution = facts.recovery, facts.execution
+    if seen is None or execution is None or seen.state not in ("Refused", "Astray"):
+        return None
+    if not facts.is_over(execution.terminal_observed_at, CONVERGENCE):
+        return None
+    return f"{seen.message}; {_how_to_answer(facts)}"
+
+
+def recovering(facts: Facts) -> str:
+    return facts.recovery.message if facts.recovery else "looks at the servers"
+
+
+def unanswered(facts: Facts) -> str:
+    if facts.foreign_answer:
+        return (
+            f"{ACKNOWLEDGE}: {facts.foreign_answer} does not answer for this run; "
+            f"{_how_to_answer(facts)}"
+        )
+    return facts.status.message
+
+
+def target_disposable(facts: Facts) -> str | None:
+    done = facts.status.completion_time
+    if not _is_disposable(facts):
+        return None
+    if not facts.is_over(done, timedelta(seconds=facts.spec.cleanup_after_seconds)):
+        return None
+    return facts.status.message
+
+
+def disposable_leaves(facts: Facts) -> str | None:
+    return "" if _is_disposable(facts) else None
+
+
+def ended(facts: Facts) -> str:
+    return facts.status.message
+
+
+def _is_disposable(facts: Facts) -> bool:
+    """Whether there is a cluster to delete: one that this restore made, and by its UID."""
+    made, target = facts.status.target, facts.target
+    if facts.spec.target_lifecycle != "Disposable" or made is None or target is None:
+        return False
+    own = target.origin == facts.uid and target.uid == made.uid
+    return own and not target.terminating
+
+
+def _job_is_over(facts: Facts) -> bool:
+    if not facts.job_asked:
+        return False
+    return facts.job is None or facts.job.state != "Active"
+
+
+def _job(facts: Facts) -> str:
+    return f"Job {facts.execution.job_name if facts.execution else ''}"
+
+
+def _reported(facts: Facts, how: str, told: str) -> str | None:
+    report = facts.status.report
+    if facts.report != how or report is None:
+        return None
+    return f"{told}: {report.message}" if report.message else told
+
+
+def _how_to_answer(facts: Facts) -> str:
+    run = facts.execution.operation_id if facts.execution else facts.uid
+    return (
+        f"look at the data, then annotate this object with {ACKNOWLEDGE}={run}/Resume to go on "
+        f"with them, or {run}/Abandon to give up"
+    )
+
+
+def _minutes(period: timedelta) -> str:
+    return f"{int(period.total_seconds() // 60)} minutes"

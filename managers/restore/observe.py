@@ -1,0 +1,190 @@
+"""Gathers the facts of one look at a restore: from caches, and by name what no cache holds.
+
+Asks only for what the place of the restore decides on. Raises what runtime.client raises.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from contracts import labels
+from contracts.api.cluster import OpenBaoCluster
+from contracts.api.group import API_VERSION, CLUSTER_KIND, CLUSTERS
+from contracts.api.restore_object import ENDED, OpenBaoRestore
+from contracts.api.violation import InvalidClusterError
+from contracts.executor import Asked, Executor, Executors
+from contracts.restore_reasons import RESTORE_REASONS
+from managers.jobs.run import Jobs
+from managers.restore.facts import Disposition, Facts, Source, Target, Trouble
+from managers.restore.recovery import ServerSight, judge
+from managers.restore.source import backup_of, backup_source, given_source, spec_trouble
+from runtime.cache import Cache
+from runtime.client import Client
+from runtime.clock import Clock
+from runtime.errors import NotFound
+from runtime.memo import remembered
+from runtime.outcome import Blocked, Wait
+from runtime.ownership import Owner
+from runtime.types import Object, ObjectKey, annotations_of, is_terminating, key_of, uid_of
+
+ANSWERS: Final[dict[str, Disposition]] = {"Resume": "Resume", "Abandon": "Abandon"}
+
+read_cluster = remembered(OpenBaoCluster.from_object)
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """The facts, and the records with which acts are carried out."""
+
+    live: Object
+    facts: Facts
+    cluster: OpenBaoCluster | None = None
+    executor: Executor | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RestoreObserver:
+    """Looks at everything that a restore depends on."""
+
+    client: Client
+    clusters: Cache
+    backups: Cache
+    jobs: Jobs
+    executors: Executors
+    sight: ServerSight
+    clock: Clock
+
+    async def look(self, live: Object, restore: OpenBaoRestore) -> Seen:
+        """Gather the facts of a restore whose spec can be read."""
+        key = key_of(live)
+        found = await self._cluster(ObjectKey(key.namespace, restore.spec.cluster))
+        cluster = None if found is None else _read(found)
+        facts = Facts(
+            name=key.name,
+            uid=uid_of(live),
+            spec=restore.spec,
+            status=restore.status,
+            now=self.clock.now(),
+            source=self._source(key, restore, cluster),
+            target=None if found is None else target_of(found, cluster),
+            **answer_of(live),
+        )
+        if restore.status.phase in ENDED:
+            return Seen(live, facts, cluster)
+        facts = await self._with_job(key, facts)
+        if facts.target is None or cluster is None:
+            return Seen(live, facts, cluster)
+        facts, executor = await self._with_executor(cluster, facts)
+        return Seen(live, await self._with_recovery(cluster, facts), cluster, executor)
+
+    async def _cluster(self, key: ObjectKey) -> Object | None:
+        cached = self.clusters.get(key)
+        if cached is not None:
+            return cached
+        # One that was made a moment ago is in no cache, and its absence would end a restore.
+        try:
+            return await self.client.get(CLUSTERS, key)
+        except NotFound:
+            return None
+
+    def _source(
+        self, key: ObjectKey, restore: OpenBaoRestore, cluster: OpenBaoCluster | None
+    ) -> Source | Trouble:
+        known = spec_trouble(restore, cluster) or given_source(restore)
+        if known is not None:
+            return known
+        name = restore.spec.source.backup or ""
+        backup = backup_of(restore, self.backups.get(ObjectKey(key.namespace, name)))
+        if isinstance(backup, Trouble):
+            return backup
+        taken = self.clusters.get(ObjectKey(key.namespace, backup.spec.cluster))
+        return backup_source(restore, backup, None if taken is None else _read(taken))
+
+    async def _with_job(self, key: ObjectKey, facts: Facts) -> Facts:
+        execution = facts.execution
+        if execution is None or execution.stage not in ("Committed", "Created"):
+            return facts
+        named = ObjectKey(key.namespace, execution.job_name)
+        job = await self.jobs.look(named, execution.job_uid, facts.uid)
+        return replace(facts, job=job, job_asked=True)
+
+    async def _with_executor(
+        self, cluster: OpenBaoCluster, facts: Facts
+    ) -> tuple[Facts, Executor | None]:
+        """Ask who runs the job; only with the lock, for the account of the job comes with it."""
+        execution, target = facts.execution, facts.target
+        wanted = execution is None or (execution.stage == "Committed" and facts.job is None)
+        if not wanted or not facts.has_lock or target is None:
+            return facts, None
+        spec = facts.spec
+        asked = Asked(
+            image=spec.image or "",
+            role=spec.jwt_auth_role or "",
+            token_secret=spec.token_secret_ref.name if spec.token_secret_ref else "",
+        )
+        told = await self.executors.of(cluster, "restore", asked)
+        if isinstance(told, Executor):
+            return facts, told
+        return replace(facts, target=with_obstacle(target, told)), None
+
+    async def _with_recovery(self, cluster: OpenBaoCluster, facts: Facts) -> Facts:
+        execution = facts.execution
+        if execution is None or execution.stage != "Recovering" or not facts.same_target:
+            return facts
+        seen = await self.sight.look(cluster, owner_of(cluster), facts.uid)
+        fresh = facts.spec.cluster_template is not None
+        return replace(facts, recovery=judge(seen, fresh=fresh))
+
+
+def owner_of(cluster: OpenBaoCluster) -> Owner:
+    """Name the cluster as owner."""
+    at = cluster.metadata
+    return Owner(API_VERSION, CLUSTER_KIND, at.namespace, at.name, at.uid)
+
+
+def target_of(live: Object, cluster: OpenBaoCluster | None) -> Target:
+    """Read a cluster; one whose spec cannot be read gets no job."""
+    uid, origin = uid_of(live), annotations_of(live).get(labels.RESTORE_ORIGIN, "")
+    if cluster is None:
+        name = key_of(live).name
+        told = f"spec.cluster: the spec of OpenBaoCluster {name} cannot be read"
+        return Target(uid, origin, is_terminating(live), trouble=Trouble("InvalidSpec", told))
+    status = cluster.status
+    answers = {one.type: one.status for one in status.conditions}
+    return Target(
+        uid=uid,
+        origin=origin,
+        terminating=is_terminating(live),
+        paused=cluster.spec.paused,
+        initialized=bool(status.initialized),
+        available=answers.get("Available") == "True",
+        upgrading=answers.get("Upgrading") == "True" or status.upgrade is not None,
+        lock=status.operation_lock,
+        restored=status.restore,
+    )
+
+
+def with_obstacle(target: Target, told: Wait | Blocked) -> Target:
+    """The cluster with what stands in the way of its job, in the words of this kind."""
+    lasting = isinstance(told, Blocked)
+    fallback = "ExecutorUnavailable" if lasting else "ExecutorPending"
+    reason = told.reason if told.reason in RESTORE_REASONS else fallback
+    trouble = Trouble(reason, told.message)
+    return replace(target, trouble=trouble) if lasting else replace(target, hindrance=trouble)
+
+
+def answer_of(live: Object) -> dict[str, Any]:
+    """What a person decided: `<operationID>/Resume` or `/Abandon`, for this very run."""
+    text = annotations_of(live).get(labels.RESTORE_ACKNOWLEDGE, "")
+    run, _, word = text.partition("/")
+    if run == uid_of(live) and word in ANSWERS:
+        return {"answer": ANSWERS[word]}
+    return {"foreign_answer": text}
+
+
+def _read(live: Object) -> OpenBaoCluster | None:
+    try:
+        return read_cluster(live)
+    except InvalidClusterError:
+        return None

@@ -1,0 +1,94 @@
+"""Where the snapshot of a restore is, and what it has to be. Pure.
+
+Called by managers.restore.observe with objects of the API server, older ones than its rules among
+them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from contracts.api.backup_object import TERMINAL, InvalidBackupError, OpenBaoBackup
+from contracts.api.cluster import OpenBaoCluster
+from contracts.api.restore_object import OpenBaoRestore
+from contracts.api.rules_restore import hardened_violations, restore_violations
+from contracts.api.violation import Violation
+from managers.restore.facts import Expected, Source, Trouble
+from runtime.types import Object
+
+UNAVAILABLE = "SnapshotUnavailable"
+_AT = "spec.source.backup"
+
+
+def spec_trouble(restore: OpenBaoRestore, cluster: OpenBaoCluster | None) -> Trouble | None:
+    """Judge the spec by the rules of the API, and by what its cluster asks of every store."""
+    if (restore.metadata.generation or 0) > 1:
+        return Trouble(
+            "InvalidSpec", "spec: was changed after it was made; make another OpenBaoRestore"
+        )
+    broken: Iterable[Violation] = restore_violations(restore)
+    if not broken and cluster is not None:
+        broken = hardened_violations(restore, cluster)
+    told = "; ".join(str(one) for one in broken)
+    return Trouble("InvalidSpec", told) if told else None
+
+
+def given_source(restore: OpenBaoRestore) -> Source | None:
+    """The store and the key that the spec names itself; None when it names a backup."""
+    given = restore.spec.source
+    if given.target is None or given.key is None:
+        return None
+    return Source(given.key, given.target, _expected(restore))
+
+
+def backup_of(restore: OpenBaoRestore, live: Object | None) -> OpenBaoBackup | Trouble:
+    """Read the backup that the spec names, and tell why there is no snapshot of it to restore."""
+    name = restore.spec.source.backup
+    if live is None:
+        return Trouble(UNAVAILABLE, f"{_AT}: there is no OpenBaoBackup {name} in this namespace")
+    try:
+        backup = OpenBaoBackup.from_object(live)
+    except InvalidBackupError as error:
+        return Trouble(UNAVAILABLE, f"{_AT}: OpenBaoBackup {name} cannot be read: {error}")
+    status = backup.status
+    if status.phase not in TERMINAL:
+        return Trouble("SnapshotPending", f"waits for OpenBaoBackup {name}, which has not ended")
+    if status.phase != "Completed" or status.snapshot is None or not status.snapshot.key:
+        return Trouble(
+            UNAVAILABLE, f"{_AT}: OpenBaoBackup {name} holds no snapshot: {status.message}"
+        )
+    return backup
+
+
+def backup_source(
+    restore: OpenBaoRestore, backup: OpenBaoBackup, taken_from: OpenBaoCluster | None
+) -> Source | Trouble:
+    """The store of the cluster that the backup was taken from, and the key that it got there."""
+    snapshot = backup.status.snapshot
+    key = snapshot.key if snapshot else None
+    if snapshot is None or not key:
+        return Trouble(UNAVAILABLE, f"{_AT}: OpenBaoBackup holds no snapshot")
+    if taken_from is None or taken_from.spec.backup is None:
+        return Trouble(
+            UNAVAILABLE,
+            f"{_AT}: OpenBaoCluster {backup.spec.cluster}, whose spec.backup says where its "
+            f"snapshots are, is gone or has none: set source.target, and source.key to {key}",
+        )
+    asked = _expected(restore)
+    expected = Expected(
+        cluster_id=asked.cluster_id or snapshot.cluster_id or "",
+        version=asked.version or snapshot.version or "",
+        digest=asked.digest or snapshot.digest or "",
+        size=asked.size or snapshot.size or 0,
+    )
+    return Source(key, taken_from.spec.backup.target, expected)
+
+
+def _expected(restore: OpenBaoRestore) -> Expected:
+    given = restore.spec.source
+    return Expected(
+        cluster_id=given.expected_cluster_id or "",
+        version=given.expected_version or "",
+        digest=given.expected_digest or "",
+        size=given.expected_size or 0,
+    )

@@ -1,0 +1,278 @@
+"""What is written of a restore: the next status, and the one write of it.
+
+`advance` is pure. The writer sends our own part of the status, never what the job writes, and only
+if the object is still the one that was looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from datetime import datetime
+from typing import Any, Final, Literal
+
+from contracts import names
+from contracts.api.group import RESTORES
+from contracts.api.meta import Condition
+from contracts.api.restore_object import (
+    ENDED,
+    Execution,
+    FreshTarget,
+    RestoreObjectStatus,
+    RestorePhase,
+    Stage,
+)
+from contracts.conditions import clean_message
+from contracts.restore_reasons import (
+    OPERATION_LOCK_OVERRIDE,
+    RECOVERY_RELEASED,
+    RESTORE_COMPLETE,
+    RESTORE_REASONS,
+    TYPES,
+)
+from managers.restore.facts import Facts, Source
+from managers.restore.guards import lock_to_override
+from managers.restore.plan import Decision, Next
+from runtime.cache import Cache
+from runtime.client import Client
+from runtime.types import Object, key_of, resource_version_of, uid_of
+
+STATUS_MANAGER: Final = "openbao-operator-restore"
+OF_THE_JOB: Final = ("report", "submissionClaim")
+"""Fields that the job writes (contracts.api.job_report)."""
+
+
+def advance(facts: Facts, decision: Decision, generation: int) -> RestoreObjectStatus:
+    """The status after a decision was carried out. `generation` is that of the spec.
+
+    A row without a reason says nothing new. Raises ValueError for a reason that no table has.
+    """
+    status = facts.status
+    found: dict[str, Any] = {"observed_generation": generation, "target": _fresh(facts)}
+    if isinstance(facts.source, Source):
+        found["snapshot_key"] = facts.source.key
+    if decision.row.to is not None:
+        found |= MOVES[decision.row.to](facts, facts.now.replace(microsecond=0))
+    if not decision.reason:
+        return status.model_copy(update=found)
+    if decision.reason not in RESTORE_REASONS:
+        raise ValueError(f"{decision.reason!r} is no reason of a restore")
+    found["message"] = clean_message(decision.message)
+    after = status.model_copy(update=found)
+    conditions = _conditions(facts, decision, after, generation)
+    return after.model_copy(update={"conditions": conditions})
+
+
+Fields = dict[str, Any]
+
+
+def _validating(_: Facts, now: datetime) -> Fields:
+    return {"phase": "Validating", "start_time": now}
+
+
+def _prepared(facts: Facts, now: datetime) -> Fields:
+    return {"phase": "Running", "execution": _receipts(facts, now)}
+
+
+def _committed(facts: Facts, now: datetime) -> Fields:
+    return _staged(facts, "Committed", committed_at=now)
+
+
+def _created(facts: Facts, now: datetime) -> Fields:
+    uid = facts.job.uid if facts.job else ""
+    return _staged(facts, "Created", job_uid=uid, created_at=now)
+
+
+def _observed(result: Literal["Succeeded", "Failed"]) -> Callable[[Facts, datetime], Fields]:
+    def fields(facts: Facts, now: datetime) -> Fields:
+        staged = _staged(
+            facts, "TerminalObserved", terminal_result=result, terminal_observed_at=now
+        )
+        return {**staged, "phase": "Running", "snapshot_size": _size(facts)}
+
+    return fields
+
+
+def _recovering(facts: Facts, now: datetime) -> Fields:
+    seen = facts.execution.terminal_observed_at if facts.execution else None
+    staged = _staged(facts, "Recovering", terminal_observed_at=seen or now)
+    return {**staged, "phase": "Running", **_answered(facts)}
+
+
+def _unknown(facts: Facts, _: datetime) -> Fields:
+    return {**_staged(facts, "Unknown"), "phase": "Unknown"}
+
+
+def _ended(phase: RestorePhase) -> Callable[[Facts, datetime], Fields]:
+    def fields(facts: Facts, now: datetime) -> Fields:
+        return {"phase": phase, "completion_time": now, **_answered(facts)}
+
+    return fields
+
+
+MOVES: Mapping[Next, Callable[[Facts, datetime], Fields]] = {
+    "Validating": _validating,
+    "Prepared": _prepared,
+    "Committed": _committed,
+    "Created": _created,
+    "Succeeded": _observed("Succeeded"),
+    "Failed": _observed("Failed"),
+    "Recovering": _recovering,
+    "Unknown": _unknown,
+    "Completed": _ended("Completed"),
+    "End": _ended("Failed"),
+}
+"""The fields that a restore has in another place."""
+
+
+def _receipts(facts: Facts, now: datetime) -> Execution:
+    target = facts.target
+    return Execution(
+        operation_id=facts.uid,
+        stage="Prepared",
+        job_name=names.run_job("restore", facts.name),
+        target_uid=target.uid if target else "",
+        lock_epoch=target.lock.epoch if target and target.lock else 0,
+        prepared_at=now,
+    )
+
+
+def _staged(facts: Facts, stage: Stage, **more: Any) -> dict[str, Any]:
+    if facts.execution is None:
+        return {}
+    return {"execution": facts.execution.model_copy(update={"stage": stage, **more})}
+
+
+def _answered(facts: Facts) -> dict[str, Any]:
+    """What a person decided, once it was carried out."""
+    return {"administrator_disposition": facts.answer} if facts.answer else {}
+
+
+def _size(facts: Facts) -> int | None:
+    report, claim = facts.status.report, facts.status.submission_claim
+    if report is not None and report.snapshot is not None and report.snapshot.size:
+        return report.snapshot.size
+    return claim.size if claim is not None else None
+
+
+def _fresh(facts: Facts) -> FreshTarget | None:
+    """The record of the cluster that this restore made; it is written once and stays."""
+    made, target = facts.status.target, facts.target
+    if facts.spec.cluster_template is None:
+        return None
+    if made is None:
+        if target is None or target.origin != facts.uid:
+            return None
+        made = FreshTarget(uid=target.uid)
+    if facts.spec.target_lifecycle != "Disposable" or facts.status.phase not in ENDED:
+        return made
+    gone = target is None or target.uid != made.uid
+    return made.model_copy(update={"cleanup": "Complete" if gone else "Pending"})
+
+
+# --- conditions ---------------------------------------------------------------------------------
+
+
+def _conditions(
+    facts: Facts, decision: Decision, after: RestoreObjectStatus, generation: int
+) -> tuple[Condition, ...]:
+    said = {RESTORE_COMPLETE: _condition(RESTORE_COMPLETE, _complete(after), decision, generation)}
+    if decision.row.act == "take-lock" and (told := lock_to_override(facts)) is not None:
+        said[OPERATION_LOCK_OVERRIDE] = Condition(
+            type=OPERATION_LOCK_OVERRIDE,
+            status="True",
+            reason="OperationLockOverridden",
+            message=clean_message(told),
+            observed_generation=generation,
+        )
+    execution = after.execution
+    if execution is not None and execution.stage == "Recovering":
+        released: Literal["True", "False"] = "True" if after.phase == "Completed" else "False"
+        said[RECOVERY_RELEASED] = _condition(RECOVERY_RELEASED, released, decision, generation)
+    stored = {one.type: one for one in facts.status.conditions}
+    merged = (_since(said.get(kind), stored.get(kind), facts.now) for kind in TYPES)
+    return tuple(one for one in merged if one is not None)
+
+
+def _complete(after: RestoreObjectStatus) -> Literal["True", "False", "Unknown"]:
+    if after.phase == "Completed":
+        return "True"
+    return "Unknown" if after.phase == "Unknown" else "False"
+
+
+def _condition(
+    kind: str, status: Literal["True", "False", "Unknown"], decision: Decision, generation: int
+) -> Condition:
+    reason = decision.reason
+    if kind == RECOVERY_RELEASED and status == "True":
+        reason = "RecoveryReleased"
+    return Condition(
+        type=kind,
+        status=status,
+        reason=reason,
+        message=clean_message(decision.message or RESTORE_REASONS[reason].meaning),
+        observed_generation=generation,
+    )
+
+
+def _since(new: Condition | None, old: Condition | None, now: datetime) -> Condition | None:
+    """The condition with the time of its last change; one that is not said again stays."""
+    if new is None:
+        return old
+    kept = old.last_transition_time if old is not None and old.status == new.status else None
+    return new.model_copy(update={"last_transition_time": kept or now.replace(microsecond=0)})
+
+
+def flipped(
+    before: Iterable[Condition], after: Iterable[Condition]
+) -> tuple[tuple[str, str, str], ...]:
+    """Type, reason and message of what is said for another reason than before."""
+    old = {one.type: (one.status, one.reason) for one in before}
+    return tuple(
+        (one.type, one.reason, one.message)
+        for one in after
+        if old.get(one.type) != (one.status, one.reason)
+    )
+
+
+# --- the write ----------------------------------------------------------------------------------
+
+
+class RestoreStatusWriter:
+    """Writes our part of a status, if it is not there already."""
+
+    def __init__(self, client: Client, restores: Cache) -> None:
+        self._client = client
+        self._restores = restores
+
+    async def write(self, live: Object, status: RestoreObjectStatus) -> Object:
+        """Return the object as it is stored now.
+
+        Raises Conflict when it is not the one that was looked at any more, NotFound when it is
+        gone.
+        """
+        wanted = own_part(status.to_object())
+        if own_part(live.get("status") or {}) == wanted:
+            return live
+        key = key_of(live)
+        body = {
+            "apiVersion": RESTORES.api_version,
+            "kind": RESTORES.kind,
+            "metadata": {
+                "name": key.name,
+                "namespace": key.namespace,
+                "uid": uid_of(live),
+                # The job may have claimed meanwhile: then this decision is void.
+                "resourceVersion": resource_version_of(live),
+            },
+            "status": wanted,
+        }
+        result = await self._client.apply(
+            RESTORES, body, field_manager=STATUS_MANAGER, force=True, subresource="status"
+        )
+        self._restores.observe(result.object)
+        return result.object
+
+
+def own_part(status: Object) -> Object:
+    """A stored status without what the job wrote into it."""
+    return {field: value for field, value in status.items() if field not in OF_THE_JOB}

@@ -1,0 +1,97 @@
+"""The last word of a job reaches its object, or is given up for a reason."""
+
+from pathlib import Path
+
+import pytest
+
+from baoctl.jobs.report import PAUSES, ObjectGone, leave_word, write_status
+from contracts.api.group import BACKUPS, RESTORES
+from contracts.api.job_report import EXECUTOR_MANAGER
+from contracts.job_env import RunEnv
+from runtime.client import ApplyResult
+from runtime.errors import ApiError, Conflict, Forbidden, NotFound, StatusInfo, TransportError
+from runtime.testing.clock import ManualClock
+from runtime.types import Object, Resource
+
+RUN = RunEnv("openbaobackups", "ns", "nightly", "uid-1")
+
+
+class Prompt(ManualClock):
+    """Passes the time of whoever sleeps at once."""
+
+    async def sleep(self, seconds: float) -> None:
+        self._move_to(self.monotonic() + seconds)
+
+
+class Answers:
+    """An API server that answers applies from a list, the last one for ever."""
+
+    def __init__(self, *answers: Exception | None) -> None:
+        self.answers = list(answers)
+        self.sent: list[tuple[Resource, Object]] = []
+
+    async def apply(
+        self,
+        resource: Resource,
+        body: Object,
+        *,
+        field_manager: str,
+        force: bool,
+        subresource: str | None = None,
+    ) -> ApplyResult:
+        assert (field_manager, force, subresource) == (EXECUTOR_MANAGER, True, "status")
+        self.sent.append((resource, body))
+        answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
+        if answer is not None:
+            raise answer
+        return ApplyResult(body, created=False)
+
+
+async def test_it_is_written_into_that_very_object() -> None:
+    api, clock = Answers(None), Prompt()
+    await write_status(api, clock, RUN, {"report": {"outcome": "Succeeded"}})
+    ((resource, body),) = api.sent
+    assert resource == BACKUPS
+    assert body["metadata"] == {"name": "nightly", "namespace": "ns", "uid": "uid-1"}
+    assert body["status"] == {"report": {"outcome": "Succeeded"}}
+
+
+async def test_a_restore_reports_to_its_own_kind() -> None:
+    api = Answers(None)
+    await write_status(api, Prompt(), RunEnv("openbaorestores", "ns", "n", "u"), {})
+    assert api.sent[0][0] == RESTORES
+
+
+async def test_an_api_server_that_restarts_is_waited_for() -> None:
+    api, clock = Answers(TransportError("away"), TransportError("away"), None), Prompt()
+    await write_status(api, clock, RUN, {})
+    assert len(api.sent) == 3
+    assert clock.monotonic() == pytest.approx(sum(PAUSES[:2]))
+
+
+async def test_one_that_stays_away_is_given_up() -> None:
+    api, clock = Answers(TransportError("away")), Prompt()
+    with pytest.raises(TransportError):
+        await write_status(api, clock, RUN, {})
+    assert len(api.sent) == len(PAUSES) + 1
+
+
+@pytest.mark.parametrize("kind", [NotFound, Conflict])
+async def test_an_object_that_is_gone_or_another_one_gets_no_report(kind: type[ApiError]) -> None:
+    api = Answers(kind(StatusInfo(404)))
+    with pytest.raises(ObjectGone, match="ns/nightly"):
+        await write_status(api, Prompt(), RUN, {})
+    assert len(api.sent) == 1
+
+
+async def test_a_right_that_is_missing_is_not_tried_again() -> None:
+    api = Answers(Forbidden(StatusInfo(403)))
+    with pytest.raises(Forbidden):
+        await write_status(api, Prompt(), RUN, {})
+    assert len(api.sent) == 1
+
+
+def test_the_line_for_people_is_bounded_and_never_fails(tmp_path: Path) -> None:
+    leave_word("x" * 10_000, tmp_path / "log")
+    assert len((tmp_path / "log").read_text()) == 4000
+    leave_word("lost", tmp_path / "no" / "folder")

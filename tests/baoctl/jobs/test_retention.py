@@ -1,0 +1,74 @@
+"""Which snapshots go, as a table; what is done about it is in tests/integration."""
+
+from datetime import UTC, datetime, timedelta
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from baoctl.jobs.retention import listed, outdated
+from contracts.backup_key import BackupKey, manifest_key
+from contracts.job_env import RetentionEnv
+
+NOW = datetime(2026, 6, 1, tzinfo=UTC)
+DAY = 86_400
+
+
+def aged(*days: float) -> list[BackupKey]:
+    """Snapshots of these ages."""
+    return [
+        BackupKey("p", "n", "c", NOW - timedelta(days=age), f"{number:08x}")
+        for number, age in enumerate(days)
+    ]
+
+
+def going(keys: list[BackupKey], rules: RetentionEnv) -> list[int]:
+    return [keys.index(one) for one in outdated(keys, rules, NOW)]
+
+
+def test_the_oldest_go_first_beyond_the_count() -> None:
+    assert going(aged(4, 0, 2, 1, 3), RetentionEnv(2)) == [0, 4, 2]
+
+
+def test_age_counts_alone_and_together_with_the_count() -> None:
+    keys = aged(0, 1, 2, 3)
+    assert going(keys, RetentionEnv(max_age_seconds=2 * DAY)) == [3]
+    assert going(keys, RetentionEnv(2, 2 * DAY)) == [3, 2]
+    assert going(keys, RetentionEnv(4, 2 * DAY)) == [3]
+
+
+def test_without_rules_all_stay() -> None:
+    assert going(aged(0, 1000), RetentionEnv()) == []
+
+
+def test_what_is_protected_stays_and_counts() -> None:
+    keys = aged(0, 1, 2, 3)
+    rules = RetentionEnv(2, protected=(keys[3].text, "not/of/this/store.snap"))
+    assert going(keys, rules) == [2]
+
+
+@settings(deadline=None)
+@given(
+    st.lists(st.floats(0, 400), max_size=20, unique=True),
+    st.integers(0, 5),
+    st.integers(0, 100 * DAY),
+)
+def test_the_newest_never_goes(ages: list[float], count: int, age: int) -> None:
+    keys = aged(*ages)
+    gone = outdated(keys, RetentionEnv(count, age), NOW)
+    assert not keys or max(keys, key=lambda one: (one.at, one.id8)) not in gone
+    if count:
+        assert len(keys) - len(gone) <= max(count, 1)
+
+
+def test_only_whole_snapshots_of_this_place_are_listed() -> None:
+    whole, bare, alone = aged(0, 1, 2)
+    others = [
+        BackupKey("p", "n", "cd", NOW, "00000000"),
+        BackupKey("q", "n", "c", NOW, "00000000"),
+        BackupKey("p/p", "n", "c", NOW, "00000000"),
+        BackupKey("p", "n", "c", NOW, "00000000", "pre-upgrade"),
+    ]
+    found = [whole.text, whole.manifest, bare.text, alone.manifest, "p/n/c/notes.json"]
+    for one in others:
+        found += [one.text, manifest_key(one.text)]
+    assert listed(found, whole) == ([whole], [alone])

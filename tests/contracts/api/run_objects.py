@@ -1,0 +1,198 @@
+"""Backups and restores that are in order, and what their rules refuse of them."""
+
+import dataclasses
+from dataclasses import dataclass
+from typing import Any
+
+from contracts.api.group import API_VERSION, BACKUP_KIND, RESTORE_KIND
+from tests.contracts.api.cases_backup import CASES as CLUSTER_CASES
+
+Object = dict[str, Any]
+Spec = dict[str, Any]
+
+STORE: Spec = {"endpoint": "https://s3.example.com", "bucket": "b"}
+KEY = "prod/team-a/c/2026-01-01T03-00-00Z-0a1b2c3d.snap"
+MOMENT = "2026-01-01T03:00:00Z"
+_SOURCE = "spec.source"
+
+
+@dataclass(frozen=True)
+class RunCase:
+    """One broken rule: the rule, the field that the complaint names, the spec, the former spec."""
+
+    rule: str
+    field: str
+    spec: Spec = dataclasses.field(default_factory=dict)
+    before: Spec | None = None
+
+
+def backup_object(name: str = "b", **spec: Any) -> Object:
+    """An OpenBaoBackup as somebody writes it."""
+    return _object(BACKUP_KIND, name, {"cluster": "c", **spec})
+
+
+def restore_object(name: str = "r", **spec: Any) -> Object:
+    """An OpenBaoRestore of a key of a store; a field that is None is left out."""
+    whole = {"cluster": "c", "source": {"target": STORE, "key": KEY}, **spec}
+    return _object(RESTORE_KIND, name, {k: v for k, v in whole.items() if v is not None})
+
+
+def _object(kind: str, name: str, spec: Spec) -> Object:
+    metadata = {"name": name, "namespace": "ns"}
+    return {"apiVersion": API_VERSION, "kind": kind, "metadata": metadata, "spec": spec}
+
+
+def from_store(**changes: Any) -> Spec:
+    """A source that is a store and a key; None removes a field of the store."""
+    target = {k: v for k, v in {**STORE, **changes}.items() if v is not None}
+    return {"source": {"target": target, "key": KEY}}
+
+
+def into(**template: Any) -> Spec:
+    """A restore into a cluster of its own."""
+    return {"clusterTemplate": template}
+
+
+BACKUP_FINE: dict[str, Spec] = {
+    "the smallest": {},
+    "one of the schedule": {"origin": "Scheduled", "scheduledTime": MOMENT},
+    "one before an upgrade": {"origin": "PreUpgrade"},
+}
+BACKUP_CASES: dict[str, RunCase] = {
+    "another cluster": RunCase("snapshot-fixed", "spec", {"cluster": "d"}, {}),
+    "a schedule without a time": RunCase(
+        "snapshot-scheduled", "spec.scheduledTime", {"origin": "Scheduled"}
+    ),
+    "a time without a schedule": RunCase(
+        "snapshot-scheduled", "spec.scheduledTime", {"scheduledTime": MOMENT}
+    ),
+}
+
+RESTORE_FINE: dict[str, Spec] = {
+    "of a backup": {"source": {"backup": "c-20260101-030000"}},
+    "of a key": {},
+    "of a volume": {
+        "source": {
+            "target": {"provider": "pvc", "bucket": "b", "pvc": {"claimName": "v"}},
+            "key": KEY,
+        }
+    },
+    "by force": {"force": True, "overrideOperationLock": True},
+    "with everything expected": {
+        "source": {
+            "backup": "b",
+            "expectedClusterID": "0b8c",
+            "expectedVersion": "2.4.0",
+            "expectedDigest": f"sha256:{'0' * 64}",
+            "expectedSize": 8 * 1024**3,
+        }
+    },
+    "with a token": {"tokenSecretRef": {"name": "token"}},
+    "into a cluster of its own": into(
+        version="2.4.0", unseal={"credentialsSecretRef": {"name": "key"}}, tls={"enabled": True}
+    ),
+    "into one that goes again": {
+        **into(unseal={"type": "transit", "transit": {"address": "https://kms.example.com"}}),
+        "targetLifecycle": "Disposable",
+        "cleanupAfterSeconds": 60,
+    },
+    "with a plugin of its seal": into(plugins=[{"type": "kms", "name": "x"}]),
+}
+
+# What the rules about stores refuse of clusters, they refuse of sources as well.
+_OF_STORES = {
+    name: RunCase(
+        case.rule.replace("backup-", "restore-", 1),
+        case.field.replace("spec.backup", _SOURCE),
+        {"source": {"target": case.spec["backup"]["target"], "key": KEY}},
+    )
+    for name, case in CLUSTER_CASES.items()
+    if case.field.startswith("spec.backup.target")
+}
+RESTORE_CASES: dict[str, RunCase] = {
+    **_OF_STORES,
+    "another key": RunCase(
+        "restore-fixed", "spec", {"source": {"target": STORE, "key": "other.snap"}}, {}
+    ),
+    "another seal of the template": RunCase(
+        "restore-fixed",
+        "spec",
+        into(unseal={"type": "transit", "transit": {"address": "https://b.example.com"}}),
+        into(unseal={"type": "transit", "transit": {"address": "https://a.example.com"}}),
+    ),
+    "nothing to restore": RunCase("restore-source", _SOURCE, {"source": {}}),
+    "a store without a key": RunCase("restore-source", _SOURCE, {"source": {"target": STORE}}),
+    "a key without a store": RunCase("restore-source", _SOURCE, {"source": {"key": KEY}}),
+    "a backup and a key": RunCase(
+        "restore-source", _SOURCE, {"source": {"backup": "b", "key": KEY}}
+    ),
+    "a backup and a store": RunCase(
+        "restore-source", _SOURCE, {"source": {"backup": "b", "target": STORE}}
+    ),
+    "a key that climbs": RunCase(
+        "restore-key", f"{_SOURCE}.key", {"source": {"target": STORE, "key": "a/../../b.snap"}}
+    ),
+    "an override without force": RunCase(
+        "restore-override", "spec.overrideOperationLock", {"overrideOperationLock": True}
+    ),
+    "the end of a cluster that is not made": RunCase(
+        "restore-lifecycle", "spec.targetLifecycle", {"targetLifecycle": "Retain"}
+    ),
+    "a look at a cluster that stays": RunCase(
+        "restore-cleanup", "spec.cleanupAfterSeconds", {**into(), "cleanupAfterSeconds": 1}
+    ),
+    "a fresh cluster that is to know a role": RunCase(
+        "restore-template-login", "spec.clusterTemplate", {**into(), "jwtAuthRole": "mine"}
+    ),
+    "a fresh cluster that is to know a token": RunCase(
+        "restore-template-login",
+        "spec.clusterTemplate",
+        {**into(), "tokenSecretRef": {"name": "token"}},
+    ),
+    "a fresh cluster without TLS": RunCase(
+        "restore-template-tls", "spec.clusterTemplate.tls.enabled", into(tls={"enabled": False})
+    ),
+    "a fresh cluster of another version": RunCase(
+        "restore-template-version",
+        "spec.clusterTemplate.version",
+        {
+            **into(version="2.5.0"),
+            "source": {"backup": "b", "expectedVersion": "2.4.0"},
+        },
+    ),
+    "a fresh cluster without the key": RunCase(
+        "restore-template-static",
+        "spec.clusterTemplate.unseal.credentialsSecretRef",
+        into(unseal={"type": "static"}),
+    ),
+    **{
+        f"a Secret of the operator in {path}": RunCase(
+            f"restore-secret-{path}", f"spec.{place}.name", spec
+        )
+        for path, place, spec in (
+            (
+                "source.target.credentialsSecretRef",
+                "source.target.credentialsSecretRef",
+                from_store(credentialsSecretRef={"name": "c-unseal-key"}),
+            ),
+            ("tokenSecretRef", "tokenSecretRef", {"tokenSecretRef": {"name": "c-root-token"}}),
+            (
+                "clusterTemplate.imagePullSecrets[]",
+                "clusterTemplate.imagePullSecrets[0]",
+                into(imagePullSecrets=[{"name": "c-tls-ca"}]),
+            ),
+            (
+                "clusterTemplate.unseal.credentialsSecretRef",
+                "clusterTemplate.unseal.credentialsSecretRef",
+                into(unseal={"credentialsSecretRef": {"name": "c-unseal-key"}}),
+            ),
+        )
+    },
+}
+RESTORE_CODE_CASES: dict[str, RunCase] = {
+    "a plugin that is in the snapshot": RunCase(
+        "restore-template-plugins",
+        "spec.clusterTemplate.plugins[0].type",
+        into(plugins=[{"type": "secret", "name": "x"}]),
+    ),
+}

@@ -1,0 +1,172 @@
+"""The rules of backups and restores: each refuses what it should, and names the field."""
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from contracts.api.backup_object import OpenBaoBackup
+from contracts.api.backup_target import BackupTarget
+from contracts.api.restore_object import OpenBaoRestore, RestoreSpec
+from contracts.api.rule import RuleOf
+from contracts.api.rules_restore import (
+    REFERENCES,
+    RESTORE_RULES,
+    hardened_violations,
+    restore_violations,
+)
+from contracts.api.rules_snapshot import SNAPSHOT_RULES, snapshot_violations
+from contracts.api.rules_target import TARGET_RULES, target_rules
+from contracts.api.violation import Violation
+from tests.contracts.api.case import hardened
+from tests.contracts.api.clusters import cluster
+from tests.contracts.api.run_objects import (
+    BACKUP_CASES,
+    BACKUP_FINE,
+    KEY,
+    RESTORE_CASES,
+    RESTORE_CODE_CASES,
+    RESTORE_FINE,
+    STORE,
+    RunCase,
+    Spec,
+    backup_object,
+    from_store,
+    restore_object,
+)
+from tests.contracts.api.test_secret_references import references
+
+ALL_RESTORE = {**RESTORE_CASES, **RESTORE_CODE_CASES}
+
+
+def backup(**spec: Any) -> OpenBaoBackup:
+    return OpenBaoBackup.from_object(backup_object(**spec))
+
+
+def restore(**spec: Any) -> OpenBaoRestore:
+    return OpenBaoRestore.from_object(restore_object(**spec))
+
+
+def _of_backup(case: RunCase) -> tuple[Violation, ...]:
+    old = None if case.before is None else backup(**case.before)
+    return snapshot_violations(backup(**case.spec), old)
+
+
+def _of_restore(case: RunCase) -> tuple[Violation, ...]:
+    old = None if case.before is None else restore(**case.before)
+    return restore_violations(restore(**case.spec), old)
+
+
+def _judge(
+    cases: dict[str, RunCase], judged: Callable[[RunCase], tuple[Violation, ...]]
+) -> list[Any]:
+    return [pytest.param(case, judged, id=name) for name, case in cases.items()]
+
+
+@pytest.mark.parametrize(
+    ("case", "judged"), [*_judge(BACKUP_CASES, _of_backup), *_judge(ALL_RESTORE, _of_restore)]
+)
+def test_it_is_refused_and_nothing_else_with_it(
+    case: RunCase, judged: Callable[[RunCase], tuple[Violation, ...]]
+) -> None:
+    found = judged(case)
+    assert (case.rule, case.field) in {(one.rule, one.field) for one in found}
+    assert {one.rule for one in found} == {case.rule}
+
+
+@pytest.mark.parametrize(
+    ("rules", "cases"),
+    [(SNAPSHOT_RULES, BACKUP_CASES), (RESTORE_RULES, ALL_RESTORE)],
+    ids=["backup", "restore"],
+)
+def test_every_rule_has_a_case_and_an_id_of_its_own(
+    rules: tuple[RuleOf[Any], ...], cases: dict[str, RunCase]
+) -> None:
+    assert {case.rule for case in cases.values()} == {rule.id for rule in rules}
+    assert len({rule.id for rule in rules}) == len(rules)
+
+
+def test_what_cel_cannot_say_is_said_by_the_operator() -> None:
+    assert {case.rule for case in RESTORE_CODE_CASES.values()} == {
+        rule.id for rule in RESTORE_RULES if not rule.cel
+    }
+
+
+@pytest.mark.parametrize("spec", BACKUP_FINE.values(), ids=BACKUP_FINE.keys())
+def test_a_backup_is_accepted(spec: Spec) -> None:
+    assert snapshot_violations(backup(**spec), backup(**spec)) == ()
+
+
+@pytest.mark.parametrize("spec", RESTORE_FINE.values(), ids=RESTORE_FINE.keys())
+def test_a_restore_is_accepted(spec: Spec) -> None:
+    assert restore_violations(restore(**spec), restore(**spec)) == ()
+
+
+def test_a_spec_that_was_changed_unseen_is_known_by_its_generation() -> None:
+    body = restore_object()
+    for generation, expected in ((1, set()), (2, {"restore-fixed"})):
+        body["metadata"]["generation"] = generation
+        found = restore_violations(OpenBaoRestore.from_object(body))
+        assert {one.rule for one in found} == expected
+
+
+def test_every_reference_to_a_secret_has_its_rule() -> None:
+    found = {f"spec.{path}".removesuffix(".name") for path in references(RestoreSpec)}
+    assert found == set(REFERENCES)
+
+
+def test_the_rules_of_a_store_stand_wherever_a_store_is_named() -> None:
+    def nowhere(_: object) -> BackupTarget | None:
+        return None
+
+    made: tuple[RuleOf[object], ...] = target_rules("x", "spec.a.b", nowhere)
+    assert [rule.id for rule in made] == [f"x-{rule.id}" for rule in TARGET_RULES]
+    for rule in made:
+        assert re.fullmatch(r"spec\.a\.b(\.\w+)?", rule.field)
+        assert rule.field.startswith(rule.at)
+        assert list(rule.broken(object(), None)) == []
+
+
+class TestHardened:
+    STRICT = hardened(network={"egressRules": []})
+
+    @pytest.mark.parametrize(
+        ("source", "expected"),
+        [
+            (from_store(credentialsSecretRef={"name": "s"}), set()),
+            (
+                {
+                    "source": {
+                        "target": {"provider": "pvc", "bucket": "b", "pvc": {"claimName": "v"}},
+                        "key": KEY,
+                    }
+                },
+                set(),
+            ),
+            (from_store(), {("hardened-backup-identity", "spec.source.target")}),
+            (
+                from_store(
+                    endpoint="http://s3.example.com",
+                    roleArn="arn:aws:iam::1:role/x",
+                    insecureSkipVerify=True,
+                ),
+                {
+                    ("hardened-backup-scheme", "spec.source.target.endpoint"),
+                    ("hardened-backup-check", "spec.source.target.insecureSkipVerify"),
+                },
+            ),
+            ({"source": {"backup": "b"}}, set()),
+        ],
+        ids=["an identity", "a volume", "nobody", "in the open", "a backup of the cluster"],
+    )
+    def test_the_store_is_as_strict_as_that_of_backups(
+        self, source: Spec, expected: set[tuple[str, str]]
+    ) -> None:
+        found = hardened_violations(restore(**source), cluster(**self.STRICT))
+        assert {(one.rule, one.field) for one in found} == expected
+
+    def test_another_profile_asks_for_nothing(self) -> None:
+        target = {**STORE, "insecureSkipVerify": True}
+        loose = restore(source={"target": target, "key": KEY})
+        assert hardened_violations(loose, cluster()) == ()

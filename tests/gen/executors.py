@@ -1,0 +1,84 @@
+"""The jobs of a cluster as their plans ask for them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from contracts.api.backup_target import BackupTarget
+from contracts.api.group import API_VERSION, BACKUP_KIND
+from contracts.executor import AuthorityFile, Executor, JobLogin
+from contracts.job_env import BackupEnv, RestoreEnv, RunEnv, TestEnv
+from contracts.shapes.executor_store import store_env
+from runtime.ownership import Owner
+from tests.gen.clusters import NAMESPACE
+
+RUN = Owner(API_VERSION, BACKUP_KIND, NAMESPACE, "nightly", "uid-nightly")
+KEY = "prod/ns/x/2026-01-01T03-00-00Z-0a1b2c3d.snap"
+IMAGE = "registry.example.com/openbao-operator:1.0.0"
+
+
+def executor(**changes: Any) -> Executor:
+    """The executor of a cluster of three, as a platform without wishes has it."""
+    usual = Executor(
+        cluster="x",
+        namespace=NAMESPACE,
+        image=IMAGE,
+        account="x-backup-serviceaccount",
+        audience="openbao-internal/ns/x",
+        login=JobLogin(role="openbao-operator-backup"),
+        authority=AuthorityFile("x-tls-server", "ca.crt"),
+        server_name="openbao-cluster-x.local",
+        servers=("x-0", "x-1", "x-2"),
+        forbidden=("10.96.0.1:443",),
+    )
+    return replace(usual, **changes)
+
+
+def target(provider: str = "s3", **fields: Any) -> BackupTarget:
+    """A store, as `spec.backup.target` names it."""
+    usual: dict[str, Any] = {"provider": provider, "bucket": "snapshots", "pathPrefix": "prod"}
+    if provider == "s3":
+        usual["endpoint"] = "https://s3.example.com"
+    return BackupTarget.model_validate({**usual, **fields})
+
+
+def backup_env(where: BackupTarget, who: Executor | None = None) -> BackupEnv:
+    """The orders of a backup."""
+    who = who or executor()
+    return BackupEnv(
+        run=_run("openbaobackups", "nightly"),
+        store=store_env(where, who),
+        server=who.server_env(),
+        key=KEY,
+        backup_name="nightly",
+        cluster_uid="uid-x",
+    )
+
+
+def restore_env(where: BackupTarget, who: Executor | None = None, *, size: int = 0) -> RestoreEnv:
+    """The orders of a restore; `size` in bytes, 0 if nobody knows."""
+    who = who or executor(account="x-restore-serviceaccount")
+    return RestoreEnv(
+        run=_run("openbaorestores", "monday"),
+        store=store_env(where, who),
+        server=who.server_env(),
+        key=KEY,
+        expected_size=size,
+    )
+
+
+def proof_env(where: BackupTarget, who: Executor | None = None, *, size: int = 0) -> TestEnv:
+    """The orders of the test of a backup."""
+    who = who or executor()
+    return TestEnv(
+        run=_run("openbaobackups", "nightly"),
+        store=store_env(where, who),
+        server=who.server_env(),
+        key=KEY,
+        expected_size=size,
+    )
+
+
+def _run(resource: Any, name: str) -> RunEnv:
+    return RunEnv(resource=resource, namespace=NAMESPACE, name=name, uid=f"uid-{name}")

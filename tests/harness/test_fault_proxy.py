@@ -1,0 +1,166 @@
+"""e2e.harness.fault_proxy: each fault does what its name says, in front of a small server."""
+
+import http.client
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+
+from e2e.harness.fault_proxy import (
+    FULL,
+    KEEPS_ALL,
+    Answer,
+    Cut,
+    FaultProxy,
+    Request,
+    Slow,
+    fault_proxy,
+    removes,
+    writes,
+)
+from e2e.harness.object_access import Endpoint, S3Objects
+from e2e.harness.stores import Ground, Store
+from tests.integration.bao_server import free_port
+
+BODY = b"x" * 300_000
+
+
+class Quiet(ThreadingHTTPServer):
+    """Connections that a fault ends are no news."""
+
+    daemon_threads = True
+    block_on_close = False
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Keep quiet."""
+
+
+class Kept(BaseHTTPRequestHandler):
+    """Keeps what is put, in memory."""
+
+    protocol_version = "HTTP/1.1"
+    objects: ClassVar[dict[str, bytes]] = {}
+
+    def do_PUT(self) -> None:
+        """Keep it, once it is whole."""
+        length = int(self.headers["Content-Length"])
+        content = self.rfile.read(length)
+        if len(content) == length:
+            self.objects[self.path] = content
+            self._answer(200, b"")
+
+    def do_GET(self) -> None:
+        """Give it back."""
+        self._answer(200, self.objects[self.path])
+
+    def do_DELETE(self) -> None:
+        """Forget it."""
+        del self.objects[self.path]
+        self._answer(204, b"")
+
+    def _answer(self, status: int, body: bytes) -> None:
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Keep quiet."""
+
+
+@pytest.fixture
+def proxy(tmp_path: Path) -> Iterator[FaultProxy]:
+    Kept.objects.clear()
+    server = Quiet(("127.0.0.1", 0), Kept)
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+    thread.start()
+    endpoint = f"http://127.0.0.1:{server.server_address[1]}"
+    store = Store("s3", endpoint, S3Objects(Endpoint(endpoint), "a", "b"), {})
+    try:
+        with fault_proxy(Ground.loopback(), store, tmp_path, port=free_port()) as made:
+            yield made
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+def ask(proxy: FaultProxy, method: str, path: str, body: bytes = b"") -> int:
+    """The status of the answer; 0 when the connection ended without a whole one."""
+    host = proxy.store.endpoint.removeprefix("http://")
+    connection = http.client.HTTPConnection(host, timeout=10.0)
+    try:
+        connection.request(method, path, body=body)
+        answer = connection.getresponse()
+        answer.read()
+    except (OSError, http.client.HTTPException):
+        return 0
+    else:
+        return answer.status
+    finally:
+        connection.close()
+
+
+def test_without_a_fault_everything_goes_through(proxy: FaultProxy) -> None:
+    assert ask(proxy, "PUT", "/b/k?partNumber=1", BODY) == 200
+    assert ask(proxy, "GET", "/b/k?partNumber=1") == 200
+    assert Kept.objects == {"/b/k?partNumber=1": BODY}
+    wanted = Request("PUT", "/b/k", frozenset({"partNumber"}), len(BODY))
+    assert proxy.seen[0] == wanted
+
+
+def test_a_cut_ends_in_the_middle_and_goes_on_ending(proxy: FaultProxy) -> None:
+    with proxy.suffering(Cut(after=len(BODY) + 10)):
+        assert [ask(proxy, "PUT", f"/b/{n}", BODY) for n in range(3)] == [200, 0, 0]
+    assert set(Kept.objects) == {"/b/0"}
+    assert ask(proxy, "PUT", "/b/3", BODY) == 200
+
+
+def test_an_answer_can_be_cut_too(proxy: FaultProxy) -> None:
+    ask(proxy, "PUT", "/b/k", BODY)
+    with proxy.suffering(Cut(after=1000, way="down")):
+        assert ask(proxy, "GET", "/b/k") == 0
+
+
+def test_an_error_comes_instead_after_so_many(proxy: FaultProxy) -> None:
+    with proxy.suffering(Answer(503, "SlowDown", writes, after=1)):
+        assert [ask(proxy, "PUT", f"/b/{n}", BODY) for n in range(3)] == [200, 503, 503]
+        assert ask(proxy, "GET", "/b/0") == 200
+
+
+def test_a_full_store_still_deletes_and_one_that_keeps_all_still_takes(proxy: FaultProxy) -> None:
+    ask(proxy, "PUT", "/b/k", BODY)
+    with proxy.suffering(FULL):
+        assert ask(proxy, "PUT", "/b/l", BODY) == 507
+        assert ask(proxy, "DELETE", "/b/k") == 204
+    with proxy.suffering(KEEPS_ALL):
+        assert ask(proxy, "PUT", "/b/l", BODY) == 200
+        assert ask(proxy, "DELETE", "/b/l") == 403
+
+
+def test_a_slow_store_takes_what_it_takes(proxy: FaultProxy) -> None:
+    with proxy.suffering(Slow(bytes_per_second=2 * len(BODY))):
+        sender = threading.Thread(target=ask, args=(proxy, "PUT", "/b/k", BODY), daemon=True)
+        sender.start()
+        sender.join(0.2)
+        assert sender.is_alive()
+        sender.join(10.0)
+    assert Kept.objects == {"/b/k": BODY}
+
+
+@pytest.mark.parametrize(
+    ("request_", "removing"),
+    [
+        (Request("DELETE", "/b/k"), True),
+        (Request("POST", "/b", frozenset({"delete"})), True),
+        (Request("DELETE", "/b/k", frozenset({"uploadId"})), False),
+        (Request("POST", "/b/k", frozenset({"uploads"})), False),
+        (Request("GET", "/b/k"), False),
+    ],
+)
+def test_giving_an_upload_up_removes_nothing(request_: Request, removing: bool) -> None:
+    assert removes(request_) is removing
+    assert not (removing and writes(request_))

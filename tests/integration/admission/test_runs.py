@@ -1,0 +1,304 @@
+"""The policies about backups and restores on a real API server: who asks, who decides, who says
+how it went."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from contracts import labels
+from contracts.admission.gates import RESTORE
+from contracts.admission.policy import PREFIX
+from contracts.api.group import BACKUPS, CLUSTERS, RESTORES
+from contracts.names import job_service_account
+from contracts.roles import CONTROLLER, NAMESPACE
+from e2e.rig import Rig
+from runtime.client import Client
+from runtime.errors import Forbidden
+from runtime.types import Object, Resource, key_of, uid_of
+from tests.contracts.api.run_objects import KEY, MOMENT, STORE, backup_object, into, restore_object
+from tests.integration.accounts import Account, make
+from tests.integration.admission.people import EDIT, MANAGER, PLACE, WRITER, People, acting, body
+
+ALL_STATUS = "itest-run-status"
+RESTORER, EXECUTOR = "restorer", job_service_account("c", "backup")
+Accounts = dict[str, Account]
+OWN_TEMPLATE = {"unseal": {"type": "transit"}}
+
+
+@pytest.fixture(scope="module")
+def accounts(installed: Rig, people: People, tmp_path_factory: pytest.TempPathFactory) -> Accounts:
+    """Who writes runs; who may restore, too; and the jobs, with more rights than they ever get."""
+    folder = tmp_path_factory.mktemp("runs")
+    role = (ALL_STATUS, "--verb=get,patch")
+    resources = ",".join(f"{one.plural}.{one.group}/status" for one in (BACKUPS, RESTORES))
+    installed.kubectl("create", "clusterrole", *role, f"--resource={resources}")
+    operator = f"--serviceaccount={NAMESPACE}:{CONTROLLER}"
+    bound = (ALL_STATUS, f"--clusterrole={ALL_STATUS}", operator)
+    installed.kubectl("create", "clusterrolebinding", *bound)
+    verb = f"{PREFIX}{RESTORE.role}"
+    found = {
+        RESTORER: make(installed, PLACE, RESTORER, folder, [EDIT, verb]),
+        **{
+            name: make(installed, PLACE, name, folder, [ALL_STATUS])
+            for name in (
+                EXECUTOR,
+                job_service_account("c", "restore"),
+                job_service_account("other", "backup"),
+            )
+        },
+    }
+    for gate in ("use-secrets", "use-volume-claims", "use-cloud-identities"):
+        found[gate] = make(installed, PLACE, gate, folder, [EDIT, verb, f"{PREFIX}{gate}"])
+    found["use-custom-executables"] = make(
+        installed, PLACE, "runs-programs", folder, [EDIT, verb, f"{PREFIX}use-custom-executables"]
+    )
+    return found
+
+
+async def _apply(
+    client: Client, kind: Resource, body: Object, *, dry_run: bool = True, **more: Any
+) -> Object:
+    body["metadata"]["namespace"] = PLACE
+    result = await client.apply(
+        kind, body, field_manager=MANAGER, force=True, dry_run=dry_run, **more
+    )
+    return result.object
+
+
+class TestBackups:
+    async def test_people_ask_in_their_own_name(self, people: People) -> None:
+        async with acting(people[WRITER]) as writer:
+            await _apply(writer, BACKUPS, backup_object("now"))
+            for more in (
+                {"origin": "Scheduled", "scheduledTime": MOMENT},
+                {"origin": "PreUpgrade"},
+            ):
+                with pytest.raises(Forbidden, match=r"spec\.origin: must be Manual"):
+                    await _apply(writer, BACKUPS, backup_object("now", **more))
+
+    async def test_names_of_the_schedule_are_the_operators(self, people: People) -> None:
+        async with acting(people[WRITER]) as writer:
+            with pytest.raises(Forbidden, match=r"metadata\.name: must not be"):
+                await _apply(writer, BACKUPS, backup_object("c-20260101-030000"))
+            await _apply(writer, BACKUPS, backup_object("d-20260101-030000"))
+            await _apply(writer, BACKUPS, backup_object("c-20260101-030000-again"))
+
+    async def test_the_operator_makes_them(self, people: People) -> None:
+        more = {"origin": "Scheduled", "scheduledTime": MOMENT}
+        async with acting(people[CONTROLLER]) as operator:
+            await _apply(operator, BACKUPS, backup_object("c-20260101-030000", **more))
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A restore that needs more than the verb: the field that is complained about, who may."""
+
+    field: str
+    spec: dict[str, Any]
+    role: str
+
+
+def _from(**target: Any) -> dict[str, Any]:
+    return {"source": {"target": {**STORE, **target}, "key": KEY}}
+
+
+NEEDS = {
+    "a program": Asked("spec.image", {"image": "a.example.com/b:1"}, "use-custom-executables"),
+    "a role of a cloud": Asked(
+        "spec.source.target.roleArn",
+        _from(roleArn="arn:aws:iam::1:role/x"),
+        "use-cloud-identities",
+    ),
+    "an identity of a cloud": Asked(
+        "spec.source.target.workloadIdentity.podLabels",
+        _from(workloadIdentity={"podLabels": {"a": "b"}}),
+        "use-cloud-identities",
+    ),
+    "a volume": Asked(
+        "spec.source.target.pvc.claimName",
+        {
+            "source": {
+                "target": {"provider": "pvc", "bucket": "b", "pvc": {"claimName": "v"}},
+                "key": KEY,
+            }
+        },
+        "use-volume-claims",
+    ),
+    "credentials": Asked(
+        "spec.source.target.credentialsSecretRef.name",
+        _from(credentialsSecretRef={"name": "store"}),
+        "use-secrets",
+    ),
+    "a token": Asked(
+        "spec.tokenSecretRef.name", {"tokenSecretRef": {"name": "token"}}, "use-secrets"
+    ),
+    "keys of a fresh cluster": Asked(
+        "spec.clusterTemplate.unseal.credentialsSecretRef.name",
+        into(unseal={"credentialsSecretRef": {"name": "key"}}),
+        "use-secrets",
+    ),
+    "a plugin of a fresh cluster": Asked(
+        "spec.clusterTemplate.plugins",
+        into(plugins=[{"type": "kms", "name": "x"}]),
+        "use-custom-executables",
+    ),
+}
+
+
+class TestRestores:
+    async def test_attack_t15_writing_a_restore_is_not_enough(self, people: People) -> None:
+        async with acting(people[WRITER]) as writer:
+            with pytest.raises(Forbidden, match=r"spec\.cluster: needs the verb restore on that"):
+                await _apply(writer, RESTORES, restore_object())
+
+    async def test_who_may_restore_does(self, accounts: Accounts) -> None:
+        async with acting(accounts[RESTORER]) as client:
+            await _apply(client, RESTORES, restore_object())
+            await _apply(client, RESTORES, restore_object(**into(**OWN_TEMPLATE)))
+
+    @pytest.mark.parametrize("asked", NEEDS.values(), ids=NEEDS.keys())
+    async def test_what_it_names_must_be_theirs(self, accounts: Accounts, asked: Asked) -> None:
+        async with acting(accounts[RESTORER]) as client:
+            with pytest.raises(Forbidden) as caught:
+                await _apply(client, RESTORES, restore_object(**asked.spec))
+        assert f"{asked.field}: needs the verb" in str(caught.value)
+        async with acting(accounts[asked.role]) as client:
+            await _apply(client, RESTORES, restore_object(**asked.spec))
+
+    async def test_a_fresh_cluster_takes_the_right_to_make_one(
+        self, installed: Rig, accounts: Accounts, tmp_path: Any
+    ) -> None:
+        name = "only-restores"
+        role = (name, "--verb=get,create,patch", f"--resource={RESTORES.plural}.{RESTORES.group}")
+        installed.kubectl("create", "clusterrole", *role)
+        one = make(installed, PLACE, name, tmp_path, [name, f"{PREFIX}{RESTORE.role}"])
+        async with acting(one) as client:
+            await _apply(client, RESTORES, restore_object())
+            with pytest.raises(Forbidden, match=r"clusterTemplate: needs the verb create"):
+                await _apply(client, RESTORES, restore_object(**into(**OWN_TEMPLATE)))
+
+    async def test_a_decision_takes_the_verb_and_a_label_does_not(
+        self, people: People, accounts: Accounts
+    ) -> None:
+        async with acting(accounts[RESTORER]) as client:
+            await _apply(client, RESTORES, restore_object("decided"), dry_run=False)
+            noted = restore_object("decided")
+            noted["metadata"]["annotations"] = {labels.RESTORE_ACKNOWLEDGE: "id/Resume"}
+            await _apply(client, RESTORES, noted)
+        async with acting(people[WRITER]) as writer:
+            with pytest.raises(Forbidden, match="needs the verb restore"):
+                await _apply(writer, RESTORES, noted)
+            labelled = restore_object("decided")
+            labelled["metadata"]["labels"] = {"a": "b"}
+            await _apply(writer, RESTORES, labelled)
+
+
+def _report(**more: Any) -> dict[str, Any]:
+    return {"jobUID": "1", "outcome": "Succeeded", **more}
+
+
+def _claim(**more: Any) -> dict[str, Any]:
+    return {"podUID": "1", "digest": f"sha256:{'0' * 64}", "size": 1, **more}
+
+
+@asynccontextmanager
+async def _ran(kind: Resource, name: str, people: People) -> AsyncIterator[Object]:
+    """A run that the operator has begun; the body of its status is yielded."""
+    made = {BACKUPS: backup_object, RESTORES: restore_object}[kind](name)
+    async with acting(people[CONTROLLER]) as operator:
+        await _apply(operator, kind, made, dry_run=False)
+        body = {key: made[key] for key in ("apiVersion", "kind", "metadata")}
+        begun = {**body, "status": {"phase": "Running", "message": "runs"}}
+        await _apply(operator, kind, begun, dry_run=False, subresource="status")
+    yield body
+
+
+async def _say(client: Client, kind: Resource, body: Object, **status: Any) -> None:
+    said = {**body, "status": status}
+    await client.apply(
+        kind, said, field_manager="openbao-executor", force=True, subresource="status"
+    )
+
+
+@pytest.mark.usefixtures("accounts")
+class TestStatus:
+    async def test_a_job_reports_once(self, people: People, accounts: Accounts) -> None:
+        async with _ran(BACKUPS, "reports", people) as run, acting(accounts[EXECUTOR]) as job:
+            await _say(job, BACKUPS, run, report=_report())
+            # The same again is a request that was repeated.
+            await _say(job, BACKUPS, run, report=_report())
+            with pytest.raises(Forbidden, match="written once"):
+                await _say(job, BACKUPS, run, report=_report(outcome="Failed"))
+            with pytest.raises(Forbidden, match=r"nothing else|written once"):
+                await _say(job, BACKUPS, run)
+
+    async def test_a_job_says_nothing_of_what_the_operator_decides(
+        self, people: People, accounts: Accounts
+    ) -> None:
+        async with _ran(BACKUPS, "lies", people) as run, acting(accounts[EXECUTOR]) as job:
+            for lie in ({"phase": "Completed"}, {"key": "other"}, {"jobUID": "2"}):
+                with pytest.raises(Forbidden, match="and nothing else"):
+                    await _say(job, BACKUPS, run, **lie)
+
+    @pytest.mark.parametrize("name", [job_service_account("other", "backup"), "people"])
+    async def test_nobody_else_speaks_for_it(
+        self, people: People, accounts: Accounts, client: Client, name: str
+    ) -> None:
+        """Not the jobs of another cluster, whatever their rights, nor a person with all rights."""
+        async with _ran(BACKUPS, "others", people) as run:
+            if name == "people":
+                with pytest.raises(Forbidden, match="only the operator and the job"):
+                    await _say(client, BACKUPS, run, report=_report())
+                return
+            async with acting(accounts[name]) as other:
+                with pytest.raises(Forbidden, match="only the operator and the job"):
+                    await _say(other, BACKUPS, run, report=_report())
+
+    async def test_a_claim_is_given_once(self, people: People, accounts: Accounts) -> None:
+        restorer = job_service_account("c", "restore")
+        async with _ran(RESTORES, "claims", people) as run, acting(accounts[restorer]) as job:
+            await _say(job, RESTORES, run, submissionClaim=_claim())
+            with pytest.raises(Forbidden, match="written once"):
+                await _say(job, RESTORES, run, submissionClaim=_claim(podUID="2"))
+            with pytest.raises(Forbidden, match=r"written once|nothing else"):
+                await _say(job, RESTORES, run, report=_report())
+            await _say(job, RESTORES, run, submissionClaim=_claim(), report=_report())
+            async with acting(people[CONTROLLER]) as operator:
+                begun = {**run, "status": {"phase": "Completed", "message": "done"}}
+                await _apply(operator, RESTORES, begun, dry_run=False, subresource="status")
+
+    async def test_the_account_of_backups_has_no_say_in_restores(
+        self, people: People, accounts: Accounts
+    ) -> None:
+        async with _ran(RESTORES, "mixed", people) as run, acting(accounts[EXECUTOR]) as job:
+            with pytest.raises(Forbidden, match="only the operator and the job"):
+                await _say(job, RESTORES, run, submissionClaim=_claim())
+
+
+class TestTheOperator:
+    async def test_it_makes_and_deletes_clusters_for_restores_only(
+        self, people: People, client: Client
+    ) -> None:
+        plain, fresh = body("plain", {}), body("fresh", {})
+        fresh["metadata"]["annotations"] = {labels.RESTORE_ORIGIN: "uid"}
+        async with acting(people[CONTROLLER]) as operator:
+            made = await _apply(operator, CLUSTERS, fresh, dry_run=False)
+            await operator.delete(CLUSTERS, key_of(made), uid=uid_of(made))
+            with pytest.raises(Forbidden, match="no cluster but that of a restore"):
+                await _apply(operator, CLUSTERS, plain)
+            made = await _apply(client, CLUSTERS, plain, dry_run=False)
+            with pytest.raises(Forbidden, match="no cluster but that of a restore"):
+                await operator.delete(CLUSTERS, key_of(made), uid=uid_of(made))
+
+    async def test_it_deletes_backups_of_its_own_only(self, people: People) -> None:
+        own, foreign = backup_object("c-20260101-040000"), backup_object("kept")
+        own["metadata"]["labels"] = labels.base("c")
+        async with acting(people[CONTROLLER]) as operator, acting(people[WRITER]) as writer:
+            made = await _apply(operator, BACKUPS, own, dry_run=False)
+            await operator.delete(BACKUPS, key_of(made), uid=uid_of(made))
+            made = await _apply(writer, BACKUPS, foreign, dry_run=False)
+            with pytest.raises(Forbidden, match="no OpenBaoBackup but those that it made"):
+                await operator.delete(BACKUPS, key_of(made), uid=uid_of(made))

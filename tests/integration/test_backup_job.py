@@ -1,0 +1,302 @@
+"""`baoctl job backup` with a real OpenBao server and a real S3 store (minio, by TLS)."""
+
+import hashlib
+import os
+from collections.abc import AsyncIterator, Callable, Iterator
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+
+from baoctl.jobs.backup import back_up
+from baoctl.jobs.failures import JobFailure
+from baoctl.jobs.session import session
+from baoctl.jobs.snapshot import take
+from baoctl.jobs.staging import manifest_of, stage
+from baoctl.jobs.stores import open_store
+from contracts.backup_key import BackupKey, manifest_key
+from contracts.hcl.render import ConfigInput, render_config
+from contracts.job_env import StoreEnv
+from contracts.manifest import read_manifest
+from e2e.harness.stores import Ground, Store, s3_store
+from runtime.clock import SystemClock
+from tests.gen.snapshots import snapshot
+from tests.integration.backup_place import CLUSTER_UID, KEY, Place, Source, keeping, place, stored
+from tests.integration.backup_place import source as running_source
+from tests.integration.bao_server import free_port, serve
+from tests.integration.played_server import played_server
+
+pytestmark = [pytest.mark.timeout(300), pytest.mark.asyncio(loop_scope="module")]
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def source(bao: Path, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Source]:
+    with running_source(bao, tmp_path_factory.mktemp("source")) as started:
+        await started.server.active()
+        yield started
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    with s3_store(Ground.loopback(), tmp_path_factory.mktemp("store"), port=free_port()) as started:
+        yield started
+
+
+@pytest.fixture
+def job(source: Source, store: Store, tmp_path: Path) -> Iterator[Place]:
+    yield place(tmp_path, source, store)
+    for key in store.keys(""):
+        store.delete(key)
+    assert store.pending() == []
+
+
+async def failure(job: Place) -> JobFailure:
+    with pytest.raises(JobFailure) as caught:
+        await back_up(job.env, job.here)
+    return caught.value
+
+
+async def test_a_snapshot_its_manifest_and_the_report_agree(job: Place, store: Store) -> None:
+    report = await back_up(job.env, job.here)
+    content = store.read(KEY)
+    digest = f"sha256:{hashlib.sha256(content).hexdigest()}"
+    manifest = read_manifest(store.read(manifest_key(KEY)))
+    assert store.keys("") == [KEY, manifest_key(KEY)]
+    assert (manifest.size, manifest.digest) == (len(content), digest)
+    assert (manifest.cluster_uid, manifest.version) == (CLUSTER_UID, "2.4.0")
+    assert manifest.index > 0
+    assert manifest.cluster_id
+    assert manifest.mounts.startswith("sha256:")
+    assert manifest.canary.startswith("sha256:")
+    snapshot = report.snapshot
+    assert snapshot is not None
+    assert (snapshot.key, snapshot.size, snapshot.digest) == (KEY, len(content), digest)
+    assert (snapshot.index, snapshot.seal) == (manifest.index, "static:key-1")
+    assert report.outcome == "Succeeded"
+    assert (report.deleted, report.retention_message) == (0, "")
+
+
+async def test_what_was_stored_is_read_back_whole(job: Place, tmp_path: Path) -> None:
+    report = await back_up(job.env, job.here)
+    async with open_store(job.env.store, {}, job.here.policy) as opened:
+        staged = await stage(opened, KEY, tmp_path / "staged")
+        manifest = await manifest_of(opened, KEY)
+    assert report.snapshot is not None
+    assert manifest is not None
+    assert (staged.size, staged.digest) == (report.snapshot.size, report.snapshot.digest)
+    assert staged.meta.index == manifest.index
+
+
+async def test_a_damaged_object_is_no_snapshot(job: Place, store: Store, tmp_path: Path) -> None:
+    await back_up(job.env, job.here)
+    whole = store.read(KEY)
+    damaged = bytearray(whole)
+    damaged[len(damaged) // 2] ^= 1
+    async with open_store(job.env.store, {}, job.here.policy) as opened:
+        for number, content in enumerate((bytes(damaged), whole[: len(whole) // 2], b"")):
+            store.write(KEY, content)
+            with pytest.raises(JobFailure) as caught:
+                await stage(opened, KEY, tmp_path / str(number))
+            assert caught.value.failure == "Verification"
+
+
+async def test_a_volume_is_a_store_like_others(job: Place, tmp_path: Path) -> None:
+    volume = tmp_path / "volume"
+    volume.mkdir()
+    kept = StoreEnv("pvc", "nightly", path_prefix="prod", volume_path=str(volume))
+    report = await back_up(replace(job.env, store=kept), job.here)
+    content = (volume / "nightly" / KEY).read_bytes()
+    assert report.snapshot is not None
+    assert report.snapshot.digest == f"sha256:{hashlib.sha256(content).hexdigest()}"
+    assert read_manifest((volume / "nightly" / manifest_key(KEY)).read_bytes()).key == KEY
+
+
+async def test_a_wrong_secret_key_is_told_without_it(job: Place, store: Store) -> None:
+    found = await failure(job.with_login(secretAccessKey="not-the-secret-key"))
+    assert found.failure == "Storage"
+    assert "the secret key is wrong" in str(found)
+    assert "not-the-secret-key" not in str(found)
+    assert store.keys("") == []
+
+
+async def test_an_unknown_access_key_is_told(job: Place) -> None:
+    found = await failure(job.with_login(accessKeyId="nobody"))
+    assert found.failure == "Storage"
+    assert "does not know the access key" in str(found)
+
+
+async def test_half_of_a_pair_of_keys_is_no_login(job: Place) -> None:
+    found = await failure(job.with_login(secretAccessKey=None))
+    assert found.failure == "Config"
+    assert "has accessKeyId but no secretAccessKey" in str(found)
+
+
+async def test_a_bucket_is_never_made(job: Place, store: Store) -> None:
+    found = await failure(job.with_store(bucket="absent"))
+    assert found.failure == "Storage"
+    assert "in bucket absent: there is no such bucket" in str(found)
+
+
+async def test_a_store_that_another_authority_signed_is_not_spoken_to(
+    job: Place, source: Source
+) -> None:
+    found = await failure(job.with_login(caCert=source.authority.read_text()))
+    assert found.failure == "Storage"
+    assert "set caCert" in str(found)
+
+
+async def test_a_store_that_is_away_is_told(job: Place) -> None:
+    found = await failure(job.with_store(endpoint=f"https://127.0.0.1:{free_port()}"))
+    assert found.failure == "Storage"
+    assert "cannot be reached" in str(found)
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "[::1]", "[::ffff:127.0.0.1]"])
+async def test_no_store_is_in_the_pod_itself(job: Place, store: Store, host: str) -> None:
+    port = store.endpoint.rpartition(":")[2]
+    strict = replace(job.here, policy=replace(job.here.policy, permitted=()))
+    found = await failure(replace(job.with_store(endpoint=f"https://{host}:{port}"), here=strict))
+    assert found.failure == "Config"
+    assert "the pod itself" in str(found)
+    assert store.keys("") == []
+
+
+async def test_a_role_that_refuses_is_told(job: Place) -> None:
+    (job.folder / "jwt").write_text("not.a.token")
+    found = await failure(job)
+    assert (found.failure, found.exit_code) == ("Authentication", 2)
+    assert "not.a.token" not in str(found)
+
+
+async def test_a_token_that_may_not_take_snapshots_is_told(job: Place) -> None:
+    (job.folder / "token").write_text("s.nobody")
+    found = await failure(job.with_server(auth="token", token_path=str(job.folder / "token")))
+    assert found.failure == "Authentication"
+    assert "s.nobody" not in str(found)
+
+
+async def test_only_what_is_outdated_and_ours_goes(job: Place, store: Store) -> None:
+    began = datetime(2025, 1, 1, tzinfo=UTC)
+    older = [
+        BackupKey("prod", "ns", "c", began + timedelta(days=day), f"0000000{day}")
+        for day in range(4)
+    ]
+    ours = [stored(store, key) for key in older]
+    foreign = stored(store, BackupKey("prod", "ns", "c", began, "ffffffff"), "another-uid")
+    upgrade = stored(store, BackupKey("prod", "ns", "c", began, "eeeeeeee", "pre-upgrade"))
+    neighbour = stored(store, BackupKey("prod", "ns", "cd", began, "dddddddd"))
+    bare = BackupKey("prod", "ns", "c", began, "cccccccc").text
+    store.write(bare, b"a snapshot that was never finished")
+    rules = keeping(2, protected=(ours[1],))
+    report = await back_up(replace(job.env, retention=rules), job.here)
+    left = {key for key in store.keys("") if key.endswith(".snap")}
+    assert left == {KEY, ours[1], ours[3], foreign, upgrade, neighbour, bare}
+    assert (report.deleted, report.retention_message) == (2, "")
+    assert not [key for key in store.keys("") if key.removesuffix(".json") in (ours[0], ours[2])]
+
+
+async def test_a_dry_run_tells_and_leaves(job: Place, store: Store) -> None:
+    old = stored(store, BackupKey("prod", "ns", "c", datetime(2025, 1, 1, tzinfo=UTC), "00000001"))
+    rules = keeping(1, dry_run=True)
+    report = await back_up(replace(job.env, retention=rules), job.here)
+    assert old in store.keys("")
+    assert report.deleted == 0
+    assert report.retention_message == f"dry run: 1 would go: {old}"
+
+
+class Impatient(SystemClock):
+    """Does not wait between looks."""
+
+    async def sleep(self, seconds: float) -> None:
+        await super().sleep(0)
+
+
+async def test_servers_that_do_not_lead_are_named(
+    job: Place, bao: Path, store: Store, tmp_path: Path
+) -> None:
+    sleepy = tmp_path / "sleepy"
+    sleepy.mkdir()
+    with serve(bao, sleepy, render_config(ConfigInput("c", "ns")), "") as server:
+        await server.answers()
+        port = int(server.url.rpartition(":")[2])
+        here = replace(job.here, clock=Impatient(), reach=replace(job.here.reach, port=port))
+        away = job.with_server(pods=("c-0", "c-1"), ca_path=str(sleepy / "tls" / "ca.crt"))
+        found = await failure(replace(away, here=here))
+    assert (found.failure, found.exit_code) == ("LeaderDiscovery", 3)
+    assert "c-0: not initialized; c-1: not initialized" in str(found)
+    assert store.keys("") == []
+
+
+async def test_servers_that_are_away_are_named(job: Place) -> None:
+    here = replace(job.here, clock=Impatient(), reach=replace(job.here.reach, port=free_port()))
+    found = await failure(replace(job, here=here))
+    assert found.failure == "LeaderDiscovery"
+    assert "c-0: no answer" in str(found)
+
+
+def _in_pieces(content: bytes) -> Callable[[], AsyncIterator[bytes]]:
+    async def body() -> AsyncIterator[bytes]:
+        for start in range(0, len(content), 1 << 16):
+            yield content[start : start + (1 << 16)]
+
+    return body
+
+
+WHOLE = snapshot(os.urandom(12 << 20))
+BAD = {
+    # The end of the body is as it should be: only the archive tells.
+    "cut in good order": (WHOLE[: len(WHOLE) // 2], False, "it is cut off"),
+    "cut in bad order": (WHOLE[: len(WHOLE) // 2], True, "the stream of c-0 broke"),
+    "no snapshot": (b"<html>an error page</html>", False, "it is no gzip stream"),
+    "nothing": (b"", False, "it is cut off"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+async def test_less_than_a_whole_snapshot_is_never_stored(
+    job: Place, store: Store, tmp_path: Path, case: str
+) -> None:
+    content, drop, words = BAD[case]
+    (tmp_path / "token").write_text("any")
+    async with played_server(tmp_path, _in_pieces(content), drop=drop) as port:
+        found = await failure(_played(job, tmp_path, port))
+    assert (found.failure, found.exit_code) == ("Snapshot", 4)
+    assert words in str(found)
+    assert store.keys("") == []
+
+
+async def test_a_snapshot_that_is_too_large_is_never_stored(
+    job: Place, store: Store, tmp_path: Path
+) -> None:
+    (tmp_path / "token").write_text("any")
+    async with played_server(tmp_path, _in_pieces(WHOLE)) as port:
+        played = _played(job, tmp_path, port)
+        async with (
+            open_store(played.env.store, {}, played.here.policy) as opened,
+            session(played.env.server, played.here.clock, played.here.reach) as at,
+        ):
+            with pytest.raises(JobFailure, match="over 8388608 bytes"):
+                await take(opened, at, KEY, limit=8 << 20)
+    assert store.keys("") == []
+
+
+async def test_what_a_role_may_not_read_is_left_out_of_the_manifest(
+    job: Place, store: Store, tmp_path: Path
+) -> None:
+    (tmp_path / "token").write_text("any")
+    async with played_server(tmp_path, _in_pieces(WHOLE)) as port:
+        played = _played(job, tmp_path, port)
+        report = await back_up(played.env, played.here)
+    manifest = read_manifest(store.read(manifest_key(KEY)))
+    assert report.outcome == "Succeeded"
+    assert (manifest.mounts, manifest.canary, manifest.canary_path) == ("", "", "")
+    assert manifest.size == len(WHOLE)
+
+
+def _played(job: Place, folder: Path, port: int) -> Place:
+    at = job.with_server(
+        auth="token", token_path=str(folder / "token"), ca_path=str(folder / "ca.crt")
+    )
+    return replace(at, here=replace(at.here, reach=replace(at.here.reach, port=port)))

@@ -1,0 +1,195 @@
+"""The CRDs of backups and restores on a real API server: accepted without a warning, each rule
+refuses, kubectl shows what happened."""
+
+import json
+from collections.abc import AsyncIterator, Iterator
+from typing import Any
+
+import pytest
+import pytest_asyncio
+import yaml
+
+from baoctl.generate import BACKUP_CRD_FILE, RESTORE_CRD_FILE, ROOT
+from contracts.api.cluster import OpenBaoCluster
+from contracts.api.group import API_VERSION, BACKUPS, CLUSTER_KIND, RESTORES
+from contracts.api.rules import violations
+from contracts.api.rules_restore import RESTORE_RULES
+from contracts.api.rules_snapshot import SNAPSHOT_RULES
+from e2e.rig import Rig
+from e2e.rig.kube import wait_established
+from runtime.client import Client
+from runtime.errors import Invalid
+from runtime.types import Object, Resource, key_of
+from tests.contracts.api.run_objects import (
+    BACKUP_CASES,
+    BACKUP_FINE,
+    KEY,
+    RESTORE_CASES,
+    RESTORE_CODE_CASES,
+    RESTORE_FINE,
+    RunCase,
+    Spec,
+    backup_object,
+    restore_object,
+)
+
+MANAGER = "itest"
+FILES = {BACKUPS: BACKUP_CRD_FILE, RESTORES: RESTORE_CRD_FILE}
+BODIES = {BACKUPS: backup_object, RESTORES: restore_object}
+MESSAGES = {
+    **{rule.id: rule.message for rule in SNAPSHOT_RULES},
+    **{rule.id: rule.message for rule in RESTORE_RULES},
+}
+
+
+@pytest.fixture(scope="module")
+def installed(control_plane: Rig) -> Iterator[Rig]:
+    """The control plane with both; --warnings-as-errors is the point of the fixture."""
+    files = [part for file in FILES.values() for part in ("-f", str(ROOT / file))]
+    control_plane.kubectl("apply", "--server-side", "--warnings-as-errors", *files)
+    wait_established(control_plane.kubectl, *(f"crd/{kind}" for kind in FILES))
+    yield control_plane
+    control_plane.kubectl("delete", "--wait=true", *files)
+
+
+@pytest_asyncio.fixture
+async def place(installed: Rig, namespace: str) -> AsyncIterator[str]:
+    """A namespace, with the kinds there."""
+    yield namespace
+
+
+async def _apply(
+    client: Client, kind: Resource, namespace: str, spec: Spec, *, dry_run: bool
+) -> Object:
+    body = BODIES[kind](**spec)
+    body["metadata"]["namespace"] = namespace
+    result = await client.apply(kind, body, field_manager=MANAGER, force=True, dry_run=dry_run)
+    return result.object
+
+
+CASES = [
+    *(pytest.param(BACKUPS, case, id=f"backup-{name}") for name, case in BACKUP_CASES.items()),
+    *(pytest.param(RESTORES, case, id=f"restore-{name}") for name, case in RESTORE_CASES.items()),
+]
+FINE = [
+    *(pytest.param(BACKUPS, spec, id=f"backup-{name}") for name, spec in BACKUP_FINE.items()),
+    *(pytest.param(RESTORES, spec, id=f"restore-{name}") for name, spec in RESTORE_FINE.items()),
+    *(
+        pytest.param(RESTORES, case.spec, id=f"restore-{name}")
+        for name, case in RESTORE_CODE_CASES.items()
+    ),
+]
+
+
+@pytest.mark.parametrize(("kind", "case"), CASES)
+async def test_it_is_refused_with_field_and_next_step(
+    client: Client, place: str, kind: Resource, case: RunCase
+) -> None:
+    if case.before is not None:
+        await _apply(client, kind, place, case.before, dry_run=False)
+    with pytest.raises(Invalid) as caught:
+        await _apply(client, kind, place, case.spec, dry_run=True)
+    told = [cause for cause in caught.value.causes if MESSAGES[case.rule] in cause.message]
+    assert len(told) == 1
+    assert told[0].field
+    assert case.field.startswith(told[0].field)
+
+
+@pytest.mark.parametrize(("kind", "spec"), FINE)
+async def test_it_is_accepted(client: Client, place: str, kind: Resource, spec: Spec) -> None:
+    stored = await _apply(client, kind, place, spec, dry_run=True)
+    assert stored["spec"]["cluster"] == "c"
+
+
+async def test_an_unknown_field_is_refused(client: Client, place: str) -> None:
+    with pytest.raises(Exception, match=r"spec\.at"):
+        await _apply(client, BACKUPS, place, {"at": "once"}, dry_run=True)
+
+
+async def _observe(client: Client, kind: Resource, live: Object, status: dict[str, Any]) -> None:
+    body = {key: live[key] for key in ("apiVersion", "kind")}
+    body["metadata"] = {key: live["metadata"][key] for key in ("name", "namespace")}
+    body["status"] = status
+    await client.apply(kind, body, field_manager=MANAGER, force=True, subresource="status")
+
+
+async def test_the_columns_tell_the_life_of_a_backup(
+    installed: Rig, client: Client, place: str
+) -> None:
+    live = await _apply(client, BACKUPS, place, {}, dry_run=False)
+    snapshot = {"key": KEY, "size": 4711, "version": "2.4.0"}
+    proof = {"outcome": "Passed", "reason": "RestoreTestPassed"}
+    status = {
+        "phase": "Completed",
+        "reason": "Stored",
+        "key": KEY,
+        "snapshot": snapshot,
+        "proof": proof,
+    }
+    await _observe(client, BACKUPS, live, status)
+    header, row = installed.kubectl("get", "obackup", "-n", place, "-o", "wide").splitlines()
+    assert header.split() == [
+        "NAME",
+        "CLUSTER",
+        "ORIGIN",
+        "PHASE",
+        "SIZE",
+        "PROOF",
+        "AGE",
+        "REASON",
+        "VERSION",
+        "KEY",
+    ]
+    columns = row.split()
+    assert columns[:6] == ["b", "c", "Manual", "Completed", "4711", "Passed"]
+    assert columns[7:] == ["Stored", "2.4.0", KEY]
+
+
+async def test_the_columns_tell_the_life_of_a_restore(
+    installed: Rig, client: Client, place: str
+) -> None:
+    live = await _apply(client, RESTORES, place, {"source": {"backup": "b"}}, dry_run=False)
+    status = {"phase": "Unknown", "execution": {"stage": "Unknown"}, "message": "decide"}
+    await _observe(client, RESTORES, live, status)
+    header, row = installed.kubectl("get", "obrestore", "-n", place).splitlines()
+    assert header.split() == ["NAME", "CLUSTER", "PHASE", "STAGE", "AGE", "MESSAGE"]
+    columns = row.split()
+    assert columns[:4] == ["r", "c", "Unknown", "Unknown"]
+    assert columns[5:] == ["decide"]
+
+
+async def test_a_status_counts_as_no_change_of_the_spec(client: Client, place: str) -> None:
+    """The generation tells a changed spec, so nothing else may move it."""
+    for kind in (BACKUPS, RESTORES):
+        live = await _apply(client, kind, place, {}, dry_run=False)
+        await _observe(client, kind, live, {"phase": "Running"})
+        stored = await client.get(kind, key_of(live))
+        assert stored["metadata"]["generation"] == 1
+
+
+async def test_both_are_among_all_that_belongs_to_openbao(installed: Rig, place: str) -> None:
+    found = installed.kubectl("api-resources", "--categories=openbao", "-o", "name").split()
+    assert {str(BACKUPS), str(RESTORES)} <= set(found)
+
+
+@pytest.mark.parametrize(
+    ("sample", "kinds"),
+    [("backup", ["OpenBaoCluster", "OpenBaoBackup"]), ("restore", ["OpenBaoRestore"])],
+)
+def test_a_sample_is_accepted_without_a_warning(
+    installed: Rig, sample: str, kinds: list[str]
+) -> None:
+    """Of the kinds that are ours; clusters have their definition in another module."""
+    text = (ROOT / "config" / "samples" / f"{sample}.yaml").read_text(encoding="utf-8")
+    documents = list(yaml.safe_load_all(text))
+    ours = [one for one in documents if one["apiVersion"] == API_VERSION]
+    assert [one["kind"] for one in ours] == kinds
+    for one in ours:
+        if one["kind"] == CLUSTER_KIND:
+            assert violations(OpenBaoCluster.from_object(one)) == ()
+            continue
+        one["metadata"]["namespace"] = "default"
+        wanted = json.dumps(one)
+        installed.kubectl(
+            "apply", "--dry-run=server", "--warnings-as-errors", "-f", "-", input=wanted
+        )

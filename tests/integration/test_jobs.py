@@ -1,0 +1,160 @@
+"""The Jobs of backups, restores and tests on a real API server: admitted, made once, let go.
+
+No controller of Kubernetes runs here, so the pod is made from the template by hand.
+"""
+
+from collections.abc import AsyncIterator
+
+import pytest
+import pytest_asyncio
+
+from contracts.api.group import BACKUPS
+from contracts.shapes.executor_job import backup_job, proof_job, restore_job
+from e2e.harness.installation import install
+from e2e.rig import Rig
+from managers.jobs.plan import Rights
+from managers.jobs.run import ForeignError, Jobs
+from runtime.client import Client
+from runtime.errors import NotFound
+from runtime.ownership import Owner
+from runtime.resources import JOB, NAMESPACE, POD, ROLE, ROLE_BINDING, SERVICE_ACCOUNT
+from runtime.types import Object, ObjectKey, Resource, key_of, uid_of
+from tests.contracts.shapes.test_executor_job import OPENSHIFT, PVC, S3, TAINTED, Server
+from tests.gen.executors import backup_env, executor, proof_env, restore_env
+
+MANAGER = "itest"
+QUOTA = Resource("", "v1", "ResourceQuota", "resourcequotas")
+RESTRICTED = {
+    f"pod-security.kubernetes.io/{key}": value
+    for key, value in (("enforce", "restricted"), ("enforce-version", "latest"))
+}
+COUNTED = ("cpu", "memory", "ephemeral-storage")
+
+
+@pytest.fixture(scope="module")
+def installed(control_plane: Rig) -> None:
+    """The kinds of the operator."""
+    install(control_plane)
+
+
+@pytest_asyncio.fixture
+async def place(client: Client, namespace: str) -> str:
+    """A namespace that takes only pods of the strictest standard that name all their limits."""
+    live = await client.get(NAMESPACE, ObjectKey("", namespace))
+    live["metadata"]["labels"].update(RESTRICTED)
+    await client.update(NAMESPACE, live)
+    hard = {f"{part}.{name}": "64" for part in ("requests", "limits") for name in COUNTED[:1]}
+    hard |= {f"{part}.{name}": "64Gi" for part in ("requests", "limits") for name in COUNTED[1:]}
+    await _made(client, QUOTA, namespace, "all", spec={"hard": hard})
+    await _made(client, SERVICE_ACCOUNT, namespace, "x-backup-serviceaccount")
+    return namespace
+
+
+async def _made(
+    client: Client, resource: Resource, namespace: str, name: str, **content: object
+) -> Object:
+    head = {"apiVersion": resource.api_version, "kind": resource.kind}
+    metadata = {"name": name, "namespace": namespace}
+    body = {**head, "metadata": metadata, **content}
+    return await client.create(resource, body, field_manager=MANAGER)
+
+
+@pytest_asyncio.fixture
+async def run(client: Client, place: str, installed: None) -> AsyncIterator[Owner]:
+    """An OpenBaoBackup."""
+    live = await _made(client, BACKUPS, place, "nightly", spec={"cluster": "x"})
+    yield Owner(BACKUPS.api_version, BACKUPS.kind, place, "nightly", uid_of(live))
+
+
+def placed(job: Object, namespace: str) -> Object:
+    return {**job, "metadata": {**job["metadata"], "namespace": namespace}}
+
+
+SERVER = Server(
+    container={
+        "name": "openbao",
+        "image": "bao:1",
+        "restartPolicy": "Always",
+        "resources": {
+            "requests": {"cpu": "1", "memory": "1Gi", "ephemeral-storage": "1Gi"},
+            "limits": {"cpu": "1", "memory": "1Gi", "ephemeral-storage": "1Gi"},
+        },
+        "securityContext": {
+            "allowPrivilegeEscalation": False,
+            "capabilities": {"drop": ["ALL"]},
+        },
+    }
+)
+JOBS: dict[str, Object] = {
+    "backup": backup_job(executor(), S3, backup_env(S3)),
+    "backup on OpenShift": backup_job(OPENSHIFT, PVC, backup_env(PVC, OPENSHIFT)),
+    "backup on tainted nodes": backup_job(TAINTED, S3, backup_env(S3)),
+    "restore": restore_job(executor(account="x-backup-serviceaccount"), PVC, restore_env(PVC)),
+    "test": proof_job(executor(), S3, proof_env(S3), SERVER),
+}
+
+
+@pytest.mark.parametrize("case", JOBS)
+async def test_a_restricted_namespace_with_quotas_takes_the_job_and_its_pod(
+    client: Client, place: str, case: str
+) -> None:
+    job = placed(JOBS[case], place)
+    await client.create(JOB, job, field_manager=MANAGER, dry_run=True)
+    template = job["spec"]["template"]
+    # The Job controller names the Job in this label.
+    labels = {**template["metadata"]["labels"], "batch.kubernetes.io/controller-uid": "u"}
+    metadata = {**template["metadata"], "labels": labels, "name": "p", "namespace": place}
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": template["spec"]}
+    await client.create(POD, pod, field_manager=MANAGER, dry_run=True)
+
+
+async def test_a_job_is_made_once_and_let_go(client: Client, run: Owner) -> None:
+    jobs = Jobs(client)
+    wanted = placed(JOBS["backup"], run.namespace)
+    first = await jobs.ensure(wanted, run)
+    again = await jobs.ensure(wanted, run)
+    assert (first.uid, first.state, first.foreign) == (again.uid, "Active", False)
+    assert first.created_at is not None
+    key = key_of(wanted)
+    await jobs.expire(key, "of-another", 7)
+    await jobs.expire(key, first.uid, 3600)
+    live = await client.get(JOB, key)
+    assert live["spec"]["ttlSecondsAfterFinished"] == 3600
+    (owner,) = live["metadata"]["ownerReferences"]
+    assert owner == run.reference()
+    await jobs.cancel(key, first.uid)
+    seen = await jobs.look(key, first.uid, run.uid)
+    assert seen is None or seen.terminating
+
+
+async def test_a_job_of_that_name_is_not_taken_for_ours(client: Client, run: Owner) -> None:
+    wanted = placed(JOBS["backup"], run.namespace)
+    made = await client.create(JOB, wanted, field_manager=MANAGER)
+    seen = await Jobs(client).ensure(wanted, run)
+    assert seen.foreign
+    assert seen.uid == uid_of(made)
+
+
+RIGHTS = Rights("x", "backup-nightly", "x-backup-serviceaccount", BACKUPS)
+
+
+async def test_the_rights_of_a_run_come_and_go_with_it(client: Client, run: Owner) -> None:
+    jobs, key = Jobs(client), ObjectKey(run.namespace, "backup-nightly")
+    await jobs.ensure_rights(run, RIGHTS)
+    before = [await client.get(kind, key) for kind in (ROLE, ROLE_BINDING)]
+    await jobs.ensure_rights(run, RIGHTS)
+    assert [await client.get(kind, key) for kind in (ROLE, ROLE_BINDING)] == before
+    widened = {**before[0], "rules": [{"apiGroups": [""], "resources": ["*"], "verbs": ["*"]}]}
+    await client.update(ROLE, widened)
+    await jobs.ensure_rights(run, RIGHTS)
+    assert (await client.get(ROLE, key))["rules"] == before[0]["rules"]
+    await jobs.withdraw_rights(run, "backup-nightly")
+    for kind in (ROLE, ROLE_BINDING):
+        with pytest.raises(NotFound):
+            await client.get(kind, key)
+
+
+async def test_a_role_of_somebody_else_is_not_bent(client: Client, run: Owner) -> None:
+    await _made(client, ROLE, run.namespace, "backup-nightly", rules=[])
+    with pytest.raises(ForeignError):
+        await Jobs(client).ensure_rights(run, RIGHTS)

@@ -1,0 +1,329 @@
+"""What the operator may make for a run, whatever its rights are: on a real API server.
+
+The Jobs are those of the planners, so a shape that the policies refuse is found here and not on a
+cluster.
+"""
+
+import copy
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from contracts import labels, names
+from contracts.admission.locks_controller import CONTROLLER_POLICIES
+from contracts.admission.locks_pods import LOCK_PODS
+from contracts.admission.policy import Policy
+from contracts.api.group import API_VERSION, BACKUP_KIND, BACKUPS, RESTORE_KIND, RESTORES
+from contracts.shapes.executor_job import backup_job, proof_job, restore_job
+from contracts.shapes.security import container_security
+from e2e.rig import Rig
+from e2e.rig.kube import ApiError
+from managers.jobs.plan import Rights, rights_objects
+from runtime import resources as kinds
+from runtime.ownership import Owner
+from runtime.types import Object
+from tests.gen.executors import backup_env, executor, proof_env, restore_env, target
+from tests.integration import locked
+from tests.integration.locked import OPERATOR, TENANT, Place, owned_by
+
+POLICIES: tuple[Policy, ...] = (LOCK_PODS, *CONTROLLER_POLICIES)
+CLUSTER = "x"
+BACKUP, RESTORE = (
+    Owner(API_VERSION, kind, "ns", name, "00000000-0000-0000-0000-000000000001")
+    for kind, name in ((BACKUP_KIND, "nightly"), (RESTORE_KIND, "monday"))
+)
+S3 = target(credentialsSecretRef={"name": "store"})
+PVC = target("pvc", pvc={"claimName": "bao-snapshots"})
+RESTORER = executor(account=names.job_service_account(CLUSTER, "restore"))
+
+
+@dataclass(frozen=True)
+class Server:
+    """The server of a restore test, with the keys of its seal."""
+
+    container: Object = field(
+        default_factory=lambda: {
+            "name": "openbao",
+            "image": "bao:1",
+            "restartPolicy": "Always",
+            "securityContext": container_security(),
+        }
+    )
+    volumes: tuple[Object, ...] = (
+        {"name": "throw-away-data", "emptyDir": {}},
+        {"name": "unseal", "secret": {"secretName": names.unseal_key_secret(CLUSTER)}},
+        {
+            "name": "config",
+            "downwardAPI": {
+                "items": [
+                    {
+                        "path": "a",
+                        "fieldRef": {"fieldPath": "metadata.annotations['openbao.org/a']"},
+                    }
+                ]
+            },
+        },
+    )
+    annotations: dict[str, str] = field(default_factory=dict)
+    pull_secrets: tuple[str, ...] = ()
+
+
+JOBS: dict[str, tuple[Owner, Object]] = {
+    "backup": (BACKUP, backup_job(executor(), S3, backup_env(S3))),
+    "backup to a volume": (BACKUP, backup_job(executor(), PVC, backup_env(PVC))),
+    "restore": (RESTORE, restore_job(RESTORER, S3, restore_env(S3))),
+    "test": (BACKUP, proof_job(executor(), S3, proof_env(S3), Server())),
+}
+
+
+@pytest.fixture(scope="module")
+def place(control_plane: Rig) -> Iterator[Place]:
+    """The control plane with the bounds of the operator in force."""
+    made = locked.prepare(control_plane, POLICIES)
+    where, operator = made.namespace(), made.ask(OPERATOR)
+    locked.await_refusal(operator, kinds.JOB, _job(where, "backup", run=None), "OpenBaoBackup or")
+    loose = _job(where, "backup")
+    loose["spec"]["template"]["spec"]["hostNetwork"] = True
+    locked.await_refusal(operator, kinds.JOB, loose, "shares no network")
+    stray = {"metadata": locked.meta(where, "stray"), "rules": [_rule("secrets", "")]}
+    locked.await_refusal(operator, kinds.ROLE, stray, "and nothing else")
+    yield made
+    locked.remove(control_plane, POLICIES)
+
+
+@pytest.fixture
+def home(place: Place) -> str:
+    return place.namespace()
+
+
+def _owned(run: Owner | None) -> list[Object]:
+    return [] if run is None else [owned_by(run.kind, run.name, API_VERSION)]
+
+
+def _job(namespace: str, which: str, *, run: Owner | None = BACKUP) -> Object:
+    usual, body = JOBS[which]
+    body = copy.deepcopy(body)
+    owner = None if run is None else usual
+    body["metadata"] |= {"namespace": namespace, "ownerReferences": _owned(owner)}
+    return body
+
+
+@pytest.mark.parametrize("which", JOBS)
+def test_the_operator_makes_the_jobs_of_its_plans(place: Place, home: str, which: str) -> None:
+    operator, body = place.ask(OPERATOR), _job(home, which)
+    operator.create(kinds.JOB, body)
+    # Its end is written down, and its logs may go after a while.
+    change = {"spec": {"ttlSecondsAfterFinished": 3600}}
+    operator.patch(kinds.JOB, home, body["metadata"]["name"], change)
+
+
+Change = Callable[[Any], object]
+
+
+def _pod(change: Change) -> Change:
+    return lambda job: change(job["spec"]["template"]["spec"])
+
+
+def _mounts(secret: str, **more: Any) -> Change:
+    volume = {"name": "more", "secret": {"secretName": secret, **more}}
+    return _pod(lambda pod: pod["volumes"].append(volume))
+
+
+def _projects(secret: str) -> Change:
+    volume = {"name": "more", "projected": {"sources": [{"secret": {"name": secret}}]}}
+    return _pod(lambda pod: pod["volumes"].append(volume))
+
+
+REFUSED: dict[str, tuple[str, Change, str]] = {
+    "of no run": ("backup", lambda job: job["metadata"].pop("ownerReferences"), "is controlled by"),
+    "of a cluster": (
+        "backup",
+        lambda job: job["metadata"]["ownerReferences"][0].update(kind="OpenBaoCluster"),
+        "is controlled by",
+    ),
+    "of no cluster": (
+        "backup",
+        lambda job: job["metadata"]["labels"].pop(labels.CLUSTER),
+        "of a cluster only",
+    ),
+    "twice": ("restore", lambda job: job["spec"].update(backoffLimit=1), "one pod, once"),
+    "side by side": (
+        "restore",
+        lambda job: job["spec"].update(parallelism=2, completions=2),
+        "one pod, once",
+    ),
+    "again in its pod": (
+        "restore",
+        _pod(lambda pod: pod.update(restartPolicy="OnFailure")),
+        "one pod, once",
+    ),
+    "as the operator": (
+        "backup",
+        _pod(lambda pod: pod.update(serviceAccountName="openbao-operator-controller")),
+        "must be <cluster>-backup-serviceaccount",
+    ),
+    "as a server": (
+        "backup",
+        _pod(lambda pod: pod.update(serviceAccountName=names.service_account(CLUSTER))),
+        "must be <cluster>-backup-serviceaccount",
+    ),
+    "with a root token": (
+        "backup",
+        _mounts(names.root_token_secret(CLUSTER)),
+        "reads no root token",
+    ),
+    "with recovery shares": (
+        "restore",
+        _projects(names.recovery_shares_secret(CLUSTER)),
+        "reads no root token",
+    ),
+    "with the key of the authority": (
+        "backup",
+        _mounts(names.tls_ca_secret(CLUSTER)),
+        "reads no root token",
+    ),
+    "with the key of a server": (
+        "backup",
+        _mounts(names.tls_server_secret(CLUSTER), items=[{"key": "tls.key", "path": "k"}]),
+        "reads no root token",
+    ),
+    "with the unseal key": (
+        "backup",
+        _mounts(names.unseal_key_secret(CLUSTER)),
+        "reads no root token",
+    ),
+    "with a folder of the node": (
+        "test",
+        _pod(lambda pod: pod["volumes"].append({"name": "h", "hostPath": {"path": "/"}})),
+        "volumes",
+    ),
+    "with a token everywhere": (
+        "backup",
+        _pod(lambda pod: pod.update(automountServiceAccountToken=True)),
+        "automount",
+    ),
+    "as root": (
+        "backup",
+        _pod(lambda pod: pod["securityContext"].update(runAsUser=0)),
+        "must not run as root",
+    ),
+    "with a loose server beside it": (
+        "test",
+        _pod(lambda pod: pod["initContainers"][0].pop("securityContext")),
+        "drops all capabilities",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", REFUSED)
+def test_not_even_the_operator_makes_a_job(place: Place, home: str, what: str) -> None:
+    which, change, words = REFUSED[what]
+    body = _job(home, which)
+    change(body)
+    with pytest.raises(ApiError, match=words) as caught:
+        place.ask(OPERATOR).create(kinds.JOB, body)
+    assert "resulted in error" not in str(caught.value)
+
+
+def test_the_jobs_of_others_are_not_bound(place: Place, home: str) -> None:
+    container = {"name": "a", "image": "a"}
+    spec = {"template": {"spec": {"restartPolicy": "OnFailure", "containers": [container]}}}
+    place.ask(TENANT).create(
+        kinds.JOB, {"metadata": {"name": "mine", "namespace": home}, "spec": spec}
+    )
+
+
+# --- the rights of a run
+
+
+def _rule(resource: str, group: str = "openbao.org", **more: Any) -> Object:
+    return {
+        "apiGroups": [group],
+        "resources": [resource],
+        "resourceNames": ["nightly"],
+        "verbs": ["get"],
+        **more,
+    }
+
+
+def _rights(namespace: str, run: Owner, **changes: Any) -> tuple[Object, Object]:
+    """The Role and the RoleBinding of a run, as the operator makes them, in this namespace."""
+    restores = run is RESTORE
+    job = "restore" if restores else "backup"
+    usual: dict[str, Any] = {
+        "cluster": CLUSTER,
+        "job": f"{job}-{run.name}",
+        "account": names.job_service_account(CLUSTER, "restore" if restores else "backup"),
+        "resource": RESTORES if restores else BACKUPS,
+    }
+    owner = Owner(run.api_version, run.kind, namespace, run.name, run.uid)
+    role, binding = (
+        copy.deepcopy(intent.body)
+        for intent in rights_objects(owner, Rights(**{**usual, **changes}))
+    )
+    for body in (role, binding):
+        body["metadata"]["ownerReferences"] = _owned(run)
+    return role, binding
+
+
+@pytest.mark.parametrize("run", [BACKUP, RESTORE], ids=["backup", "restore"])
+def test_a_run_gets_the_rights_to_its_own_status_and_loses_them(
+    place: Place, home: str, run: Owner
+) -> None:
+    operator = place.ask(OPERATOR)
+    role, binding = _rights(home, run)
+    operator.create(kinds.ROLE, role)
+    operator.create(kinds.ROLE_BINDING, binding)
+    for kind in (kinds.ROLE_BINDING, kinds.ROLE):
+        operator.delete(kind, home, role["metadata"]["name"])
+
+
+ROLES_REFUSED: dict[str, Change] = {
+    "of another run": lambda role: role["rules"][0].update(resourceNames=["weekly"]),
+    "of all runs": lambda role: role["rules"][0].pop("resourceNames"),
+    "of two runs": lambda role: role["rules"][0].update(resourceNames=["nightly", "weekly"]),
+    "of another kind": lambda role: role["rules"][0].update(resources=["openbaorestores"]),
+    "of clusters": lambda role: role["rules"].append(_rule("openbaoclusters")),
+    "of Secrets": lambda role: role["rules"].append(_rule("secrets", "")),
+    "to change the run": lambda role: role["rules"][0].update(verbs=["get", "patch"]),
+    "to delete": lambda role: role["rules"][1].update(verbs=["delete"]),
+    "of a run that does not own it": lambda role: role["metadata"].pop("ownerReferences"),
+}
+
+
+@pytest.mark.parametrize("what", ROLES_REFUSED)
+def test_no_more_is_given_to_a_job(place: Place, home: str, what: str) -> None:
+    role, _ = _rights(home, BACKUP)
+    ROLES_REFUSED[what](role)
+    with pytest.raises(ApiError, match="and nothing else") as caught:
+        place.ask(OPERATOR).create(kinds.ROLE, role)
+    assert "resulted in error" not in str(caught.value)
+
+
+BINDINGS_REFUSED: dict[str, Change] = {
+    "to a server": lambda one: one["subjects"][0].update(name=names.service_account(CLUSTER)),
+    "to the account of restores": lambda one: one["subjects"][0].update(
+        name=names.job_service_account(CLUSTER, "restore")
+    ),
+    "to an account elsewhere": lambda one: one["subjects"][0].update(namespace="default"),
+    "to a person": lambda one: one.update(
+        subjects=[{"kind": "User", "name": "tina", "apiGroup": kinds.ROLE.group}]
+    ),
+    "to two": lambda one: one["subjects"].append(
+        {"kind": "ServiceAccount", "name": "default", "namespace": one["metadata"]["namespace"]}
+    ),
+    "of another Role": lambda one: one["roleRef"].update(name="x-role"),
+    "of a ClusterRole": lambda one: one["roleRef"].update(kind="ClusterRole"),
+    "of no run": lambda one: one["metadata"].pop("ownerReferences"),
+}
+
+
+@pytest.mark.parametrize("what", BINDINGS_REFUSED)
+def test_nobody_else_is_given_it(place: Place, home: str, what: str) -> None:
+    _, binding = _rights(home, BACKUP)
+    BINDINGS_REFUSED[what](binding)
+    with pytest.raises(ApiError, match="binds one ServiceAccount") as caught:
+        place.ask(OPERATOR).create(kinds.ROLE_BINDING, binding)
+    assert "resulted in error" not in str(caught.value)

@@ -1,0 +1,60 @@
+"""The stores of the scenarios, started for real: what the harness reads is what a client wrote."""
+
+import hashlib
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from e2e.harness.object_access import S3Objects, StoreError
+from e2e.harness.stores import BUCKET, CREDENTIALS, Ground, Store, azure_store, gcs_store, s3_store
+from tests.integration.bao_server import free_port
+
+Make = Callable[..., AbstractContextManager[Store]]
+MAKE: "dict[str, Make]" = {"s3": s3_store, "gcs": gcs_store, "azure": azure_store}
+
+
+@pytest.fixture(scope="module", params=MAKE)
+def store(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Store]:
+    folder = tmp_path_factory.mktemp(request.param)
+    with MAKE[request.param](Ground.loopback(), folder, port=free_port()) as made:
+        yield made
+
+
+def test_what_is_written_is_listed_and_read_until_it_is_deleted(store: Store) -> None:
+    content = hashlib.sha256(b"seed").digest() * 10_000
+    names = ["team/a b+c.snap", "team/a b+c.snap.json", "teams/other.snap"]
+    for name in names:
+        store.write(name, content + name.encode())
+    assert store.keys("team/") == names[:2]
+    assert store.keys() == names
+    assert store.read(names[0]) == content + names[0].encode()
+    assert store.pending() == []
+    for name in names:
+        store.delete(name)
+    assert store.keys() == []
+    with pytest.raises(StoreError) as missing:
+        store.read(names[0])
+    assert missing.value.status == 404
+
+
+def test_a_target_names_a_bucket_that_is_there_and_the_secret(store: Store) -> None:
+    target = store.target("another-bucket", "prod")
+    assert store.keys(bucket="another-bucket") == []
+    assert (target["bucket"], target["pathPrefix"]) == ("another-bucket", "prod")
+    assert target["credentialsSecretRef"] == {"name": CREDENTIALS}
+    assert store.target(BUCKET) == store.target_of_missing(BUCKET)
+
+
+def test_minio_knows_its_user_and_nobody_else(tmp_path: Path) -> None:
+    with s3_store(Ground.loopback(), tmp_path, port=free_port()) as store:
+        objects = store.objects
+        assert isinstance(objects, S3Objects)
+        for stranger in (replace(objects, user="nobody"), replace(objects, password="x" * 36)):
+            with pytest.raises(StoreError) as refused:
+                stranger.keys(BUCKET)
+            assert refused.value.status == 403

@@ -1,0 +1,133 @@
+"""The lock and status.backup on a real API server: one of many wins, and nobody's part goes."""
+
+import asyncio
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from baoctl.generate import CRD_FILE, ROOT
+from contracts.api.cluster_status import ClusterStatus
+from contracts.api.group import CLUSTERS
+from contracts.api.status_backup import BackupStatus
+from e2e.rig import Rig
+from e2e.rig.kube import wait_established
+from managers.backup.record import BackupRecord
+from managers.cluster.status_writer import STATUS_MANAGER
+from managers.oplock.plan import Acquired, Claim, Free, HeldBy
+from managers.oplock.run import OperationLocks
+from runtime.client import Client
+from runtime.clock import SystemClock
+from runtime.types import Object, ObjectKey, uid_of
+from tests.contracts.api.clusters import cluster_object
+from tests.gen.api import StillInformer
+
+MANY = 8
+RESTORE = Claim("Restore", "openbaorestore/monday", "ns/monday")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def installed(control_plane: Rig) -> Iterator[None]:
+    file = str(ROOT / CRD_FILE)
+    control_plane.kubectl("apply", "--server-side", "-f", file)
+    wait_established(control_plane.kubectl, f"crd/{CLUSTERS}")
+    yield
+    control_plane.kubectl("delete", "-f", file, "--wait=true")
+
+
+@pytest.fixture
+async def made(client: Client, namespace: str) -> Object:
+    body = cluster_object("x")
+    body["metadata"]["namespace"] = namespace
+    return await client.create(CLUSTERS, body, field_manager="itest")
+
+
+def locks(client: Client) -> OperationLocks:
+    return OperationLocks(client, StillInformer(CLUSTERS), SystemClock())
+
+
+def claim(number: int) -> Claim:
+    return Claim("Backup", f"openbaobackup/{number}", f"Job backup-{number}")
+
+
+async def status_of(client: Client, made: Object) -> dict[str, Any]:
+    live = await client.get(CLUSTERS, key(made))
+    found: dict[str, Any] = live.get("status") or {}
+    return found
+
+
+def key(made: Object) -> ObjectKey:
+    return ObjectKey(made["metadata"]["namespace"], "x")
+
+
+async def test_of_many_at_once_one_wins(client: Client, made: Object) -> None:
+    answers = await asyncio.gather(
+        *(locks(client).acquire(key(made), claim(n), uid=uid_of(made)) for n in range(MANY))
+    )
+    winners = [one.lock.holder for one in answers if isinstance(one, Acquired)]
+    assert len(winners) == 1
+    assert {one.lock.holder for one in answers if isinstance(one, HeldBy)} == set(winners)
+    status = await status_of(client, made)
+    assert status["operationLock"]["holder"] == winners[0]
+    assert status["operationLockEpoch"] == 1
+
+
+async def test_the_epoch_outlives_the_lock(client: Client, made: Object) -> None:
+    one, place, uid = locks(client), key(made), uid_of(made)
+    for epoch in (1, 2, 3):
+        answer = await one.acquire(place, claim(epoch), uid=uid)
+        assert isinstance(answer, Acquired)
+        assert answer.lock.epoch == epoch
+        assert await one.release(place, claim(epoch).holder, uid=uid) == Free()
+        assert "operationLock" not in await status_of(client, made)
+
+
+async def test_what_a_person_wrote_into_it_goes_with_it(client: Client, made: Object) -> None:
+    one, place, uid = locks(client), key(made), uid_of(made)
+    await one.acquire(place, claim(1), uid=uid)
+    edit = [{"op": "replace", "path": "/status/operationLock/message", "value": "by hand"}]
+    await client.json_patch(CLUSTERS, place, edit, field_manager="kubectl", subresource="status")
+    assert await one.release(place, claim(1).holder, uid=uid) == Free()
+    assert "operationLock" not in await status_of(client, made)
+
+
+async def test_no_writer_takes_away_what_another_wrote(client: Client, made: Object) -> None:
+    """The status pass applies its part, the lock and the record of backups come and go."""
+    one, place, uid = locks(client), key(made), uid_of(made)
+    record = BackupRecord(client, StillInformer(CLUSTERS))
+
+    async def passes() -> None:
+        for ready in range(5):
+            status = ClusterStatus(ready_replicas=ready).to_object()
+            body = {
+                "apiVersion": CLUSTERS.api_version,
+                "kind": CLUSTERS.kind,
+                "metadata": {"name": "x", "namespace": place.namespace, "uid": uid},
+                "status": status,
+            }
+            await client.apply(
+                CLUSTERS, body, field_manager=STATUS_MANAGER, force=True, subresource="status"
+            )
+
+    def failed(status: BackupStatus) -> BackupStatus:
+        count = (status.consecutive_failures or 0) + 1
+        return status.model_copy(
+            update={"consecutive_failures": count, "last_failure_reason": "StorageFailed"}
+        )
+
+    def succeeded(status: BackupStatus) -> BackupStatus:
+        return status.model_copy(update={"consecutive_failures": 0, "last_failure_reason": None})
+
+    await asyncio.gather(
+        passes(), one.acquire(place, RESTORE, uid=uid), record.change(made, failed)
+    )
+    live = await client.get(CLUSTERS, place)
+    await asyncio.gather(record.change(live, failed), passes())
+    status = await status_of(client, made)
+    assert status["readyReplicas"] == 4
+    assert status["operationLock"]["holder"] == RESTORE.holder
+    assert status["backup"]["consecutiveFailures"] == 2
+    await record.change(await client.get(CLUSTERS, place), succeeded)
+    status = await status_of(client, made)
+    assert status["backup"] == {"consecutiveFailures": 0}
+    assert status["operationLock"]["holder"] == RESTORE.holder

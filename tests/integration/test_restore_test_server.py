@@ -1,0 +1,290 @@
+"""The job of a restore test against real servers: one that took the snapshot, and throw-aways.
+
+The throw-away runs with the very file that its pod gets; only folders and ports are replaced. The
+store is a folder, as it is with provider pvc.
+"""
+
+import asyncio
+import gzip
+import hashlib
+import io
+import json
+import os
+import shutil
+import subprocess
+import tarfile
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import pytest_asyncio
+
+from baoctl.jobs.addresses import Policy
+from baoctl.jobs.restore_test import restore_test
+from baoctl.jobs.stores import open_store
+from contracts import paths
+from contracts.api.job_report import ProofReport
+from contracts.api.job_roles import DEFAULTS
+from contracts.api.selfinit import Request
+from contracts.backup_key import manifest_key
+from contracts.hcl.render import ConfigInput, OidcBootstrap, render_config, render_self_init
+from contracts.hcl.roles import backup_role
+from contracts.hcl.throw_away import ADDRESS, LOOPBACK, throw_away_config
+from contracts.job_env import RunEnv, ServerEnv, StoreEnv, TestEnv
+from contracts.manifest import Manifest
+from contracts.snapshot_content import MOUNTS_PATH, content_digest, mounts_digest
+from managers.bao.client import Bao
+from runtime.clock import SystemClock
+from tests.integration.account_tokens import AUDIENCE, ISSUER, Signer
+from tests.integration.bao_server import free_port, serve
+
+ROLE = DEFAULTS["backup"]
+SUBJECT = "system:serviceaccount:ns:c-backup-serviceaccount"
+CANARY = "secret/canary"
+KEY = "ns/c/2026-01-01T03-00-00Z-0a1b2c3d.snap"
+pytestmark = [pytest.mark.timeout(300), pytest.mark.asyncio(loop_scope="module")]
+
+
+@dataclass(frozen=True)
+class Taken:
+    """A snapshot of a real server, what its manifest says, and what opens it."""
+
+    content: bytes
+    manifest: Manifest
+    config: str
+    keys: Path
+    signer: Signer
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def taken(bao: Path, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Taken]:
+    """Let a server boot by itself, write into it, and take a snapshot by the role of backups."""
+    folder = tmp_path_factory.mktemp("source")
+    signer = Signer()
+    config = _config(signer)
+    with serve(bao, folder, render_config(config), render_self_init(config)) as server:
+        await server.active()
+        _, answer = await server.call(
+            "POST", "auth/jwt-operator/login", {"role": ROLE, "jwt": signer.token(SUBJECT)}
+        )
+        token = answer["auth"]["client_token"]
+        authority = (folder / "tls" / "ca.crt").read_text()
+        port = int(server.url.rpartition(":")[2])
+        async with Bao(authority, LOOPBACK, port) as client:
+            health = await client.health(LOOPBACK)
+            mounts = mounts_digest(await client.read(LOOPBACK, token, MOUNTS_PATH))
+            canary = content_digest(await client.read(LOOPBACK, token, CANARY))
+            async with client.snapshot(LOOPBACK, token) as pieces:
+                content = b"".join([piece async for piece in pieces])
+    meta = _members(content)["meta.json"]
+    found = json.loads(meta)
+    manifest = Manifest(
+        key=KEY, size=len(content), digest=_digest(content), cluster_id=health.cluster_id,
+        version=health.version, index=found["Index"], term=found["Term"], namespace="ns",
+        cluster="c", cluster_uid="u", backup="b", taken_at="2026-01-01T03:00:00Z",
+        seal="static:operator-generated-v1", mounts=mounts, canary=canary, canary_path=CANARY,
+    )  # fmt: skip
+    yield Taken(content, manifest, render_config(config), folder / "unseal", signer)
+
+
+def _config(signer: Signer) -> ConfigInput:
+    roles = (backup_role(ROLE, (SUBJECT,), canary=CANARY),)
+    mount = {"path": "sys/mounts/secret", "data": {"type": "kv"}}
+    write = {"path": CANARY, "data": {"value": "bird"}}
+    requests = tuple(
+        Request.model_validate({"operation": "update", "name": name, **one})
+        for name, one in (("mount", mount), ("canary", write))
+    )
+    oidc = OidcBootstrap(AUDIENCE, ISSUER, (signer.public,), roles)
+    return ConfigInput("c", "ns", oidc=oidc, requests=requests)
+
+
+def _digest(content: bytes) -> str:
+    return f"sha256:{hashlib.sha256(content).hexdigest()}"
+
+
+def _members(content: bytes) -> dict[str, bytes]:
+    with tarfile.open(fileobj=io.BytesIO(content), mode="r:gz") as archive:
+        files = {member.name: archive.extractfile(member) for member in archive}
+        return {name: file.read() for name, file in files.items() if file is not None}
+
+
+@contextmanager
+def _thrown_away(
+    bao: Path, folder: Path, taken: Taken, *, keys: Path | None = None
+) -> Iterator[str]:
+    """Start the server of a test; yields its address."""
+    (folder / "data").mkdir()
+    port = free_port()
+    config = throw_away_config(taken.config)
+    for old, new in {
+        paths.DATA: str(folder / "data"),
+        paths.UNSEAL: str(keys or taken.keys),
+        ADDRESS: f"{LOOPBACK}:{port}",
+        f"{LOOPBACK}:8201": f"{LOOPBACK}:{free_port()}",
+    }.items():
+        assert old in config
+        config = config.replace(old, new)
+    (folder / "config.hcl").write_text(config)
+    with (folder / "log").open("wb") as log:
+        process = subprocess.Popen(
+            [str(bao), "server", f"-config={folder / 'config.hcl'}"],
+            env={"PATH": os.environ["PATH"]}, stdout=log, stderr=subprocess.STDOUT,
+        )  # fmt: skip
+        try:
+            yield f"{LOOPBACK}:{port}"
+        finally:
+            process.kill()
+            process.wait()
+
+
+async def _test(
+    address: str, folder: Path, taken: Taken, *, content: bytes | None = None, **other: Any
+) -> ProofReport:
+    """Run the job; `other` are fields of the manifest, None leaves the manifest away."""
+    store = folder / "store" / "bucket"
+    snapshot, beside = store / KEY, store / manifest_key(KEY)
+    snapshot.parent.mkdir(parents=True)
+    snapshot.write_bytes(taken.content if content is None else content)
+    if "manifest" not in other:
+        beside.write_bytes(replace(taken.manifest, **other).to_bytes())
+    (folder / "scratch").mkdir()
+    (folder / "jwt").write_text(taken.signer.token(SUBJECT))
+    env = TestEnv(
+        run=RunEnv("openbaobackups", "ns", "b", "uid", job_uid="job"),
+        store=StoreEnv("pvc", "bucket", volume_path=str(folder / "store")),
+        server=ServerEnv("ns", "c", (), role=ROLE, jwt_path=str(folder / "jwt")),
+        key=KEY,
+        address=address,
+        expected_cluster_id="" if "cluster_id" in other else taken.manifest.cluster_id,
+        scratch_path=str(folder / "scratch"),
+    )
+    async with open_store(env.store, {}, Policy()) as opened:
+        return await restore_test(env, opened, SystemClock())
+
+
+async def test_a_good_snapshot_is_proven_by_what_was_in_it(
+    bao: Path, tmp_path: Path, taken: Taken
+) -> None:
+    with _thrown_away(bao, tmp_path, taken) as address:
+        report = await _test(address, tmp_path, taken)
+    assert (report.outcome, report.reason, report.job_uid) == ("Succeeded", "Restored", "job")
+    assert report.snapshot is not None
+    assert report.snapshot.digest == taken.manifest.digest
+    told = [line.partition(":")[0] for line in report.checks]
+    assert told == [
+        "manifest", "archive", "server", "seal", "unsealed", "raft index", "login", "mounts",
+        "canary",
+    ]  # fmt: skip
+    assert report.checks[-1] == f"canary: {CANARY} is as it was"
+    assert report.checks[-2] == "mounts: sys/mounts is as it was"
+
+
+async def test_other_content_than_there_was_is_found(
+    bao: Path, tmp_path: Path, taken: Taken
+) -> None:
+    async def reason(name: str, other: str) -> tuple[str, str]:
+        folder = tmp_path / name
+        folder.mkdir()
+        with _thrown_away(bao, folder, taken) as address:
+            different: dict[str, Any] = {name: other}
+            report = await _test(address, folder, taken, **different)
+        return report.outcome, report.reason
+
+    # Each server takes its six seconds to come back.
+    assert [
+        *await asyncio.gather(
+            reason("canary", _digest(b"another bird")),
+            reason("mounts", _digest(b"another engine")),
+            reason("cluster_id", "11111111-2222-3333-4444-555555555555"),
+        )
+    ] == [("Failed", "CanaryDiffers"), ("Failed", "MountsDiffer"), ("Failed", "ClusterIDDiffers")]
+
+
+async def test_a_snapshot_of_another_key_is_flagged(
+    bao: Path, tmp_path: Path, taken: Taken
+) -> None:
+    keys = tmp_path / "keys"
+    shutil.copytree(taken.keys, keys)
+    for file in keys.iterdir():
+        file.write_bytes(os.urandom(32))
+    with _thrown_away(bao, tmp_path, taken, keys=keys) as address:
+        report = await _test(address, tmp_path, taken)
+    assert (report.outcome, report.reason, report.failure) == (
+        "Failed", "SealDiffers", "Verification",
+    )  # fmt: skip
+    assert "static:operator-generated-v1" in report.message
+
+
+async def test_a_snapshot_of_an_older_version_is_flagged(
+    bao: Path, tmp_path: Path, taken: Taken
+) -> None:
+    with _thrown_away(bao, tmp_path, taken) as address:
+        report = await _test(address, tmp_path, taken, version="2.3.2")
+    assert (report.outcome, report.reason) == ("Failed", "VersionDiffers")
+    assert report.message == "OpenBao 2.3.2 took the snapshot, and the servers run 2.4.0"
+
+
+def _flipped(content: bytes) -> bytes:
+    changed = bytearray(content)
+    changed[len(changed) // 2] ^= 1
+    return bytes(changed)
+
+
+def _sums_broken(content: bytes) -> bytes:
+    """The archive is whole and its digest right, but a byte of the state was changed before."""
+    members = _members(content)
+    members["state.bin"] = _flipped(members["state.bin"])
+    plain = io.BytesIO()
+    with tarfile.open(fileobj=plain, mode="w") as archive:
+        for name, data in members.items():
+            info = tarfile.TarInfo(name)
+            info.size = len(data)
+            archive.addfile(info, io.BytesIO(data))
+    return gzip.compress(plain.getvalue())
+
+
+async def test_a_changed_byte_and_a_cut_are_flagged_before_any_server_sees_them(
+    tmp_path: Path, taken: Taken
+) -> None:
+    cut = taken.content[: len(taken.content) // 2]
+    changed = _flipped(taken.content)
+    cases: tuple[tuple[str, bytes | None, dict[str, Any], str], ...] = (
+        ("byte", changed, {}, "SnapshotCorrupt"),
+        ("cut", cut, {}, "SnapshotIncomplete"),
+        # The manifest was made from what was broken already.
+        ("byte-noted", changed, {"digest": _digest(changed)}, "SnapshotCorrupt"),
+        ("cut-noted", cut, {"digest": _digest(cut), "size": len(cut)}, "SnapshotIncomplete"),
+        ("empty", b"", {"digest": _digest(b""), "size": 0}, "SnapshotIncomplete"),
+        ("index", None, {"index": 1}, "SnapshotCorrupt"),
+        ("gone", None, {"manifest": None}, "SnapshotMissing"),
+    )
+    for name, content, other, reason in cases:
+        folder = tmp_path / name
+        folder.mkdir()
+        # Nothing listens there: whoever asks it finds out.
+        report = await _test(f"{LOOPBACK}:1", folder, taken, content=content, **other)
+        assert (name, report.outcome, report.reason) == (name, "Failed", reason), report.message
+
+
+async def test_a_broken_state_in_a_whole_archive_is_found_by_the_server(
+    bao: Path, tmp_path: Path, taken: Taken
+) -> None:
+    content = _sums_broken(taken.content)
+    with _thrown_away(bao, tmp_path, taken) as address:
+        report = await _test(
+            address, tmp_path, taken, content=content, digest=_digest(content), size=len(content)
+        )
+    assert (report.outcome, report.reason) == ("Failed", "SnapshotCorrupt")
+
+
+async def test_a_login_that_the_restored_data_refuse_is_told(
+    bao: Path, tmp_path: Path, taken: Taken
+) -> None:
+    stranger = replace(taken, signer=Signer())
+    with _thrown_away(bao, tmp_path, stranger) as address:
+        report = await _test(address, tmp_path, stranger)
+    assert (report.reason, report.failure) == ("LoginRefused", "Authentication")

@@ -1,0 +1,224 @@
+"""One operator in memory that takes backups: caches that a test refreshes, Jobs that it ends."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from prometheus_client import generate_latest
+
+from contracts import backup_request
+from contracts.api.cluster import OpenBaoCluster
+from contracts.api.group import API_VERSION, BACKUPS, CLUSTERS, RESTORE_KIND, RESTORES
+from contracts.executor import NOTHING_ASKED, Asked, Executor
+from contracts.names import Job
+from managers.backup.hands import Hands
+from managers.backup.metrics import BackupMetrics
+from managers.backup.run import BackupReconciler
+from managers.backup.schedule import ScheduleReconciler
+from managers.backup.sight import BackupSight
+from managers.jobs.run import Jobs
+from managers.oplock.run import OperationLocks
+from runtime.metrics import Metrics
+from runtime.outcome import Blocked, Outcome, Wait
+from runtime.resources import JOB
+from runtime.testing.clock import ManualClock
+from runtime.types import Object, ObjectKey, Resource, key_of, uid_of
+from tests import gen
+from tests.gen.api import FakeApi, Outside, StillInformer
+from tests.gen.executors import executor
+
+KEY = ObjectKey(gen.NAMESPACE, "x")
+STORE = {
+    "provider": "s3",
+    "endpoint": "https://s3.example.com",
+    "bucket": "snapshots",
+    "pathPrefix": "prod",
+}
+SNAPSHOT = {
+    "digest": "sha256:" + "a" * 64,
+    "size": 4096,
+    "clusterID": "c-1",
+    "version": "2.4.0",
+    "index": 77,
+}
+
+
+def cluster(schedule: str = "0 3 * * *", **backup: Any) -> gen.Cluster:
+    """A cluster that runs and wants backups."""
+    wish = {"schedule": schedule, "target": STORE, **backup}
+    made = gen.cluster(backup=wish).self_init(login=True).initialized()
+    return made.marked(labels={"tier": "prod"})
+
+
+def by_hand(name: str = "by-hand", **metadata: Any) -> Object:
+    """A backup that a person asks for."""
+    return {
+        "apiVersion": BACKUPS.api_version,
+        "kind": BACKUPS.kind,
+        "metadata": {
+            "name": name,
+            "namespace": gen.NAMESPACE,
+            "uid": f"uid-{name}",
+            "generation": 1,
+            **metadata,
+        },
+        "spec": {"cluster": "x"},
+    }
+
+
+def scheduled(moment: datetime) -> Object:
+    """A backup that the schedule made."""
+    made = backup_request.for_schedule(gen.NAMESPACE, "x", moment)
+    made["metadata"] |= {"uid": f"uid-{made['metadata']['name']}", "generation": 1}
+    return made
+
+
+def restore(name: str = "monday", phase: str = "Validating", **spec: Any) -> Object:
+    """A restore into the cluster."""
+    return {
+        "apiVersion": API_VERSION,
+        "kind": RESTORE_KIND,
+        "metadata": {"name": name, "namespace": gen.NAMESPACE, "uid": f"uid-{name}"},
+        "spec": {"cluster": "x", "source": {"backup": "by-hand"}, **spec},
+        "status": {"phase": phase},
+    }
+
+
+@dataclass(slots=True)
+class SaidExecutors:
+    """Answers what a test says."""
+
+    answer: Executor | Wait | Blocked = field(default_factory=executor)
+
+    async def of(
+        self, cluster: OpenBaoCluster, job: Job, asked: Asked = NOTHING_ASKED
+    ) -> Executor | Wait | Blocked:
+        return self.answer
+
+
+class Bench:
+    """The world and one process; `restart` gives the next process, which remembers nothing."""
+
+    def __init__(
+        self, of: gen.Cluster | None = None, *backups: Object, api: FakeApi | None = None
+    ) -> None:
+        self.api = api or FakeApi()
+        self.api.holding((CLUSTERS, (of or cluster()).object()), *((BACKUPS, b) for b in backups))
+        self.outside = Outside(self.api)
+        self.executors = SaidExecutors()
+        self.restart()
+
+    @property
+    def clock(self) -> ManualClock:
+        return self.outside.clock
+
+    def restart(self) -> None:
+        """Begin anew: a crash ends everything that was not written."""
+        self.caches = {kind: StillInformer(kind) for kind in (CLUSTERS, BACKUPS, RESTORES)}
+        self.sight = BackupSight(*self.caches.values())
+        locks = OperationLocks(self.api, self.caches[CLUSTERS], self.clock)
+        self.hands = Hands(self.api, locks, Jobs(self.api), self.outside.events, self.clock)
+        self.metrics = Metrics()
+        counters = BackupMetrics(self.metrics, self.caches[CLUSTERS], lambda: True)
+        self.reconcile = BackupReconciler(self.sight, self.hands, self.executors)
+        self.plan = ScheduleReconciler(self.sight, self.hands, counters)
+        self.sync()
+
+    def sync(self) -> None:
+        """Let the caches hold what the server does."""
+        for kind, cache in self.caches.items():
+            # A list that is older than what was written is believed in nothing that is not there.
+            cache._version = next(self.api._versions)
+            cache.says(*copy.deepcopy(self.api.of(kind)))
+
+    async def run(self, name: str = "by-hand") -> Outcome:
+        """One pass of an OpenBaoBackup with fresh caches."""
+        self.sync()
+        return await self.reconcile(ObjectKey(gen.NAMESPACE, name))
+
+    async def tick(self) -> Outcome:
+        """One pass of the cluster with fresh caches."""
+        self.sync()
+        return await self.plan(KEY)
+
+    async def settle(self) -> None:
+        """Passes of everything until none of them writes."""
+        for _ in range(10):
+            self.api.calls.clear()
+            await self.tick()
+            for name in self.names():
+                await self.run(name)
+            if not self.writes():
+                return
+        raise AssertionError("it never comes to rest")
+
+    def writes(self) -> list[str]:
+        """The writes since the last question."""
+        return [call for call in self.api.asked if not call.startswith(("get ", "peek "))]
+
+    # --- the world ------------------------------------------------------------------------------
+
+    def object(self, resource: Resource, name: str) -> Object:
+        return self.api.objects[(resource, ObjectKey(gen.NAMESPACE, name))]
+
+    def change(self, resource: Resource, name: str, **parts: Any) -> None:
+        """Somebody else writes whole parts of an object."""
+        changed = {**copy.deepcopy(self.object(resource, name)), **parts}
+        self.api.holding((resource, changed))
+
+    def names(self) -> list[str]:
+        return sorted(key_of(one).name for one in self.api.of(BACKUPS))
+
+    def status(self, name: str = "by-hand") -> Object:
+        found: Object = self.object(BACKUPS, name).get("status") or {}
+        return found
+
+    def phase(self, name: str = "by-hand") -> tuple[str, str]:
+        status = self.status(name)
+        return status["phase"], status["reason"]
+
+    @property
+    def record(self) -> Object:
+        """status.backup of the cluster."""
+        found: Object = self.object(CLUSTERS, "x").get("status", {}).get("backup", {})
+        return found
+
+    @property
+    def holder(self) -> str:
+        lock = self.object(CLUSTERS, "x")["status"].get("operationLock")
+        return "" if lock is None else lock["holder"]
+
+    @property
+    def jobs(self) -> list[str]:
+        return sorted(key_of(one).name for one in self.api.of(JOB))
+
+    def report(self, name: str = "by-hand", outcome: str = "Succeeded", **more: Any) -> None:
+        """The job says how it ended; the Job itself is still Active."""
+        status = self.status(name)
+        said = {
+            "jobUID": status.get("jobUID", ""),
+            "outcome": outcome,
+            "finishedAt": self.clock.now().strftime("%Y-%m-%dT%H:%M:%SZ"),
+            **({"snapshot": SNAPSHOT, "seconds": 1.5} if outcome == "Succeeded" else {}),
+            **more,
+        }
+        self.change(BACKUPS, name, status={**status, "report": said})
+
+    def end_job(self, name: str, condition: str, reason: str = "") -> None:
+        """Kubernetes says how a Job ended."""
+        told = {"type": condition, "status": "True", "reason": reason, "message": "said so"}
+        self.change(JOB, name, status={"conditions": [told]})
+
+    def told_metrics(self) -> str:
+        """What a scrape reads."""
+        return generate_latest(self.metrics.registry).decode()
+
+    def delete(self, resource: Resource, name: str) -> None:
+        """An object is gone."""
+        del self.api.objects[(resource, ObjectKey(gen.NAMESPACE, name))]
+
+    def uid(self, resource: Resource, name: str) -> str:
+        return uid_of(self.object(resource, name))

@@ -1,0 +1,86 @@
+"""managers.backup.condition: what a cluster says of its snapshots."""
+
+from typing import Any
+
+import pytest
+
+from managers.backup.condition import backing_up, backup_healthy
+from managers.cluster.transitions import notes
+from tests import gen
+from tests.gen import running
+from tests.managers.backup.bench import cluster
+from tests.managers.cluster.passes import status_of
+
+GOOD = {
+    "lastBackupTime": "2030-01-01T03:00:05Z",
+    "lastBackupName": "prod/ns/x/2030-01-01T03-00-00Z-0a1b2c3d.snap",
+    "consecutiveFailures": 0,
+}
+BAD = {
+    **GOOD,
+    "consecutiveFailures": 2,
+    "lastFailureReason": "StorageFailed",
+    "lastFailureMessage": "the bucket is not there",
+}
+
+# what status.backup says, status and reason of BackupHealthy, a part of its message
+HEALTHY: tuple[tuple[dict[str, Any], str, str, str], ...] = (
+    ({}, "Unknown", "NoBackupYet", "No snapshot was tried yet"),
+    (
+        {"nextScheduledBackup": "2030-01-02T03:00:00Z"},
+        "Unknown",
+        "NoBackupYet",
+        "due at 2030-01-02",
+    ),
+    (GOOD, "True", "LastBackupSucceeded", "0a1b2c3d.snap was stored at 2030-01-01T03:00:05Z"),
+    (BAD, "False", "BackupFailed", "The last 2 snapshots were not stored"),
+    (BAD, "False", "BackupFailed", "StorageFailed: the bucket is not there"),
+    (BAD, "False", "BackupFailed", "the last good one is of 2030-01-01T03:00:05Z"),
+    ({**GOOD, "overdueSince": "2030-01-02T03:00:00Z"}, "False", "BackupOverdue", "2030-01-02"),
+)
+
+
+@pytest.mark.parametrize(("said", "status", "reason", "part"), HEALTHY)
+def test_healthy(said: dict[str, Any], status: str, reason: str, part: str) -> None:
+    of = cluster().having(backup=said)
+    found = backup_healthy(of.read())
+    assert found is not None
+    assert (found.status, found.reason) == (status, reason)
+    told = next(c for c in status_of(of, running(of)).conditions if c.type == "BackupHealthy")
+    assert (told.status, told.reason) == (status, reason)
+    assert part in told.message
+
+
+def test_backing_up_is_the_lock() -> None:
+    idle = backing_up(cluster().read())
+    assert idle is not None
+    assert (idle.status, idle.reason) == ("False", "Idle")
+    lock = {"operation": "Backup", "holder": "openbaobackup/a", "message": "Job backup-a"}
+    busy = backing_up(cluster().having(operationLock=lock).read())
+    assert busy is not None
+    assert (busy.status, busy.reason, busy.message) == ("True", "InProgress", "Job backup-a")
+    other = backing_up(cluster().having(operationLock={**lock, "operation": "Restore"}).read())
+    assert other is not None
+    assert other.status == "False"
+
+
+def test_who_asks_for_no_backups_is_told_nothing() -> None:
+    plain = gen.cluster().initialized().read()
+    assert backing_up(plain) is None
+    assert backup_healthy(plain) is None
+
+
+def test_people_are_told_when_it_fails_and_when_it_works_again() -> None:
+    first, good, bad = (
+        status_of(of, running(of)).conditions
+        for of in (cluster().having(backup=said) for said in ({}, GOOD, BAD))
+    )
+
+    def about(before: Any, after: Any) -> list[tuple[str, str]]:
+        reasons = {"BackupFailed", "LastBackupSucceeded"}
+        return [(n.kind, n.reason) for n in notes(before, after) if n.reason in reasons]
+
+    assert about(first, good) == []
+    assert about(good, bad) == [("Warning", "BackupFailed")]
+    assert about(bad, bad) == []
+    assert about(bad, good) == [("Normal", "LastBackupSucceeded")]

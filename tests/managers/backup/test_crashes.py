@@ -1,0 +1,96 @@
+"""managers.backup: an operator that dies at any write, and two that both believe they lead."""
+
+from typing import Any
+
+import pytest
+
+from runtime.resources import JOB, ROLE, ROLE_BINDING
+from runtime.types import ObjectKey
+from tests import gen
+from tests.gen.api import FakeApi
+from tests.managers.backup.bench import Bench, by_hand
+
+NAME, JOB_NAME = "by-hand", "backup-by-hand"
+
+
+class Crash(BaseException):
+    """The process is gone."""
+
+
+class Crashing(FakeApi):
+    """The process dies around its nth write: before it, or after it and before its answer."""
+
+    def __init__(self, nth: int, *, after: bool) -> None:
+        super().__init__()
+        self.left = nth
+        self.after = after
+
+    def _hit(self) -> bool:
+        self.left -= 1
+        return self.left == 0
+
+    async def create(self, *args: Any, **more: Any) -> Any:
+        return await self._around(super().create, *args, **more)
+
+    async def apply(self, *args: Any, **more: Any) -> Any:
+        return await self._around(super().apply, *args, **more)
+
+    async def json_patch(self, *args: Any, **more: Any) -> Any:
+        return await self._around(super().json_patch, *args, **more)
+
+    async def delete(self, *args: Any, **more: Any) -> None:
+        await self._around(super().delete, *args, **more)
+
+    async def _around(self, call: Any, *args: Any, **more: Any) -> Any:
+        hit = self._hit()
+        if hit and not self.after:
+            raise Crash
+        answer = await call(*args, **more)
+        if hit:
+            raise Crash
+        return answer
+
+
+WRITES = 14
+"""All writes of a backup from its begin to its count; one more is none."""
+
+
+class TestCrashes:
+    @pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
+    @pytest.mark.parametrize("nth", range(1, WRITES + 2))
+    async def test_whatever_write_was_the_last_one(self, nth: int, after: bool) -> None:
+        api = Crashing(nth, after=after)
+        bench = Bench(None, by_hand(), api=api)
+        reported = False
+        crashed = False
+        for _ in range(12):
+            try:
+                await bench.run()
+                await bench.tick()
+            except Crash:
+                crashed = True
+                bench.restart()
+            if bench.jobs and not reported and bench.status().get("jobUID"):
+                bench.report()
+                reported = True
+        assert crashed is (nth <= WRITES)
+        assert [one["metadata"]["name"] for one in api.of(JOB)] == [JOB_NAME]
+        made = [call for call in api.calls if str(call) == f"create Job {JOB_NAME}"]
+        assert len(made) <= 2
+        assert bench.phase() == ("Completed", "BackupCompleted")
+        assert bench.record["successfulBackups"] == 1
+        assert bench.status()["counted"] is True
+        assert bench.holder == ""
+        assert bench.api.of(ROLE) == bench.api.of(ROLE_BINDING) == []
+
+
+async def test_two_leaders_make_one_job() -> None:
+    """The former one does not know yet that it is none, and believes in an older cache."""
+    bench = Bench(None, by_hand())
+    former = bench.reconcile
+    bench.restart()
+    await bench.run()
+    made = bench.uid(JOB, JOB_NAME)
+    await former(ObjectKey(gen.NAMESPACE, NAME))
+    assert bench.uid(JOB, JOB_NAME) == made
+    assert bench.status()["jobUID"] == made

@@ -1,0 +1,53 @@
+"""docs/backup.md prints the table of the code, its reasons and its metrics."""
+
+import re
+from pathlib import Path
+
+from prometheus_client.parser import text_string_to_metric_families
+
+from contracts.reasons_backup import RUN_REASONS
+from managers.backup.plan import ROWS
+from managers.backup.schedule_plan import COMPLETED_KEPT, COMPLETED_MAX, FAILED_KEPT
+from tests.managers.backup.bench import Bench, by_hand
+
+FILE = Path(__file__).parents[3] / "docs" / "backup.md"
+PAGE = FILE.read_text(encoding="utf-8")
+
+
+def rows() -> str:
+    lines = ["| from | to | reason |", "| --- | --- | --- |"]
+    lines += [f"| {row.at} | {row.to or ''} | {row.reason or 'as the job says'} |" for row in ROWS]
+    return "\n".join(lines)
+
+
+def reasons() -> str:
+    lines = ["| reason | what it means | next step |", "| --- | --- | --- |"]
+    lines += [f"| {one.name} | {one.meaning} | {one.next_step} |" for one in RUN_REASONS.values()]
+    return "\n".join(lines)
+
+
+def test_the_page_shows_the_table() -> None:
+    assert f"compares -->\n{rows()}\n<!-- end of rows" in PAGE
+
+
+def test_the_page_shows_every_reason() -> None:
+    assert f"<!-- reasons -->\n{reasons()}\n<!-- end of reasons" in PAGE
+
+
+async def test_the_page_lists_what_a_scrape_shows() -> None:
+    bench = Bench(None, by_hand())
+    await bench.run()
+    bench.report(deleted=1)
+    await bench.settle()
+    shown = set()
+    for family in text_string_to_metric_families(bench.told_metrics()):
+        for sample in family.samples:
+            if sample.name.startswith("openbao_"):
+                assert set(sample.labels) == {"namespace", "name"}
+                shown.add((sample.name, family.type))
+    assert set(re.findall(r"^\| `(openbao_\w+)` \| (\w+) \|", PAGE, re.MULTILINE)) == shown
+
+
+def test_the_numbers_of_the_history_are_told() -> None:
+    assert f"the newest {COMPLETED_KEPT} that completed stay" in PAGE
+    assert f"up to {COMPLETED_MAX}) and the newest {FAILED_KEPT} that did not" in PAGE

@@ -1,0 +1,150 @@
+"""managers.backup.run: what a backup waits for, and with what in its hands."""
+
+import pytest
+
+from contracts.api.group import CLUSTERS, RESTORES
+from managers.oplock.plan import UPGRADE_HOLDER
+from runtime.errors import TransportError
+from runtime.outcome import Blocked, Wait
+from tests import gen
+from tests.managers.backup.bench import Bench, by_hand, cluster, restore
+from tests.managers.backup.test_run import running
+
+NAME, JOB_NAME = "by-hand", "backup-by-hand"
+
+
+# sentence: (cluster, phase of a restore into it, the reason that the backup waits for)
+FIRST: dict[str, tuple[gen.Cluster | None, str, str]] = {
+    "no cluster": (None, "", "ClusterMissing"),
+    "a cluster that is deleted": (
+        cluster().marked(deletionTimestamp="2030-01-01T00:00:00Z"),
+        "",
+        "ClusterMissing",
+    ),
+    "a paused one": (cluster().wanting(paused=True), "", "Paused"),
+    "one without spec.backup": (gen.cluster().initialized(), "", "BackupNotConfigured"),
+    "one that never booted": (cluster().having(initialized=False), "", "NotInitialized"),
+    "one that sleeps": (cluster().wanting(hibernate=True), "", "Hibernated"),
+    "a restore that is looked at": (cluster(), "Validating", "RestorePending"),
+    "a restore of which nobody knows": (cluster(), "Unknown", "RestorePending"),
+    "an upgrade": (
+        cluster().having(
+            currentVersion="2.3.0",
+            operation={"kind": "Rolling", "startedAt": "2030-01-01T00:00:00Z"},
+        ),
+        "",
+        "UpgradePending",
+    ),
+}
+
+
+class TestWhoGoesFirst:
+    @pytest.mark.parametrize("sentence", FIRST)
+    async def test_it_waits_for(self, sentence: str) -> None:
+        of, phase, reason = FIRST[sentence]
+        bench = Bench(of, by_hand())
+        if of is None:
+            bench.delete(CLUSTERS, "x")
+        if phase:
+            bench.api.holding((RESTORES, restore(phase=phase)))
+        for _ in range(100):
+            assert isinstance(await bench.run(), Wait | Blocked)
+        assert bench.phase() == ("Pending", reason)
+        assert bench.jobs == []
+        assert bench.writes() == ["apply/status OpenBaoBackup by-hand"]
+
+    async def test_it_goes_on_when_the_restore_has_ended(self) -> None:
+        bench = Bench(None, by_hand())
+        bench.api.holding((RESTORES, restore()))
+        await bench.run()
+        bench.change(RESTORES, "monday", status={"phase": "Completed"})
+        await running(bench)
+
+    async def test_an_upgrade_that_is_stuck_does_not_end_all_backups(self) -> None:
+        rolling = {"kind": "Rolling", "startedAt": "2029-12-31T23:00:00Z"}
+        bench = Bench(cluster().having(currentVersion="2.3.0", operation=rolling), by_hand())
+        await running(bench)
+
+    async def test_the_lock_of_another_is_waited_for(self) -> None:
+        lock = {"operation": "Restore", "holder": "openbaorestore/monday", "epoch": 4}
+        bench = Bench(cluster().having(operationLock=lock), by_hand())
+        outcome = await bench.run()
+        assert isinstance(outcome, Wait)
+        assert "openbaorestore/monday" in bench.status()["message"]
+        assert bench.phase() == ("Pending", "OperationLockBlocked")
+        bench.change(CLUSTERS, "x", status=dict(cluster().status))
+        await running(bench)
+
+    async def test_a_restore_hands_over_the_lock_of_a_backup_that_made_no_job(self) -> None:
+        """Between lock and Job the operator stopped, and then somebody asked for a restore."""
+        bench = Bench(None, by_hand())
+        bench.api.refuse(f"create Role {JOB_NAME}", TransportError("cut"))
+        with pytest.raises(TransportError):
+            await bench.run()
+        assert bench.holder == "openbaobackup/by-hand"
+        bench.api.holding((RESTORES, restore()))
+        bench.restart()
+        await bench.run()
+        assert bench.phase() == ("Pending", "RestorePending")
+        assert "key" not in bench.status()
+        assert bench.holder == ""
+
+    async def test_a_running_backup_is_not_interrupted_by_a_restore(self) -> None:
+        bench = await running()
+        bench.api.holding((RESTORES, restore()))
+        await bench.run()
+        assert bench.phase() == ("Running", "BackupRunning")
+        bench.report()
+        await bench.run()
+        assert bench.phase() == ("Completed", "BackupCompleted")
+        assert bench.holder == ""
+
+    async def test_a_lock_that_was_taken_by_force_is_left_to_whoever_has_it(self) -> None:
+        bench = await running()
+        taken = {"operation": "Restore", "holder": "openbaorestore/monday", "epoch": 2}
+        status = bench.object(CLUSTERS, "x")["status"]
+        bench.change(CLUSTERS, "x", status={**status, "operationLock": taken})
+        bench.report()
+        await bench.run()
+        assert bench.phase() == ("Completed", "BackupCompleted")
+        assert bench.holder == "openbaorestore/monday"
+
+    async def test_a_job_that_cannot_be_described_waits_without_the_lock(self) -> None:
+        bench = Bench(None, by_hand())
+        bench.executors.answer = Blocked("ExecutorImageUnknown", "set spec.backup.image")
+        await bench.run()
+        assert bench.phase() == ("Pending", "ExecutorNotReady")
+        assert "ExecutorImageUnknown: set spec.backup.image" in bench.status()["message"]
+        assert bench.holder == ""
+
+    async def test_the_one_before_an_upgrade_runs_under_the_lock_of_the_upgrade(self) -> None:
+        before = by_hand()
+        before["spec"]["origin"] = "PreUpgrade"
+        bench = Bench(None, before)
+        await bench.run()
+        assert bench.phase() == ("Pending", "UpgradeLockMissing")
+        lock = {"operation": "Upgrade", "holder": UPGRADE_HOLDER, "epoch": 3}
+        held = cluster().having(operationLock=lock, currentVersion="2.3.0")
+        bench.change(CLUSTERS, "x", status=dict(held.status))
+        await running(bench)
+        assert bench.status()["lockEpoch"] == 3
+        assert "/pre-upgrade-" in bench.status()["key"]
+        bench.report()
+        await bench.run()
+        assert bench.holder == UPGRADE_HOLDER
+
+    async def test_a_spec_that_was_changed_is_carried_out_by_nobody(self) -> None:
+        bench = Bench(None, by_hand(generation=2))
+        await bench.run()
+        assert bench.phase() == ("Failed", "InvalidSpec")
+
+    async def test_a_cluster_that_was_made_anew_is_another_one(self) -> None:
+        bench = Bench(None, by_hand())
+        bench.api.refuse(f"create Role {JOB_NAME}", TransportError("cut"))
+        with pytest.raises(TransportError):
+            await bench.run()
+        bench.api.holding((CLUSTERS, cluster().marked(uid="uid-of-another").object()))
+        bench.restart()
+        await bench.run()
+        assert bench.phase() == ("Failed", "ClusterMissing")
+        assert bench.jobs == []

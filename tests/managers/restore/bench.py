@@ -1,0 +1,261 @@
+"""A reconciler of restores on an API server in memory, with a job and servers that are played.
+
+A process may be killed before or after any of its writes; the next one knows what is stored.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from baoctl.jobs.claim import CLAIM_MANAGER
+from contracts.api.cluster import OpenBaoCluster
+from contracts.api.group import BACKUPS, CLUSTERS, RESTORES
+from contracts.api.job_report import EXECUTOR_MANAGER
+from contracts.executor import NOTHING_ASKED, Asked, AuthorityFile, Executor, JobLogin
+from contracts.names import Job as JobKind
+from managers.bao.models import Health, Member
+from managers.jobs.run import Jobs
+from managers.oplock.run import OperationLocks
+from managers.restore.acts import Acts
+from managers.restore.observe import RestoreObserver
+from managers.restore.recovery import ServerSeen, ServersSeen
+from managers.restore.run import RestoreReconciler
+from managers.restore.telling import RestoreTelling
+from runtime.events import EventRecorder, Reporter
+from runtime.metrics import Metrics
+from runtime.outcome import Blocked, Outcome, Wait
+from runtime.ownership import Owner
+from runtime.resources import JOB
+from runtime.testing.clock import ManualClock
+from runtime.types import Object, ObjectKey, Resource, resource_version_of, uid_of
+from tests import gen
+from tests.gen.api import Call, FakeApi, StillInformer
+from tests.managers.restore.situations import CLAIM, NOW, UID, restore_object
+
+CLUSTER = ObjectKey(gen.NAMESPACE, "x")
+RESTORE = ObjectKey(gen.NAMESPACE, "monday")
+JOB_KEY = ObjectKey(gen.NAMESPACE, "restore-monday")
+READS = frozenset({"get", "peek"})
+EXECUTOR = Executor(
+    cluster="x",
+    namespace=gen.NAMESPACE,
+    image="operator:1",
+    account="x-restore-serviceaccount",
+    audience="openbao-internal",
+    login=JobLogin(role="openbao-operator-restore"),
+    authority=AuthorityFile("x-tls-ca", "ca.crt"),
+    server_name="x",
+    servers=("x-0",),
+)
+HEALTHY = Health(initialized=True, sealed=False, standby=False, cluster_id="id")
+
+
+class Killed(Exception):  # noqa: N818  named after what happened
+    """The process ended."""
+
+
+class DeadlyApi(FakeApi):
+    """Kills the process at one of its writes: before it, or when it is done and nobody heard."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.writes: list[str] = []
+        self.kill_before: int | None = None
+        self.kill_after: int | None = None
+        self.by_others = False
+        """Who writes now is not the process."""
+        self.meanwhile: Callable[[], Awaitable[None]] | None = None
+        """What somebody does once, right after the process has read a Job."""
+
+    async def get(
+        self, resource: Resource, key: ObjectKey, *, metadata_only: bool = False
+    ) -> Object:
+        found = await super().get(resource, key, metadata_only=metadata_only)
+        if resource == JOB and self.meanwhile is not None:
+            act, self.meanwhile = self.meanwhile, None
+            await act()
+        return found
+
+    def _note(self, call: Call) -> None:
+        if call.verb not in READS and not self.by_others:
+            self._die_after()
+            self.writes.append(str(call))
+            if self.kill_before == len(self.writes):
+                self.kill_before = None
+                raise Killed(str(call))
+        super()._note(call)
+
+    def _die_after(self) -> None:
+        """A process whose last write was heard by nobody does not get to the next one."""
+        if self.kill_after is not None and self.kill_after <= len(self.writes):
+            self.kill_after = None
+            raise Killed("after a write")
+
+
+class Mirror(StillInformer):
+    """A cache that is never behind."""
+
+    def __init__(self, api: FakeApi, resource: Resource) -> None:
+        super().__init__(resource)
+        self._of = (api, resource)
+
+    def get(self, key: ObjectKey) -> Object | None:
+        api, resource = self._of
+        return copy.deepcopy(api.objects.get((resource, key)))
+
+    def observe(self, obj: Object) -> None:
+        """It knows already."""
+
+
+@dataclass
+class Executors:
+    """Answers what it is told to."""
+
+    answer: Executor | Wait | Blocked = EXECUTOR
+    asked: Asked = NOTHING_ASKED
+
+    async def of(
+        self, cluster: OpenBaoCluster, job: JobKind, asked: Asked = NOTHING_ASKED
+    ) -> Executor | Wait | Blocked:
+        self.asked = asked
+        return self.answer
+
+
+class Servers:
+    """One server, in the state that a test wants."""
+
+    def __init__(self) -> None:
+        self.health: Health | None = HEALTHY
+        self.restarted = True
+        self.members: Sequence[Member] | None = (Member(node_id="x-0", leader=True, voter=True),)
+        self.refused = ""
+
+    async def look(self, cluster: OpenBaoCluster, owner: Owner, restore: str) -> ServersSeen:
+        server = ServerSeen("x-0", True, self.restarted, True, self.health)
+        return ServersSeen([server], frozenset({"x-0"}), self.members, self.refused)
+
+
+class Bench:
+    """The world of one restore."""
+
+    def __init__(self, cluster: gen.Cluster | None = None, **spec: Any) -> None:
+        self.api = DeadlyApi()
+        made = (cluster or gen.cluster().initialized()).object()
+        self.api.holding((CLUSTERS, made))
+        self.ask(**spec)
+        self.clock = ManualClock()
+        self.executors, self.servers = Executors(), Servers()
+        self.metrics = Metrics()
+        self.events = EventRecorder(self.api, Reporter("t.example.com/op", "1"), clock=self.clock)
+        self.telling = RestoreTelling(self.events, self.metrics)
+        self.api.calls.clear()
+
+    def ask(self, **spec: Any) -> None:
+        """Make the restore."""
+        body = restore_object(**{"cluster": "x", **spec})
+        body["metadata"]["namespace"] = gen.NAMESPACE
+        body.pop("status")
+        self.api.holding((RESTORES, body))
+
+    def process(self) -> RestoreReconciler:
+        """A process that remembers nothing."""
+        clusters, restores, backups = (
+            Mirror(self.api, kind) for kind in (CLUSTERS, RESTORES, BACKUPS)
+        )
+        jobs = Jobs(self.api)
+        observer = RestoreObserver(
+            self.api, clusters, backups, jobs, self.executors, self.servers, self.clock
+        )
+        locks = OperationLocks(self.api, clusters, self.clock)
+        acts = Acts(self.api, clusters, locks, jobs)
+        return RestoreReconciler(self.api, restores, observer, acts, self.telling)
+
+    async def look(self) -> Outcome:
+        """One pass of a new process."""
+        return await self.process()(RESTORE)
+
+    # --- what is stored -------------------------------------------------------------------------
+
+    @property
+    def live(self) -> Object:
+        return self.api.objects[(RESTORES, RESTORE)]
+
+    @property
+    def status(self) -> Object:
+        found: Object = self.live.get("status") or {}
+        return found
+
+    @property
+    def stage(self) -> str:
+        found: str = (self.status.get("execution") or {}).get("stage", "")
+        return found
+
+    @property
+    def cluster_status(self) -> Object:
+        found: Object = self.api.objects[(CLUSTERS, CLUSTER)].get("status") or {}
+        return found
+
+    @property
+    def lock(self) -> Object | None:
+        return self.cluster_status.get("operationLock")
+
+    @property
+    def job(self) -> Object | None:
+        return self.api.objects.get((JOB, JOB_KEY))
+
+    def reason(self, kind: str = "RestoreComplete") -> str:
+        """The reason of a condition; "" without it."""
+        conditions: list[Object] = self.status.get("conditions") or []
+        return next((str(one["reason"]) for one in conditions if one["type"] == kind), "")
+
+    # --- what others do -------------------------------------------------------------------------
+
+    async def claim(self) -> None:
+        """The job takes its permission."""
+        await self._say({"submissionClaim": dict(CLAIM)}, CLAIM_MANAGER)
+
+    async def report(self, outcome: str, **more: Any) -> None:
+        """The job says how it ended."""
+        assert self.job is not None
+        told = {"jobUID": uid_of(self.job), "outcome": outcome, **more}
+        await self._say({"report": told}, EXECUTOR_MANAGER)
+
+    async def _say(self, fields: Object, manager: str) -> None:
+        live = self.live
+        body = {
+            "apiVersion": live["apiVersion"],
+            "kind": live["kind"],
+            "metadata": {
+                "name": RESTORE.name,
+                "namespace": RESTORE.namespace,
+                "uid": UID,
+                "resourceVersion": resource_version_of(live),
+            },
+            "status": fields,
+        }
+        self.api.by_others = True
+        await self.api.apply(
+            RESTORES, body, field_manager=manager, force=False, subresource="status"
+        )
+        self.api.by_others = False
+
+    def end_job(self, how: str) -> None:
+        """Kubernetes says that the Job has ended: Complete or Failed."""
+        assert self.job is not None
+        condition = {"type": how, "status": "True", "lastTransitionTime": NOW.isoformat()}
+        self.job["status"] = {"conditions": [condition]}
+
+    def annotate(self, **annotations: str) -> None:
+        """A person writes annotations on the restore."""
+        self.live["metadata"].setdefault("annotations", {}).update(annotations)
+
+    async def until_created(self) -> None:
+        """Look until the Job is written down."""
+        for _ in range(3):
+            await self.look()
+            if self.stage == "Created":
+                return
+        raise AssertionError(f"{self.stage}: {self.status}")

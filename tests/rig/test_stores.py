@@ -1,0 +1,46 @@
+"""What is installed once stays, and what was half installed is made anew."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from e2e.rig.paths import Cache
+from e2e.rig.progress import silent
+from e2e.rig.stores import installed
+
+
+@pytest.fixture
+def lock(tmp_path: Path) -> Path:
+    (tmp_path / "lock.txt").write_text("one==1\n")
+    return tmp_path / "lock.txt"
+
+
+def filling(seen: "list[Path]", *, fails: bool = False) -> "Callable[[Path], None]":
+    def fill(folder: Path) -> None:
+        seen.append(folder)
+        folder.mkdir(parents=True)
+        (folder / "part").touch()
+        if fails:
+            raise OSError("no network")
+
+    return fill
+
+
+def test_it_is_installed_once_per_lock_file(tmp_path: Path, lock: Path) -> None:
+    cache, seen = Cache(tmp_path / "cache"), list[Path]()
+    first = installed(cache, "x", (lock,), filling(seen), silent)
+    assert installed(cache, "x", (lock,), filling(seen), silent) == first
+    lock.write_text("one==2\n")
+    second = installed(cache, "x", (lock,), filling(seen), silent)
+    assert seen == [first, second]
+    assert first != second
+
+
+def test_what_is_half_there_is_made_anew(tmp_path: Path, lock: Path) -> None:
+    cache, seen = Cache(tmp_path / "cache"), list[Path]()
+    with pytest.raises(OSError, match="no network"):
+        installed(cache, "x", (lock,), filling(seen, fails=True), silent)
+    made = installed(cache, "x", (lock,), filling(seen), silent)
+    assert (made / "part").exists()
+    assert len(seen) == 2
