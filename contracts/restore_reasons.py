@@ -34,7 +34,9 @@ _REASONS = (
         "Wait for it, or make a restore with force and overrideOperationLock.",
     ),
     Reason("RestoreRunning", "A job gets, checks and sends the snapshot.", WAIT),
-    Reason("RestoreRecovering", "The servers are restarted one by one and then looked at.", WAIT),
+    Reason(
+        "RestoreRecovering", "All servers get the data, are restarted at once and looked at.", WAIT
+    ),
     # --- waits for a person
     Reason(
         "RestoreExecutionUnknown",

@@ -30,8 +30,11 @@ MakeNamespace = Callable[[], str]
 # After it, kubelet and scheduler need a minute or two to find back to the API server.
 LAST = "apiserver_outage"
 # The longest, so that no worker begins one when the others have done.
-FIRST = ("config_change", "crash", "multi_tenant", "restore", "scale", "storage_growth")
+LONG = ("crash", "config_change", "backup_faults", "restore", "backup_schedule")
 TURN = pytest.StashKey[Turn]()
+MEASURING = pytest.StashKey[set[Path]]()
+"""The files with a test that has to be alone."""
+PRESENT = pytest.StashKey[Path]()
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -39,18 +42,19 @@ def pytest_configure(config: pytest.Config) -> None:
     config.stash[TURN] = Turn(Cache(cache_root()).locks)
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """End with what disturbs the rig itself; let nobody's timeout run while it waits for a turn."""
-    items.sort(key=lambda item: _place(item.path.parent.name))
-    for item in items:
-        if "alone" in getattr(item, "fixturenames", ()):
-            limit = item.get_closest_marker("timeout")
-            seconds = limit.args[0] if limit else (item.config.getoption("timeout") or 900)
-            item.add_marker(pytest.mark.timeout(seconds, func_only=True), append=False)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Begin with what measures; let nobody's timeout run while it waits for a turn."""
+    alone = [item for item in items if "alone" in getattr(item, "fixturenames", ())]
+    for item in alone:
+        limit = item.get_closest_marker("timeout")
+        seconds = limit.args[0] if limit else (config.getoption("timeout") or 900)
+        item.add_marker(pytest.mark.timeout(seconds, func_only=True), append=False)
+    measuring = config.stash[MEASURING] = {item.path for item in alone}
+    items.sort(key=lambda item: (item.path not in measuring, _place(item.path.parent.name)))
 
 
 def _place(scenario: str) -> int:
-    order = (*FIRST, "", LAST)
+    order = (*LONG, "", LAST)
     return order.index(scenario if scenario in order else "")
 
 
@@ -60,7 +64,10 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
 
     Around everything, so that nobody's timeout runs while it waits for its turn.
     """
-    turn = item.config.stash[TURN]
+    stash, turn = item.config.stash, item.config.stash[TURN]
+    if stash.get(PRESENT, None) != item.path:
+        stash[PRESENT] = item.path
+        turn.begin(measures=item.path in stash[MEASURING])
     turn.share()
     try:
         return (yield)

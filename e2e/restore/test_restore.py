@@ -1,27 +1,35 @@
 """A snapshot is put back into a running cluster, once, and the servers are restarted and counted.
 
-The store is minio behind a proxy that slows it down, so that a job can be caught before it sends.
+There are two clusters with one unseal key, the user's own; the snapshot is of one of them. The
+store is minio behind a proxy that slows it down, so that a job can be caught before it sends.
 """
 
+import base64
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from contracts import labels
-from contracts.api.group import RESTORES
+from contracts.api.group import CLUSTERS, RESTORES
 from e2e.conftest import MakeNamespace
-from e2e.harness.backups import Reader, Run, backup_now, make_backup_cluster, restore
+from e2e.harness.backups import SELDOM, Reader, Run, backup_now, make_backup_cluster, restore
 from e2e.harness.clusters import Cluster
 from e2e.harness.fault_proxy import FaultProxy, Slow, fault_proxy
 from e2e.harness.kubernetes import Api, Object
+from e2e.harness.manifests import STEADY, key_value_engine, self_init
+from e2e.harness.manifests import cluster as manifest
 from e2e.harness.operator import Operator
 from e2e.harness.stores import Ground, s3_store
 from e2e.harness.waiting import Stopwatch, until
 from e2e.rig import Rig
+from runtime.resources import SECRET
 from runtime.types import annotations_of
 
 pytestmark = pytest.mark.timeout(600)
+SEAL = "the-seal"
+UNSEAL = {"type": "static", "credentialsSecretRef": {"name": SEAL}}
 RESTORED = 240.0
 SOON = 60.0
 
@@ -37,11 +45,30 @@ def proxy(rig: Rig, tmp_path_factory: pytest.TempPathFactory) -> Iterator[FaultP
 
 
 @pytest.fixture(scope="module")
-def kept(
+def other(
     api: Api, proxy: FaultProxy, reloading_operator: Operator, make_namespace: MakeNamespace
 ) -> Cluster:
+    """Three servers that start while others are made, with the seal that those have as well."""
+    namespace = make_namespace()
+    key = base64.b64encode(os.urandom(32)).decode()
+    api.create(SECRET, {"metadata": {"name": SEAL, "namespace": namespace}, "data": {"key": key}})
+    wishes: Object = {
+        "replicas": 3,
+        "unseal": UNSEAL,
+        "configuration": STEADY,
+        "backup": {"schedule": SELDOM, "target": proxy.target()},
+        "selfInit": self_init(key_value_engine()),
+    }
+    api.create(CLUSTERS, manifest(namespace, "other", **wishes))
+    return Cluster(api, namespace, "other")
+
+
+@pytest.fixture(scope="module")
+def kept(api: Api, proxy: FaultProxy, other: Cluster) -> Cluster:
     """Three servers and a snapshot in which the greeting is `before`."""
-    made = make_backup_cluster(api, make_namespace(), proxy.target(), proxy.store, replicas=3)
+    made = make_backup_cluster(
+        api, other.namespace, proxy.target(), proxy.store, replicas=3, unseal=UNSEAL
+    )
     made.await_condition("RaftMembershipReady", seconds=60.0)
     Reader.of(made).write("greeting", "before")
     backup_now(made, "first").await_phase("Completed")
@@ -69,6 +96,33 @@ def test_the_data_are_back_and_every_server_was_restarted(kept: Cluster) -> None
     assert kept.live()["status"]["restore"]["restartCompletedAt"]
     assert Reader.of(kept).read("greeting") == "before"
     assert len(kept.cluster_ids()) == 1
+
+
+def test_the_data_of_another_cluster_are_in_all_servers_of_this_one(
+    kept: Cluster, other: Cluster
+) -> None:
+    """Its servers had other keys for their connections: all begin anew with those of the data."""
+    other.await_available(SOON)
+    other.await_condition("RaftMembershipReady", seconds=SOON)
+    before = {pod["metadata"]["uid"] for pod in other.pods()}
+    run = restore(other, "across", {"backup": "first"})
+    # The data know the operator as that of the other cluster: a person says that it may go on.
+    told = "the leader does not tell the operator who its members are"
+    until("it has looked", lambda: told in run.status.get("message", ""), RESTORED, every=0.1)
+    pods = other.pods()
+    assert not before & {pod["metadata"]["uid"] for pod in pods}
+    operation = run.status["execution"]["operationID"]
+    change = {"metadata": {"annotations": {labels.RESTORE_ACKNOWLEDGE: f"{operation}/Resume"}}}
+    run.api.patch(RESTORES, other.namespace, run.name, change)
+    run.await_phase("Completed", SOON)
+    assert other.cluster_ids() == kept.cluster_ids()
+    for ordinal in range(3):
+        assert Reader.of(other, ordinal).read("greeting") == "before"
+    Reader.of(other).write("greeting", "across")
+    assert Reader.of(kept).read("greeting") == "before", "the one it was taken from is untouched"
+    assert {pod["metadata"]["uid"] for pod in other.pods()} == {
+        pod["metadata"]["uid"] for pod in pods
+    }, "once is enough"
 
 
 def test_a_job_that_is_killed_before_its_claim_has_done_nothing(

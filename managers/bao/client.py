@@ -159,16 +159,25 @@ class Bao:
 
         Raises BaoError, and Denied for an answer that is a refusal.
         """
-        code, body = await self._call("GET", address, "sys/leader")
-        return _read(LeaderAnswer, _granted(code, body, "sys/leader")).raft_applied_index
+        return (await self._leader(address)).raft_applied_index
 
     async def log_index(self, address: str) -> int:
         """Ask a server where its log ends, 0 if it does not say; needs no token.
 
         Raises BaoError, and Denied for an answer that is a refusal.
         """
+        return (await self._leader(address)).raft_committed_index
+
+    async def leader_address(self, address: str) -> str:
+        """Ask a server whom it takes for the leader, "" for nobody; needs no token.
+
+        Raises BaoError, and Denied for an answer that is a refusal.
+        """
+        return (await self._leader(address)).leader_address
+
+    async def _leader(self, address: str) -> LeaderAnswer:
         code, body = await self._call("GET", address, "sys/leader")
-        return _read(LeaderAnswer, _granted(code, body, "sys/leader")).raft_committed_index
+        return _read(LeaderAnswer, _granted(code, body, "sys/leader"))
 
     async def rotate_root_key(self, address: str, token: str) -> None:
         """Let the leader draw a new root key and wrap it with the current key of its seal.

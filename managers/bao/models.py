@@ -68,8 +68,10 @@ class AutopilotState(BaseModel):
 
 
 class LeaderAnswer(BaseModel):
-    """`GET sys/leader`: what a server says of its own copy of the data."""
+    """`GET sys/leader`: what a server says of its leader, and of its own copy of the data."""
 
+    leader_address: str = ""
+    """Where it sends what only a leader can answer; "" while it knows of none."""
     raft_applied_index: int = 0
     raft_committed_index: int = 0
     """In spite of its name the last index of the server's log (physical/raft, LastIndex)."""

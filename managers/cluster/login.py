@@ -48,12 +48,11 @@ def _roles(
     hands_over = keys is not None and keys.initial is not None
     rewraps = spec.unseal.type == "static"
     roles = [operator_role(_each(operators), hands_over=hands_over, rewraps=rewraps)]
-    if spec.backup is not None:
-        name = job_role(spec, "backup")
-        test = spec.backup.restore_test
-        canary = test.canary_path if test else None
-        roles.append(backup_role(name, _job(owner, "backup", more.backup), canary=canary))
-    # A cluster may have to be upgraded or restored one day, and roles come from the first boot.
+    # One day it may have to be backed up, upgraded or restored: roles come from the first boot.
+    name = job_role(spec, "backup")
+    test = spec.backup.restore_test if spec.backup else None
+    canary = test.canary_path if test else None
+    roles.append(backup_role(name, _job(owner, "backup", more.backup), canary=canary))
     name = job_role(spec, "upgrade")
     blue_green = chosen(spec.upgrade, "strategy") == BLUE_GREEN
     roles.append(upgrade_role(name, _job(owner, "upgrade", more.upgrade), blue_green=blue_green))

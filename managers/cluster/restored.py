@@ -16,7 +16,7 @@ from managers.bao.login import Logins, TokenSource, as_known
 from managers.bao.models import Health, Member
 from managers.cluster.facts import server_facts
 from managers.cluster.observe import CLUSTER_INDEX, Observer
-from managers.restore.recovery import ServerSeen, ServersSeen
+from managers.restore.recovery import CopiesSeen, CopySeen, ServerSeen, ServersSeen
 from runtime.cache import Cache
 from runtime.ownership import Owner
 from runtime.resources import POD
@@ -33,24 +33,37 @@ class RestoredServers:
         self._observer = observer
         self._logins = logins
 
+    async def copies(self, cluster: OpenBaoCluster, owner: Owner) -> CopiesSeen:
+        """Ask every server how far its copy is; see managers.restore.recovery.ServerSight."""
+        wanted, _ = wanted_servers(cluster, owner.name)
+        reach = await self._observer.reach(cluster, owner)
+        if reach is None:
+            return CopiesSeen([CopySeen(name) for name in wanted])
+        async with Bao(reach.authority, reach.server_name) as bao:
+            return await copies_of(bao, wanted, self._pods_of(owner))
+
+    def _pods_of(self, owner: Owner) -> Mapping[str, PodFacts]:
+        found = self._pods.by_index(CLUSTER_INDEX, str(owner.key))
+        return {pod.name: pod for pod in server_facts(owner.name, found)}
+
     async def look(self, cluster: OpenBaoCluster, owner: Owner, restore: str) -> ServersSeen:
         """Look at every server; see managers.restore.recovery.ServerSight."""
         wanted, voters = wanted_servers(cluster, owner.name)
         reach = await self._observer.reach(cluster, owner)
-        found = self._pods.by_index(CLUSTER_INDEX, str(owner.key))
-        pods = {pod.name: pod for pod in server_facts(owner.name, found)}
+        pods = self._pods_of(owner)
         if reach is None:
             return ServersSeen([seen_of(name, pods.get(name), restore) for name in wanted], voters)
         present = [pods[name] for name in wanted if name in pods]
         async with Bao(reach.authority, reach.server_name) as bao:
-            answers = await asyncio.gather(*(_health(bao, pod) for pod in present))
-            healths = {
-                pod.name: health for pod, health in zip(present, answers, strict=True) if health
-            }
+            healths = await _healths(bao, present)
+            led = await _led(bao, [pod for pod in present if pod.name in healths])
             login = await self._logins.of_cluster(cluster, owner)
             leader = leader_of(present, healths)
             members, refused = await _members(bao, leader, login)
-        servers = [seen_of(name, pods.get(name), restore, healths.get(name)) for name in wanted]
+        servers = [
+            seen_of(name, pods.get(name), restore, healths.get(name), led=name in led)
+            for name in wanted
+        ]
         return ServersSeen(servers, voters, members, refused)
 
 
@@ -65,13 +78,23 @@ def wanted_servers(cluster: OpenBaoCluster, name: str) -> tuple[Sequence[str], f
 
 
 def seen_of(
-    name: str, pod: PodFacts | None, restore: str, health: Health | None = None
+    name: str,
+    pod: PodFacts | None,
+    restore: str,
+    health: Health | None = None,
+    *,
+    led: bool = False,
 ) -> ServerSeen:
     """What is known of one server."""
     if pod is None or pod.terminating:
         return ServerSeen(name)
     return ServerSeen(
-        name, present=True, restarted=pod.restored == restore, ready=pod.ready, health=health
+        name,
+        present=True,
+        restarted=pod.restored == restore,
+        ready=pod.ready,
+        health=health,
+        led=led,
     )
 
 
@@ -86,6 +109,52 @@ def leader_of(pods: Sequence[PodFacts], healths: Mapping[str, Health]) -> PodFac
         and not health.standby
     ]
     return leaders[0] if len(leaders) == 1 else None
+
+
+async def copies_of(bao: Bao, wanted: Sequence[str], pods: Mapping[str, PodFacts]) -> CopiesSeen:
+    """Ask the leader how far it is, and after that every server. Never raises.
+
+    In this order: who is as far as the leader was has all that the leader had then.
+    """
+    present = [pods[name] for name in wanted if name in pods]
+    healths = await _healths(bao, present)
+    leader = leader_of(present, healths)
+    reached = await _applied(bao, leader) if leader else None
+    answers = await asyncio.gather(*(_applied(bao, pod) for pod in present))
+    indexes = {pod.name: index for pod, index in zip(present, answers, strict=True)}
+    copies = [
+        CopySeen(name, name in healths and healths[name].sealed, indexes.get(name))
+        for name in wanted
+    ]
+    return CopiesSeen(copies, leader.name if leader else "", reached)
+
+
+async def _healths(bao: Bao, pods: Sequence[PodFacts]) -> Mapping[str, Health]:
+    """What those that answer say, by name."""
+    answers = await asyncio.gather(*(_health(bao, pod) for pod in pods))
+    return {pod.name: health for pod, health in zip(pods, answers, strict=True) if health}
+
+
+async def _led(bao: Bao, pods: Sequence[PodFacts]) -> frozenset[str]:
+    """Names of those that know who leads."""
+    answers = await asyncio.gather(*(_leader(bao, pod) for pod in pods))
+    return frozenset(pod.name for pod, known in zip(pods, answers, strict=True) if known)
+
+
+async def _leader(bao: Bao, pod: PodFacts) -> str:
+    try:
+        return await bao.leader_address(pod.ip)
+    except (Denied, BaoError):
+        return ""
+
+
+async def _applied(bao: Bao, pod: PodFacts) -> int | None:
+    if not pod.ip or pod.terminating:
+        return None
+    try:
+        return await bao.applied_index(pod.ip) or None
+    except (Denied, BaoError):
+        return None
 
 
 async def _health(bao: Bao, pod: PodFacts) -> Health | None:

@@ -23,10 +23,13 @@ CONVERGENCE: Final = timedelta(minutes=2)
 """How long servers may take to agree, and logins to work, before a person is asked."""
 
 Disposition = Literal["Resume", "Abandon"]
-Recovery = Literal["Restarting", "Sealed", "Leaderless", "Refused", "Astray", "Verified"]
-"""Restarting: not all servers run since the restore. Sealed: some cannot open the data. Leaderless:
-not exactly one leads, or not all are of one cluster. Refused: nobody may ask for the members.
-Astray: the members are not those of the spec. Verified: all is as it should be."""
+Recovery = Literal[
+    "Spreading", "Spread", "Restarting", "Sealed", "Leaderless", "Refused", "Astray", "Verified"
+]
+"""Spreading: not every server has the new data yet. Spread: all have. Restarting: not all servers
+run since the restore. Sealed: some cannot open the data. Leaderless: not exactly one leads, or not
+all are of one cluster. Refused: nobody may ask for the members. Astray: the members are not those
+of the spec. Verified: all is as it should be."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +146,12 @@ class Facts:
         """Whether the cluster is still the one that the receipts speak of."""
         uid = self.execution.target_uid if self.execution else ""
         return self.target is not None and self.target.uid == uid
+
+    @property
+    def marked(self) -> bool:
+        """Whether the cluster is told to restart its servers for this restore."""
+        restored = self.target.restored if self.target else None
+        return restored is not None and restored.uid == self.uid
 
     @property
     def claimed(self) -> bool:

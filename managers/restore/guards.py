@@ -212,7 +212,7 @@ def reported_success(facts: Facts) -> str | None:
 
 def reported_doubt(facts: Facts) -> str | None:
     said = _reported(facts, "Uncertain", "the job does not know whether the servers took it")
-    return None if said is None else f"{said}; {_how_to_answer(facts)}"
+    return None if said is None else f"{said}; {how_to_answer(facts)}"
 
 
 def reported_failure(facts: Facts) -> str | None:
@@ -225,7 +225,7 @@ def claimed_and_silent(facts: Facts) -> str | None:
     ended = "was deleted" if facts.job is None else "ended"
     return (
         f"{_job(facts)} {ended} after it had begun to send the snapshot, and did not say how it "
-        f"went; {_how_to_answer(facts)}"
+        f"went; {how_to_answer(facts)}"
     )
 
 
@@ -261,7 +261,7 @@ def result_failed(facts: Facts) -> str | None:
 
 
 def result_succeeded(facts: Facts) -> str:
-    return "the data are back; the servers are restarted one by one"
+    return "the data are back; the servers are restarted when all of them have them"
 
 
 # --- afterwards ---------------------------------------------------------------------------------
@@ -275,20 +275,6 @@ def abandoned(facts: Facts) -> str | None:
 
 def resumed(facts: Facts) -> str | None:
     return f"goes on by {ACKNOWLEDGE}" if facts.answer == "Resume" else None
-
-
-def target_unmarked(facts: Facts) -> str | None:
-    restored = facts.target.restored if facts.target else None
-    if facts.target is None or (restored is not None and restored.uid == facts.uid):
-        return None
-    return "asks for a restart of the servers"
-
-
-def succeeded_unmarked(facts: Facts) -> str | None:
-    execution = facts.execution
-    if execution is None or execution.terminal_result != "Succeeded" or not facts.same_target:
-        return None
-    return target_unmarked(facts)
 
 
 def recovered(facts: Facts) -> str | None:
@@ -305,8 +291,11 @@ def accepted(facts: Facts) -> str | None:
 
 
 def servers_sealed(facts: Facts) -> str | None:
-    seen = facts.recovery
-    return seen.message if seen is not None and seen.state == "Sealed" else None
+    """For longer than all of them are when they start at once."""
+    seen, execution = facts.recovery, facts.execution
+    if seen is None or execution is None or seen.state != "Sealed":
+        return None
+    return seen.message if facts.is_over(execution.terminal_observed_at, CONVERGENCE) else None
 
 
 def recovery_blocked(facts: Facts) -> str | None:
@@ -315,18 +304,21 @@ def recovery_blocked(facts: Facts) -> str | None:
         return None
     if not facts.is_over(execution.terminal_observed_at, CONVERGENCE):
         return None
-    return f"{seen.message}; {_how_to_answer(facts)}"
+    return f"{seen.message}; {how_to_answer(facts)}"
 
 
 def recovering(facts: Facts) -> str:
-    return facts.recovery.message if facts.recovery else "looks at the servers"
+    seen = facts.recovery
+    if seen is None:
+        return "looks at the servers"
+    return "the servers start, and all are sealed still" if seen.state == "Sealed" else seen.message
 
 
 def unanswered(facts: Facts) -> str:
     if facts.foreign_answer:
         return (
             f"{ACKNOWLEDGE}: {facts.foreign_answer} does not answer for this run; "
-            f"{_how_to_answer(facts)}"
+            f"{how_to_answer(facts)}"
         )
     return facts.status.message
 
@@ -374,7 +366,8 @@ def _reported(facts: Facts, how: str, told: str) -> str | None:
     return f"{told}: {report.message}" if report.message else told
 
 
-def _how_to_answer(facts: Facts) -> str:
+def how_to_answer(facts: Facts) -> str:
+    """Tell a person what the annotation has to be."""
     run = facts.execution.operation_id if facts.execution else facts.uid
     return (
         f"look at the data, then annotate this object with {ACKNOWLEDGE}={run}/Resume to go on "

@@ -17,7 +17,8 @@ from contracts.executor import Asked, Executor, Executors
 from contracts.restore_reasons import RESTORE_REASONS
 from managers.jobs.run import Jobs
 from managers.restore.facts import Disposition, Facts, Source, Target, Trouble
-from managers.restore.recovery import ServerSight, judge
+from managers.restore.plan import REPLACED
+from managers.restore.recovery import ServerSight, judge, judge_copies
 from managers.restore.source import backup_of, backup_source, given_source, spec_trouble
 from runtime.cache import Cache
 from runtime.client import Client
@@ -130,8 +131,13 @@ class RestoreObserver:
 
     async def _with_recovery(self, cluster: OpenBaoCluster, facts: Facts) -> Facts:
         execution = facts.execution
-        if execution is None or execution.stage != "Recovering" or not facts.same_target:
+        if execution is None or execution.stage not in REPLACED or not facts.same_target:
             return facts
+        if execution.terminal_result == "Failed":
+            return facts
+        if not facts.marked:
+            copies = await self.sight.copies(cluster, owner_of(cluster))
+            return replace(facts, recovery=judge_copies(copies))
         seen = await self.sight.look(cluster, owner_of(cluster), facts.uid)
         fresh = facts.spec.cluster_template is not None
         return replace(facts, recovery=judge(seen, fresh=fresh))

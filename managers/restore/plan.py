@@ -8,7 +8,7 @@
 | Committed | it is written down that a Job is to be made |
 | Created | the Job is written down; from now on it may claim its one permission to send |
 | TerminalObserved | it is written down how the Job ended |
-| Recovering | the data are new: servers are restarted, their members looked at |
+| Recovering | the data are new: all servers get them, are restarted, their members looked at |
 | Unknown | it cannot be told whether the servers took the snapshot: a person decides |
 | Ended | Completed or Failed |
 
@@ -26,7 +26,7 @@ from dataclasses import dataclass
 from typing import Final, Literal, get_args
 
 from contracts.api.restore_object import ENDED
-from managers.restore import guards
+from managers.restore import guards, guards_spread
 from managers.restore.facts import Facts, Trouble
 from managers.restore.guards import Guard
 
@@ -59,6 +59,8 @@ Act = Literal["make-target", "take-lock", "make-job", "mark-target", "settle", "
 """take-lock also overrides, if the spec says so. mark-target tells the workload to restart the
 servers, settle that they were. release gives the lock back, remove deletes the fresh cluster."""
 
+REPLACED: Final[tuple[Place, ...]] = ("TerminalObserved", "Recovering")
+"""The data are new, or a person said so."""
 LOCK_RECHECK: Final = 5.0
 JOB_RECHECK: Final = 5.0
 SERVERS_RECHECK: Final = 2.0
@@ -179,7 +181,15 @@ AFTERWARDS: tuple[Row, ...] = (
     _fails("Recovering", guards.abandoned, "RestoreAbandoned"),
     _fails("Recovering", guards.target_changed_afterwards, "TargetIdentityMismatch"),
     *_keeps_lock("Recovering", "RestoreRecovering"),
-    Row("Recovering", guards.target_unmarked, act="mark-target", reason="RestoreRecovering"),
+    Row("Recovering", guards_spread.data_spread, act="mark-target", reason="RestoreRecovering"),
+    Row("Recovering", guards_spread.spread_accepted, act="mark-target", reason="RestoreRecovering"),
+    Row(
+        "Recovering",
+        guards_spread.spread_blocked,
+        reason="RecoveryBlocked",
+        after=SERVERS_RECHECK,
+        blocked=True,
+    ),
     _waits("Recovering", guards.target_paused, "TargetPaused", LOCK_RECHECK),
     Row("Recovering", guards.recovered, act="settle", to="Completed", reason="RestoreSucceeded"),
     Row("Recovering", guards.accepted, act="settle", to="Completed", reason="RestoreSucceeded"),
@@ -228,8 +238,16 @@ LEAVING: tuple[Row, ...] = (
     ),
     *(row for row in RUNNING if row.to in ("Succeeded", "Failed", "Unknown")),
     _waits("Created", guards.job_runs, "RestoreRunning", JOB_RECHECK),
-    # The data are new: the servers have to be restarted, whoever waits for it.
-    Row("TerminalObserved", guards.succeeded_unmarked, act="mark-target"),
+    # The data are new: the servers have to be restarted, whoever waits for it. Not if a server
+    # would be lost by that, for which nobody is there to answer any more.
+    *(
+        row
+        for at in REPLACED
+        for row in (
+            Row(at, guards_spread.data_spread, act="mark-target"),
+            _waits(at, guards_spread.still_spreads, "RestoreRecovering", SERVERS_RECHECK),
+        )
+    ),
     *(row for at in PLACES for row in _lets_go(at)),
 )
 

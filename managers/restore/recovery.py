@@ -27,6 +27,8 @@ class ServerSeen:
     ready: bool = False
     health: Health | None = None
     """None: it did not answer, or nobody asked."""
+    led: bool = True
+    """It knows who leads. Until then a standby answers nobody."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +43,36 @@ class ServersSeen:
     """Why the leader does not say who its members are; "" when it does, or nobody may ever ask."""
 
 
+@dataclass(frozen=True, slots=True)
+class CopySeen:
+    """How far the copy of the data is that one server has."""
+
+    name: str
+    sealed: bool = False
+    index: int | None = None
+    """The last entry of the raft log that is in it; None: it did not say."""
+
+
+@dataclass(frozen=True, slots=True)
+class CopiesSeen:
+    """The copies of all servers that the spec wants, against that of their leader."""
+
+    copies: Sequence[CopySeen]
+    leader: str = ""
+    """Name of the one server that leads; "" if that is not exactly one."""
+    reached: int | None = None
+    """How far the leader was before the others were asked; None: nobody knows."""
+
+
 class ServerSight(Protocol):
     """Whoever can look at servers."""
+
+    async def copies(self, cluster: OpenBaoCluster, owner: Owner) -> CopiesSeen:
+        """Ask the servers that the spec wants how far they are. Nobody has to log in for that.
+
+        Raises what the API server may raise; a server that does not answer is no error.
+        """
+        ...
 
     async def look(self, cluster: OpenBaoCluster, owner: Owner, restore: str) -> ServersSeen:
         """Look at the servers that the spec wants. `restore`: UID of the restore.
@@ -50,6 +80,28 @@ class ServerSight(Protocol):
         Raises what the API server may raise; a server that does not answer is no error.
         """
         ...
+
+
+def judge_copies(seen: CopiesSeen) -> Judgement:
+    """Say whether every server has what the leader has, so that all may be restarted.
+
+    The replaced data hold another keyring for the connections between the servers than the one that
+    they have in memory, and a server reads it when it starts. One that is restarted without the new
+    data could never get them from the others. A leader that took a snapshot counts on from a higher
+    index than any server had before (raft, Restore): who is as far has the new data.
+    """
+    sealed = [one.name for one in seen.copies if one.sealed]
+    if sealed and len(sealed) == len(seen.copies):
+        return _all_sealed(sealed)
+    if not seen.leader or seen.reached is None:
+        return Judgement("Spreading", "not exactly one server says that it leads")
+    late = [one.name for one in seen.copies if one.index is None or one.index < seen.reached]
+    if late:
+        return Judgement(
+            "Spreading",
+            f"waits until these have the data of {seen.leader}, which leads: {', '.join(late)}",
+        )
+    return Judgement("Spread", f"all {len(seen.copies)} servers have the new data")
 
 
 def judge(seen: ServersSeen, *, fresh: bool) -> Judgement:
@@ -61,16 +113,20 @@ def judge(seen: ServersSeen, *, fresh: bool) -> Judgement:
     answers = [one for one in seen.servers if one.health is not None]
     sealed = [one.name for one in answers if one.health is not None and one.health.sealed]
     if sealed and len(sealed) == len(answers):
-        return Judgement(
-            "Sealed",
-            f"{', '.join(sealed)}: sealed, because the data are of another seal than spec.unseal: "
-            "give the servers the seal of the snapshot and delete the pods one by one",
-        )
+        return _all_sealed(sealed)
     done = [one for one in seen.servers if one.present and one.restarted and one.ready]
     if len(done) < len(seen.servers):
         told = f"{len(done)} of {len(seen.servers)} servers were restarted and are ready"
         return Judgement("Restarting", told)
     return _agreement(seen) or _membership(seen, fresh=fresh)
+
+
+def _all_sealed(names: Sequence[str]) -> Judgement:
+    return Judgement(
+        "Sealed",
+        f"{', '.join(names)}: sealed, because the data are of another seal than spec.unseal: "
+        "give the servers the seal of the snapshot and delete the pods one by one",
+    )
 
 
 def _agreement(seen: ServersSeen) -> Judgement | None:
@@ -84,6 +140,9 @@ def _agreement(seen: ServersSeen) -> Judgement | None:
     leaders = sum(not health.standby for health in healths)
     if leaders != 1:
         return Judgement("Leaderless", f"{leaders} servers say that they lead")
+    lost = [one.name for one in seen.servers if not one.led]
+    if lost:
+        return Judgement("Leaderless", f"{', '.join(lost)}: does not know yet who leads")
     if len({health.cluster_id for health in healths}) != 1:
         return Judgement("Leaderless", "the servers are not all of one cluster yet")
     return None

@@ -13,6 +13,7 @@ from contracts.observed import Observed, PodFacts, StatefulSetFacts
 from contracts.resolved import Resolved
 from managers.workload import fence as fencing
 from managers.workload import scale as scaling
+from managers.workload.after_restore import all_at_once
 from managers.workload.growth import cramped, growth
 from managers.workload.hibernate import hibernate
 from managers.workload.hold import Hold, hold
@@ -87,6 +88,7 @@ class Pods:
 def plan(resolved: Resolved, observed: Observed, inputs: Inputs) -> Plan:
     """Want the StatefulSet, its budget, and at most one pod replaced or leader stepping down.
 
+    Only after a restore all pods are replaced at once.
     A cluster without data starts as one pod, and that pod alone sees the document that makes a
     new cluster. With data, every further pod is made from a template that does not name it.
     """
@@ -114,10 +116,10 @@ def plan(resolved: Resolved, observed: Observed, inputs: Inputs) -> Plan:
         return Plan(intents, asked, outcome, operation=size.operation)
     pods = sort_pods(observed, shape, inputs)
     held = hold(resolved)
-    free = held is None and is_newest(live, shape) and not size.alone
-    move = next_move(observed, pods.outdated, shape.replicas) if free else REST
-    if inputs.hold and move.pod is not None and move.pod.ready:
-        move = Move("hold", move.pod, inputs.hold)
+    free = held is None and is_newest(live, shape)
+    move = all_at_once(resolved, observed) if free else REST
+    if move is None:
+        move = REST if size.alone else _one(observed, pods, inputs, shape.replicas)
     volumes = growth(resolved, observed)
     anew = renewal(resolved, observed, servers.body["spec"], rolling=bool(pods.outdated))
     if anew.barred:
@@ -142,6 +144,14 @@ def plan(resolved: Resolved, observed: Observed, inputs: Inputs) -> Plan:
     pods_told = combine(size.outcome, stopped.outcome, progress, stuck(observed))
     outcome = combine(pods_told, volumes.told.outcome(), anew.outcome)
     return Plan(intents, effects, outcome, operation=operation)
+
+
+def _one(observed: Observed, pods: Pods, inputs: Inputs, size: int) -> Move:
+    """Pick the one pod that a roll replaces next, unless others go first."""
+    move = next_move(observed, pods.outdated, size)
+    if inputs.hold and move.pod is not None and move.pod.ready:
+        return Move("hold", move.pod, inputs.hold)
+    return move
 
 
 def _later(pods: Pods, held: Hold | None) -> Wait | None:
@@ -221,6 +231,8 @@ def sort_pods(observed: Observed, shape: Shape, inputs: Inputs) -> Pods:
 
 def _of_move(move: Move, observed: Observed) -> tuple[Effect, ...]:
     pod = move.pod
+    if move.kind == "restart":
+        return restart(move)
     if pod is not None and move.kind == "replace":
         return (Effect(REPLACE_POD, pod.name, pod.uid),)
     if pod is not None and move.kind == "step-down":
@@ -228,6 +240,11 @@ def _of_move(move: Move, observed: Observed) -> tuple[Effect, ...]:
     if pod is not None and move.kind == "mark":
         return mark_log(pod, observed)
     return ()
+
+
+def restart(move: Move) -> tuple[Effect, ...]:
+    """Delete all pods of a move."""
+    return tuple(Effect(REPLACE_POD, pod.name, pod.uid) for pod in move.pods)
 
 
 def of_reload(

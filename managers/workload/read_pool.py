@@ -15,6 +15,7 @@ from contracts.desired import Effect, Operation, Plan
 from contracts.observed import Observed, PodFacts
 from contracts.pool import READ_REPLICAS
 from contracts.resolved import ReadWishes, Resolved
+from managers.workload.after_restore import all_at_once
 from managers.workload.growth import growth
 from managers.workload.hold import hold
 from managers.workload.plan import (
@@ -26,6 +27,7 @@ from managers.workload.plan import (
     is_late,
     is_newest,
     of_reload,
+    restart,
     sort_pods,
 )
 from managers.workload.read_size import LEAVING, RECHECK, VOTES, read_size
@@ -88,9 +90,13 @@ def plan(resolved: Resolved, observed: Observed, voters: Inputs) -> ReadPlan:
     )
     pods = _staying(sort_pods(seen, shape, inputs), read.replicas)
     rests = hold(resolved) is not None or not is_newest(live, shape)
-    victim = None if rests else next_victim(seen, pods.outdated, shape.replicas)
+    together = None if rests else all_at_once(resolved, seen)
+    alone = not rests and together is None
+    victim = next_victim(seen, pods.outdated, shape.replicas) if alone else None
     vote = _vote(observed, victim)
-    replaced = (Effect(REPLACE_POD, victim.name, victim.uid),) if victim and not vote else ()
+    replaced = restart(together) if together else ()
+    if victim and not vote:
+        replaced = (Effect(REPLACE_POD, victim.name, victim.uid),)
     volumes = growth(meant, _kept(seen, shape.replicas), STORAGE)
     progress = _progress(seen, pods, min(size.replicas, read.replicas))
     made = Plan(

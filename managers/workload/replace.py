@@ -32,12 +32,14 @@ class Move:
 
     `replace` deletes the pod, `step-down` asks its server to hand over the lead, `mark` has the
     leader write something that a new pod has to follow, `hold` and `rest` do nothing; only `hold`
-    and `mark` are worth a word.
+    and `mark` are worth a word. `restart` deletes all of `pods`, which only a restore asks for
+    (managers.workload.after_restore).
     """
 
-    kind: Literal["replace", "step-down", "mark", "hold", "rest"]
+    kind: Literal["replace", "step-down", "mark", "hold", "rest", "restart"]
     pod: PodFacts | None = None
     why: str = ""
+    pods: tuple[PodFacts, ...] = ()
 
 
 REST = Move("rest")

@@ -36,6 +36,7 @@ class Pod:
     rewrapped: str = ""
     gates: tuple[str, ...] = ()
     marked: bool = False
+    restore: str = ""
     account: str = ""
     node: str = ""
     age: timedelta | None = None
@@ -60,6 +61,10 @@ class Pod:
     def made_from(self, template: str) -> Pod:
         """Let it have been made from a template of that digest."""
         return replace(self, template=template)
+
+    def since_restore(self, uid: str) -> Pod:
+        """Let it have been made after that restore."""
+        return replace(self, restore=uid)
 
     def born(self, ago: timedelta) -> Pod:
         """Let it have been made so long before now."""
@@ -170,6 +175,7 @@ class Pod:
             labels.UNSEAL_KEYS: self.keys,
             labels.UNSEAL_REWRAPPED: self.rewrapped,
             labels.MAINTENANCE: "true" if self.marked else "",
+            labels.RESTORE_REVISION: self.restore,
         }
         return {key: value for key, value in found.items() if value}
 

@@ -44,6 +44,31 @@ initialize "operator-bootstrap" {
     }
   }
 
+  request "operator-backup-policy" {
+    operation = "update"
+    path = "sys/policies/acl/openbao-operator-backup"
+    data = {
+      "policy" = "path \"sys/storage/raft/snapshot\" {\n  capabilities = [\"read\"]\n}\npath \"sys/mounts\" {\n  capabilities = [\"read\"]\n}\npath \"sys/policies/acl/openbao-operator-backup\" {\n  capabilities = [\"read\"]\n}"
+    }
+  }
+
+  request "operator-backup-role" {
+    operation = "update"
+    path = "auth/jwt-operator/role/openbao-operator-backup"
+    data = {
+      "bound_audiences" = [
+        "openbao-internal/openbao-quickstart/quickstart",
+      ]
+      "bound_subject" = "system:serviceaccount:openbao-quickstart:quickstart-backup-serviceaccount"
+      "role_type" = "jwt"
+      "token_policies" = [
+        "openbao-operator-backup",
+      ]
+      "token_ttl" = "1h"
+      "user_claim" = "sub"
+    }
+  }
+
   request "operator-upgrade-policy" {
     operation = "update"
     path = "sys/policies/acl/openbao-operator-upgrade"

@@ -311,6 +311,7 @@ def test_the_operators_login_needs_the_wish_and_the_issuer() -> None:
     operator, *jobs = login.roles
     assert operator.subjects == ("system:serviceaccount:operators:the-operator",)
     assert [role.policy for role in jobs] == [
+        "openbao-operator-backup",
         "openbao-operator-upgrade",
         "openbao-operator-restore",
     ]

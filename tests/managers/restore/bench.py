@@ -21,7 +21,7 @@ from managers.jobs.run import Jobs
 from managers.oplock.run import OperationLocks
 from managers.restore.acts import Acts
 from managers.restore.observe import RestoreObserver
-from managers.restore.recovery import ServerSeen, ServersSeen
+from managers.restore.recovery import CopiesSeen, CopySeen, ServerSeen, ServersSeen
 from managers.restore.run import RestoreReconciler
 from managers.restore.telling import RestoreTelling
 from runtime.events import EventRecorder, Reporter
@@ -132,6 +132,11 @@ class Servers:
         self.restarted = True
         self.members: Sequence[Member] | None = (Member(node_id="x-0", leader=True, voter=True),)
         self.refused = ""
+        self.index: int | None = 7
+        """How far it has the data; its leader is at 7."""
+
+    async def copies(self, cluster: OpenBaoCluster, owner: Owner) -> CopiesSeen:
+        return CopiesSeen([CopySeen("x-0", index=self.index)], "x-0", 7)
 
     async def look(self, cluster: OpenBaoCluster, owner: Owner, restore: str) -> ServersSeen:
         server = ServerSeen("x-0", True, self.restarted, True, self.health)

@@ -17,6 +17,12 @@ from tests.managers.restore.situations import (
     report,
 )
 
+LATE = {
+    **at("Recovering"),
+    "execution": {**at("Recovering")["execution"], "terminalObservedAt": "2026-11-22T11:50:00Z"},
+}
+"""The data are new for longer than servers need to agree."""
+
 RUNNING: tuple[Case, ...] = (
     ("prepared", facts(at("Prepared")), "", "Committed", "RestoreRunning"),
     (
@@ -143,29 +149,78 @@ RUNNING: tuple[Case, ...] = (
         "RestoreFailed",
     ),
     (
-        "recovering: the workload is told",
+        "recovering: nobody has looked yet",
         facts(at("Recovering")),
+        "",
+        "",
+        "RestoreRecovering",
+    ),
+    (
+        "recovering: a server has not got the data yet",
+        facts(at("Recovering"), recovery=seen("Spreading")),
+        "",
+        "",
+        "RestoreRecovering",
+    ),
+    (
+        "recovering: all have the data, and the workload is told",
+        facts(at("Recovering"), recovery=seen("Spread")),
         "mark-target",
         "",
         "RestoreRecovering",
     ),
     (
-        "recovering: pods go one by one",
+        "recovering: sealed ones get nothing from each other",
+        facts(at("Recovering"), recovery=seen("Sealed")),
+        "mark-target",
+        "",
+        "RestoreRecovering",
+    ),
+    (
+        "recovering: a server does not get the data",
+        facts(LATE, recovery=seen("Spreading")),
+        "",
+        "",
+        "RecoveryBlocked",
+    ),
+    (
+        "recovering: a person lets it be lost",
+        facts(LATE, recovery=seen("Spreading"), answer="Resume"),
+        "mark-target",
+        "",
+        "RestoreRecovering",
+    ),
+    (
+        "recovering: the answer was to Unknown, and it may still get them",
+        facts(at("Recovering"), recovery=seen("Spreading"), answer="Resume"),
+        "",
+        "",
+        "RestoreRecovering",
+    ),
+    (
+        "recovering: the servers are restarted",
         facts(at("Recovering"), MARKED, recovery=seen("Restarting")),
         "",
         "",
         "RestoreRecovering",
     ),
     (
-        "recovering: sealed",
+        "recovering: sealed, as all are when they start",
         facts(at("Recovering"), MARKED, recovery=seen("Sealed")),
+        "",
+        "",
+        "RestoreRecovering",
+    ),
+    (
+        "recovering: sealed",
+        facts(LATE, MARKED, recovery=seen("Sealed")),
         "",
         "",
         "ServersSealed",
     ),
     (
         "recovering: sealed, and no answer helps",
-        facts(at("Recovering"), MARKED, recovery=seen("Sealed"), answer="Resume"),
+        facts(LATE, MARKED, recovery=seen("Sealed"), answer="Resume"),
         "",
         "",
         "ServersSealed",
@@ -184,12 +239,7 @@ RUNNING: tuple[Case, ...] = (
     ),
     (
         "recovering: a person has to say",
-        facts(
-            {**at("Recovering"), "execution": {**at("Recovering")["execution"],
-             "terminalObservedAt": "2026-11-22T11:50:00Z"}},
-            MARKED,
-            recovery=seen("Refused"),
-        ),
+        facts(LATE, MARKED, recovery=seen("Refused")),
         "",
         "",
         "RecoveryBlocked",

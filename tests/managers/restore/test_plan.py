@@ -9,8 +9,8 @@ import pytest
 from contracts.restore_reasons import RESTORE_REASONS
 from managers.restore.facts import Facts, Trouble
 from managers.restore.plan import LEAVING, TABLE, decide, place_of, refused
-from tests.managers.restore.cases_before import BEFORE, LATER, OTHER_RESTORE, VALIDATING
-from tests.managers.restore.cases_running import RUNNING
+from tests.managers.restore.cases_before import BEFORE, LATER, OTHER_RESTORE, VALIDATING, seen
+from tests.managers.restore.cases_running import LATE, RUNNING
 from tests.managers.restore.situations import (
     BACKUP,
     CLAIM,
@@ -139,6 +139,30 @@ def test_every_reason_is_in_the_table_of_reasons() -> None:
         ),
         pytest.param(facts(at("Unknown")), "release", "", id="unknown"),
         pytest.param(facts(at("Recovering"), MARKED), "release", "", id="recovering"),
+        pytest.param(
+            facts(at("TerminalObserved"), recovery=seen("Spread")),
+            "mark-target",
+            "",
+            id="all have the data",
+        ),
+        pytest.param(
+            facts(at("Recovering"), recovery=seen("Spread")),
+            "mark-target",
+            "",
+            id="recovering, and all have the data",
+        ),
+        pytest.param(
+            facts(at("TerminalObserved"), recovery=seen("Spreading")), "", "", id="not all have it"
+        ),
+        pytest.param(
+            facts(LATE, recovery=seen("Spreading")), "release", "", id="one will never have it"
+        ),
+        pytest.param(
+            facts(at("Recovering"), recovery=seen("Spreading"), answer="Abandon"),
+            "release",
+            "",
+            id="nobody waits for it",
+        ),
         pytest.param(facts({"phase": "Failed"}, READY), "", "", id="ended"),
     ],
 )

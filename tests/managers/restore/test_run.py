@@ -10,6 +10,7 @@ from contracts.api.group import CLUSTERS, RESTORES
 from contracts.job_env import RestoreEnv
 from managers.oplock.plan import Claim
 from managers.oplock.run import OperationLocks
+from managers.restore.facts import CONVERGENCE
 from managers.restore.run import FINALIZER
 from runtime.errors import Conflict
 from runtime.finalizer import Superseded
@@ -62,6 +63,47 @@ async def _check_completed(bench: Bench) -> None:
     assert bench.job["spec"]["ttlSecondsAfterFinished"] == 3600
     assert not bench.api.of(ROLE)
     assert not bench.api.of(ROLE_BINDING)
+
+
+async def test_the_servers_are_restarted_only_when_all_have_the_data() -> None:
+    bench = Bench()
+    await bench.look()
+    bench.servers.index = 6
+    await finish(bench)
+    assert bench.stage == "Recovering"
+    assert "waits until these have the data of x-0" in bench.status["message"]
+    assert "restore" not in bench.cluster_status, "nothing asks for a restart yet"
+    assert bench.lock is not None
+    bench.servers.index = 7
+    await bench.look()
+    await _check_completed(bench)
+
+
+async def test_a_server_that_does_not_get_the_data_is_told_and_a_person_may_go_on() -> None:
+    bench = Bench()
+    await bench.look()
+    bench.servers.index = 6
+    await finish(bench)
+    await bench.clock.advance(CONVERGENCE.total_seconds())
+    assert isinstance(await bench.look(), Blocked)
+    assert bench.reason() == "RecoveryBlocked"
+    assert f"{UID}/Resume" in bench.status["message"]
+    bench.annotate(**{labels.RESTORE_ACKNOWLEDGE: f"{UID}/Resume"})
+    await bench.look()
+    await _check_completed(bench)
+
+
+async def test_deleted_while_the_data_spread_it_stays_until_all_have_them() -> None:
+    bench = Bench()
+    await bench.look()
+    bench.servers.index = 6
+    await finish(bench)
+    assert isinstance(await deleted(bench), Wait)
+    assert bench.lock is not None
+    bench.servers.index = 7
+    await deleted(bench)
+    assert bench.cluster_status["restore"]["uid"] == UID
+    assert bench.lock is None
 
 
 async def test_an_ended_restore_costs_no_request() -> None:
