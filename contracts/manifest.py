@@ -17,6 +17,18 @@ MANIFEST_MAX: Final = 64 * 1024
 """Bytes; a longer one is not ours."""
 
 
+def may_open(one: str, other: str) -> bool:
+    """Tell whether two words for a seal (contracts.seal_identity) may speak of the same key.
+
+    A word without the fingerprint behind its @ says less and contradicts nobody, and so does "":
+    the server has the last word.
+    """
+    if not one or not other:
+        return True
+    (key, _, mark), (its_key, _, its_mark) = one.partition("@"), other.partition("@")
+    return key == its_key and (not mark or not its_mark or mark == its_mark)
+
+
 class ManifestError(ValueError):
     """The bytes are no manifest of a format that this version reads."""
 

@@ -31,7 +31,7 @@ from baoctl.jobs.stores import open_store
 from contracts.api.job_report import RestoreReport, SubmissionClaim
 from contracts.api.status_backup import Snapshot
 from contracts.job_env import RestoreEnv
-from contracts.manifest import Manifest
+from contracts.manifest import Manifest, may_open
 from contracts.versions import is_older
 from managers.bao.client import BaoError, Denied, NotSentError
 from runtime.client import Client
@@ -130,16 +130,23 @@ def check(env: RestoreEnv, ready: Ready) -> None:
             raise _wrong(f"{env.key} is {found} and {what} is {wanted}")
     if told is None or env.force:
         return
-    for what, wanted, found in (
-        ("spec.source.expectedClusterID", env.expected_cluster_id, told.cluster_id),
-        ("spec.source.expectedVersion", env.expected_version, told.version),
-        ("the seal of the cluster", env.expected_seal, told.seal),
+    for what, wanted, found, fits in (
+        _same("spec.source.expectedClusterID", env.expected_cluster_id, told.cluster_id),
+        _same("spec.source.expectedVersion", env.expected_version, told.version),
+        (
+            *("the seal of the cluster", env.expected_seal, told.seal),
+            may_open(env.expected_seal, told.seal),
+        ),
     ):
-        if wanted and found and wanted != found:
+        if not fits:
             raise _wrong(
                 f"{env.key} is of {found} and {what} is {wanted}: choose another snapshot, or set "
                 "spec.force"
             )
+
+
+def _same(what: str, wanted: str, found: str) -> tuple[str, str, str, bool]:
+    return what, wanted, found, not wanted or not found or wanted == found
 
 
 def check_target(env: RestoreEnv, at: Session, told: Manifest | None) -> None:

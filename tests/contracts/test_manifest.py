@@ -5,7 +5,14 @@ from typing import Any
 
 import pytest
 
-from contracts.manifest import FORMAT, MANIFEST_MAX, Manifest, ManifestError, read_manifest
+from contracts.manifest import (
+    FORMAT,
+    MANIFEST_MAX,
+    Manifest,
+    ManifestError,
+    may_open,
+    read_manifest,
+)
 
 MANIFEST = Manifest(
     key="n/c/2026-01-15T03-00-00Z-0a1b2c3d.snap", size=5, digest="sha256:ab", cluster_id="id",
@@ -51,3 +58,22 @@ def test_another_document_is_none(change: dict[str, Any]) -> None:
 def test_other_bytes_are_none(content: bytes) -> None:
     with pytest.raises(ManifestError):
         read_manifest(content)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "fits"),
+    [
+        ("static:k1@aa", "static:k1@aa", True),
+        ("static:k1@aa", "static:k1", True),
+        ("static:k1", "static:k1@aa", True),
+        ("", "static:k1@aa", True),
+        ("static:k1@aa", "", True),
+        ("static:k1@aa", "static:k1@bb", False),
+        ("static:k1@aa", "static:k2@aa", False),
+        ("static:k1", "awskms:k1", False),
+    ],
+)
+def test_a_word_that_says_less_about_a_seal_contradicts_nobody(
+    one: str, other: str, *, fits: bool
+) -> None:
+    assert may_open(one, other) is fits

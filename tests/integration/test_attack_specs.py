@@ -19,9 +19,10 @@ import orjson
 import pytest
 import pytest_asyncio
 
+from baoctl.admission_text import parameters
 from baoctl.generate import CRD_FILE, ROOT
 from contracts.admission.free_data import VALIDATE_FREE_DATA
-from contracts.admission.policy import PARAMETERS, as_objects
+from contracts.admission.policy import as_objects
 from contracts.api.cluster import OpenBaoCluster
 from contracts.api.group import CLUSTERS
 from contracts.api.rules import RULES, violations
@@ -55,10 +56,7 @@ def guarded(control_plane: Rig) -> Iterator[Rig]:
     file = str(ROOT / CRD_FILE)
     control_plane.kubectl("apply", "--server-side", "-f", file)
     wait_established(control_plane.kubectl, f"crd/{CLUSTERS}")
-    named = {"apiVersion": "v1", "kind": "ConfigMap"}
-    parameters = {**named, "metadata": {"name": PARAMETERS, "namespace": "default"}}
-    values = {"namespace": "x", "controller": "x", "provisioner": "x", "delegate": "x"}
-    objects = [{**parameters, "data": values}, *as_objects(VALIDATE_FREE_DATA, "default")]
+    objects = [parameters("default"), *as_objects(VALIDATE_FREE_DATA, "default")]
     whole = orjson.dumps({"apiVersion": "v1", "kind": "List", "items": objects}).decode()
     control_plane.kubectl("apply", "-f", "-", input=whole)
     _await_policy(control_plane)
