@@ -3,9 +3,14 @@
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import settings
 
 from tests.runtime.mutations import watched_stores
 from tests.semantics import table
+
+# How fast an example runs is a matter of the machine and of what else it does (make bench).
+settings.register_profile("house", deadline=None)
+settings.load_profile("house")
 
 
 @pytest.fixture(autouse=True)
