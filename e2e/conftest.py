@@ -17,10 +17,12 @@ import pytest
 
 from contracts.api.group import BACKUPS, CLUSTERS, RESTORES
 from e2e.harness.audit import AuditLog, refused
+from e2e.harness.fault_proxy import FaultProxy, fault_proxy
 from e2e.harness.installation import Identity, identity, install
 from e2e.harness.kubernetes import Api, missing_ok
 from e2e.harness.leaks import leaks
 from e2e.harness.operator import NO_ELECTION, Launcher, Operator
+from e2e.harness.stores import Ground, Store, s3_store
 from e2e.harness.turn import Turn
 from e2e.rig import Rig
 from e2e.rig.paths import Cache, cache_root
@@ -150,6 +152,20 @@ def reloading_operator(
     yield started
     assert started.alive, started.tail()
     assert not (no := refused(audit.since(mark, controller.user))), "\n".join(map(str, no))
+
+
+@pytest.fixture(scope="module")
+def store(rig: Rig, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    """An S3 store in the network of the rig; a scenario of another store has its own."""
+    with s3_store(Ground.of_rig(rig), tmp_path_factory.mktemp("store")) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def proxy(rig: Rig, store: Store, tmp_path_factory: pytest.TempPathFactory) -> Iterator[FaultProxy]:
+    """The same store, through a proxy that plays faults."""
+    with fault_proxy(Ground.of_rig(rig), store, tmp_path_factory.mktemp("proxy")) as made:
+        yield made
 
 
 @pytest.fixture(scope="module")

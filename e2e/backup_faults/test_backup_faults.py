@@ -33,14 +33,12 @@ from e2e.harness.fault_proxy import (
     FaultProxy,
     Request,
     Slow,
-    fault_proxy,
 )
 from e2e.harness.kubernetes import Api, Object
 from e2e.harness.operator import Operator
 from e2e.harness.server_process import server_pid
-from e2e.harness.stores import Ground, Store, s3_store
+from e2e.harness.stores import Store
 from e2e.harness.waiting import Stopwatch, until
-from e2e.rig import Rig
 
 MIB = 1024 * 1024
 PART = 5 * MIB
@@ -48,18 +46,6 @@ PART = 5 * MIB
 VALUES, VALUE_BYTES = 18, 512 * 1024
 # What a run may take on a busy machine when a library has to give up first.
 SECONDS = 120.0
-
-
-@pytest.fixture(scope="module")
-def store(rig: Rig, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
-    with s3_store(Ground.of_rig(rig), tmp_path_factory.mktemp("store")) as made:
-        yield made
-
-
-@pytest.fixture(scope="module")
-def proxy(rig: Rig, store: Store, tmp_path_factory: pytest.TempPathFactory) -> Iterator[FaultProxy]:
-    with fault_proxy(Ground.of_rig(rig), store, tmp_path_factory.mktemp("proxy")) as made:
-        yield made
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,6 @@ finished, and a file of somebody's.
 """
 
 import hashlib
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -17,28 +16,15 @@ from contracts.manifest import Manifest
 from e2e.conftest import MakeNamespace
 from e2e.harness.backups import backup_now, check_stored, make_backup_cluster, recorded
 from e2e.harness.clusters import Cluster
-from e2e.harness.fault_proxy import BROKEN, KEEPS_ALL, FaultProxy, fault_proxy
+from e2e.harness.fault_proxy import BROKEN, KEEPS_ALL, FaultProxy
 from e2e.harness.kubernetes import Api, Object
 from e2e.harness.operator import Operator
-from e2e.harness.stores import Ground, Store, s3_store
+from e2e.harness.stores import Store
 from e2e.harness.waiting import until
-from e2e.rig import Rig
 
 PREFIX = "prod/bao"
 # What a run may take on a busy machine when a library has to give up first.
 SECONDS = 120.0
-
-
-@pytest.fixture(scope="module")
-def store(rig: Rig, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
-    with s3_store(Ground.of_rig(rig), tmp_path_factory.mktemp("store")) as made:
-        yield made
-
-
-@pytest.fixture(scope="module")
-def proxy(rig: Rig, store: Store, tmp_path_factory: pytest.TempPathFactory) -> Iterator[FaultProxy]:
-    with fault_proxy(Ground.of_rig(rig), store, tmp_path_factory.mktemp("proxy")) as made:
-        yield made
 
 
 @pytest.fixture(scope="module")

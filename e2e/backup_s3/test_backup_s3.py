@@ -34,9 +34,8 @@ from e2e.harness.backups import (
 from e2e.harness.clusters import Cluster
 from e2e.harness.kubernetes import Api, Object
 from e2e.harness.operator import Operator
-from e2e.harness.stores import CREDENTIALS, Ground, Store, s3_store
+from e2e.harness.stores import CREDENTIALS, Store
 from e2e.harness.waiting import Stopwatch, until
-from e2e.rig import Rig
 from runtime.resources import JOB, SECRET
 from runtime.types import key_of
 
@@ -47,12 +46,6 @@ ALL_SECONDS = 20.0
 RECORDED_SECONDS = 2.0
 NO_BUCKET = "no-such-bucket"
 VALUE = "the-secret-of-the-application-0123456789"
-
-
-@pytest.fixture(scope="module")
-def store(rig: Rig, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
-    with s3_store(Ground.of_rig(rig), tmp_path_factory.mktemp("store")) as made:
-        yield made
 
 
 @pytest.fixture(scope="module")

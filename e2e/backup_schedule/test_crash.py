@@ -4,7 +4,6 @@ All writes are tried in memory (tests/managers/backup/test_run.py); here it is t
 the real Job and the real store, at the writes between which most can be lost.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -28,7 +27,7 @@ from e2e.harness.kubernetes import Api
 from e2e.harness.manifests import cluster as manifest
 from e2e.harness.manifests import key_value_engine, self_init
 from e2e.harness.operator import NO_ELECTION, Launcher
-from e2e.harness.stores import Ground, Store, s3_store
+from e2e.harness.stores import Store
 from e2e.harness.waiting import until
 from e2e.harness.write_key import WriteKey
 from e2e.rig import Rig
@@ -58,12 +57,6 @@ MOMENTS = (
     Moment("nobody knows whether the Job was made", MADE, "before"),
     Moment("the Job runs and nobody knows its UID", MADE, "after"),
 )
-
-
-@pytest.fixture(scope="module")
-def store(rig: Rig, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
-    with s3_store(Ground.of_rig(rig), tmp_path_factory.mktemp("store")) as made:
-        yield made
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,6 @@ A schedule is due every quarter of an hour at most, so the scenario does not wai
 into `status.backup` that the next time has passed, as an operator finds it that was away.
 """
 
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -25,20 +24,13 @@ from e2e.harness.backups import (
 from e2e.harness.clusters import Cluster
 from e2e.harness.kubernetes import Api, Object
 from e2e.harness.operator import Operator
-from e2e.harness.stores import Ground, Store, s3_store
+from e2e.harness.stores import Store
 from e2e.harness.waiting import throughout, until
-from e2e.rig import Rig
 from runtime.resources import JOB
 
 MISSED = datetime(2026, 1, 1, 3, tzinfo=UTC)
 """A time of the schedule, many of which have passed since."""
 DAILY = "0 3 * * *"
-
-
-@pytest.fixture(scope="module")
-def store(rig: Rig, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
-    with s3_store(Ground.of_rig(rig), tmp_path_factory.mktemp("store")) as made:
-        yield made
 
 
 @pytest.fixture(scope="module")

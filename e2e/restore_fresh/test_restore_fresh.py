@@ -2,7 +2,6 @@
 
 import base64
 import os
-from collections.abc import Iterator
 
 import pytest
 
@@ -13,9 +12,8 @@ from e2e.harness.backups import Reader, Run, backup_now, make_backup_cluster
 from e2e.harness.clusters import Cluster
 from e2e.harness.kubernetes import Api, Object
 from e2e.harness.operator import Operator
-from e2e.harness.stores import Ground, Store, s3_store
+from e2e.harness.stores import Store
 from e2e.harness.waiting import until
-from e2e.rig import Rig
 from runtime.resources import SECRET
 from runtime.types import annotations_of
 
@@ -24,12 +22,6 @@ SEAL = "the-seal"
 FRESH = "fresh"
 RESTORED = 240.0
 GONE = 90.0
-
-
-@pytest.fixture(scope="module")
-def store(rig: Rig, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
-    with s3_store(Ground.of_rig(rig), tmp_path_factory.mktemp("store")) as made:
-        yield made
 
 
 @pytest.fixture(scope="module")

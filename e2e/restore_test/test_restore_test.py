@@ -25,21 +25,14 @@ from e2e.harness.backups import (
 from e2e.harness.clusters import Cluster
 from e2e.harness.kubernetes import Api, Object
 from e2e.harness.operator import Operator
-from e2e.harness.stores import Ground, Store, s3_store
+from e2e.harness.stores import Store
 from e2e.harness.waiting import NotSoError, Stopwatch, until
-from e2e.rig import Rig
 from runtime.resources import JOB, POD, ROLE
 
 CANARY, VALUE = "canary", "bird-0123456789"
 TEST_SECONDS = 90.0
 ASK = "openbao.org/test-restore"
 GOOD = "good"
-
-
-@pytest.fixture(scope="module")
-def store(rig: Rig, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
-    with s3_store(Ground.of_rig(rig), tmp_path_factory.mktemp("store")) as made:
-        yield made
 
 
 @pytest.fixture(scope="module")
