@@ -42,18 +42,28 @@ class Identity:
 
 @dataclass(frozen=True, slots=True)
 class Stat:
-    """The part of /proc/<pid>/stat that identifies: pid, state letter, start in ticks."""
+    """The part of /proc/<pid>/stat that identifies: pid, state letter, start in ticks, threads."""
 
     pid: int
     state: str
     start_ticks: int
+    threads: int
+
+    @property
+    def ended(self) -> bool:
+        """Whether no thread is left.
+
+        The first thread of a killed server is a zombie while the others still hold its sockets:
+        who starts the server again then finds its address in use.
+        """
+        return self.state in "ZX" and self.threads <= 1
 
 
 def parse_stat(text: str) -> Stat:
     """Parse a line of /proc/<pid>/stat (man 5 proc); the name in field 2 may hold anything."""
     head, _, tail = text.rpartition(")")
     fields = tail.split()
-    return Stat(int(head.split("(", 1)[0]), fields[0], int(fields[19]))
+    return Stat(int(head.split("(", 1)[0]), fields[0], int(fields[19]), int(fields[17]))
 
 
 def parse_record(text: str) -> Identity | None:
@@ -71,7 +81,7 @@ def stat_of(pid: int) -> Stat | None:
         stat = parse_stat(Path(f"/proc/{pid}/stat").read_text())
     except (FileNotFoundError, ProcessLookupError):
         return None
-    return None if stat.state in "ZX" else stat
+    return None if stat.ended else stat
 
 
 def is_alive(identity: Identity) -> bool:

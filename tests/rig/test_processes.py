@@ -2,6 +2,7 @@
 
 import os
 import signal
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -27,9 +28,9 @@ SETTINGS = {"GREETING": "hello"}
 _AFTER_STATE = "1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 98765 20 21"
 
 STATS = {
-    "a plain name": ("42 (sleep) S ", Stat(42, "S", 98765)),
-    "a name with blanks and brackets": ("42 (a) b (c)) R ", Stat(42, "R", 98765)),
-    "a zombie": ("7 (x) Z ", Stat(7, "Z", 98765)),
+    "a plain name": ("42 (sleep) S ", Stat(42, "S", 98765, 17)),
+    "a name with blanks and brackets": ("42 (a) b (c)) R ", Stat(42, "R", 98765, 17)),
+    "a zombie": ("7 (x) Z ", Stat(7, "Z", 98765, 17)),
 }
 
 
@@ -86,6 +87,34 @@ def test_a_process_that_ignores_the_polite_signal_is_killed(table: ProcessTable)
     assert not wait_gone([identity], 0.02)
     table.stop(["deaf"], 0.02)
     assert not is_alive(identity)
+
+
+# The first thread ends by itself, the second holds the socket until it is told to end.
+_HALF_DEAD = """
+import ctypes, os, socket, sys, threading
+held = socket.create_server(("127.0.0.1", 0))
+threading.Thread(target=lambda: os._exit(len(os.read(int(sys.argv[1]), 1)))).start()
+ctypes.CDLL(None).syscall(ctypes.c_long(int(sys.argv[2])), 0)
+"""
+_EXIT_OF_A_THREAD = {"x86_64": 60, "aarch64": 93}[os.uname().machine]
+
+
+def test_a_process_lives_as_long_as_any_of_its_threads(table: ProcessTable, tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    code = ["sh", "-c", f'exec 3<"{pipe}"; exec "$0" "$@"']
+    word = [sys.executable, "-c", _HALF_DEAD, "3", str(_EXIT_OF_A_THREAD)]
+    assert table.start("half", Command([*code, *word], SETTINGS))
+    with pipe.open("wb") as told:
+        identity = table.running("half")
+        assert identity is not None
+        while (stat := stat_of(identity.pid)) is not None and stat.state != "Z":
+            os.sched_yield()
+        assert stat is not None
+        assert stat.threads == 2
+        assert not wait_gone([identity], 0.02)
+        told.write(b"!")
+    assert wait_gone([identity], 5.0)
 
 
 def test_output_and_environment_reach_the_process(table: ProcessTable, tmp_path: Path) -> None:
