@@ -133,11 +133,27 @@ def ensure(admin: Asking, resource: Resource, body: Object) -> None:
 
 
 def remove(rig: Rig, policies: Iterable[Policy]) -> None:
-    """Take the policies away, the bindings first."""
+    """Take the policies away, the bindings first, and then the rights of everybody.
+
+    Whoever comes next on this control plane counts on being refused.
+    """
     admin = Asking(rig)
     for policy in policies:
         for resource in (BINDING, POLICY):
             admin.delete(resource, None, policy.full_name())
+    for name in (_ALL_ROLE, _KEEPER_ROLE):
+        for resource in (CLUSTER_ROLE_BINDING, CLUSTER_ROLE):
+            admin.delete(resource, None, name)
+    stranger = Asking(rig, Somebody("nobody"))
+
+    def refused() -> bool:
+        try:
+            stranger.get(kinds.NAMESPACE, None, NAMESPACE)
+        except ApiError as error:
+            return error.code == 403
+        return False
+
+    until("nobody may do everything any more", refused, SECONDS)
 
 
 def await_refusal(asking: Asking, resource: Resource, body: Object, words: str) -> None:

@@ -13,6 +13,7 @@ from e2e.harness.installation import apply_rights, identity, install
 from e2e.harness.kubernetes import Api
 from e2e.harness.manifests import cluster as manifest
 from e2e.harness.rights import Grain, without
+from e2e.harness.waiting import until
 from e2e.rbac_minimal.mutation import CLUSTER_ROLE, Bound, Person, bound
 from e2e.rig import Rig
 from runtime.resources import CONFIG_MAP, SECRET
@@ -34,8 +35,19 @@ def api(control_plane: Rig) -> Api:
 
 @pytest.fixture(scope="module")
 def operator(api: Api, tmp_path_factory: pytest.TempPathFactory) -> Person:
-    """The operator, without a process."""
-    return Person(api, identity(api.rig, api, tmp_path_factory.mktemp("identity")))
+    """The operator, without a process, once the plugin knows the kind of its clusters."""
+    made = Person(api, identity(api.rig, api, tmp_path_factory.mktemp("identity")))
+    owner = {"kind": CLUSTERS.kind, "name": NAME, "uid": "none", "blockOwnerDeletion": True}
+    owner["apiVersion"] = CLUSTERS.api_version
+    metadata = {"name": "trial", "ownerReferences": [owner]}
+
+    def known() -> bool:
+        _, words = made.ask("POST", CONFIG_MAP.path("default") + DRY, {"metadata": metadata})
+        return "cannot find RESTMapping" not in words
+
+    # It looks for new kinds every ten seconds.
+    until("the plugin knows the kind", known, 30.0)
+    return made
 
 
 @pytest.fixture
