@@ -6,6 +6,7 @@ Used by the rig itself (readiness, volumes); tests use kubectl or the operator's
 import http.client
 import ssl
 import tempfile
+import time
 from base64 import b64decode
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -17,6 +18,8 @@ import orjson
 
 Object = dict[str, Any]
 MERGE_PATCH = "application/merge-patch+json"
+# As often as client-go asks again when a server says that it is not ready yet.
+TRIES = 11
 # A question about conditions is an error while there are none; with the names come the first ones.
 _NAMED = "--for=jsonpath={.status.acceptedNames.kind}"
 _ESTABLISHED = '--for=jsonpath={.status.conditions[?(@.type=="Established")].status}=True'
@@ -29,11 +32,15 @@ def wait_established(kubectl: Callable[..., object], *definitions: str) -> None:
 
 
 class ApiError(Exception):
-    """An answer other than 2xx: HTTP code and the message of the server."""
+    """An answer other than 2xx: HTTP code and the message of the server.
 
-    def __init__(self, code: int, message: str) -> None:
+    `again`: seconds after which the server asks to be asked again; None when it says none.
+    """
+
+    def __init__(self, code: int, message: str, again: float | None = None) -> None:
         super().__init__(f"{code}: {message}")
         self.code = code
+        self.again = again
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +78,18 @@ class Kube:
         return cls(address.hostname or "", address.port or 443, context)
 
     def get(self, path: str, timeout: float = 5.0) -> Object:
-        """GET a JSON document. Raises ApiError, OSError."""
+        """GET a JSON document. Raises ApiError, OSError.
+
+        A kind whose definition was just written, and each one after a restart, is not listed for a
+        second or two: the answer is 429, and says when to ask again (kube-apiserver 1.36).
+        """
+        for _ in range(TRIES - 1):
+            try:
+                return self._call("GET", path, None, timeout)
+            except ApiError as error:
+                if error.code != 429 or error.again is None:
+                    raise
+                time.sleep(error.again)
         return self._call("GET", path, None, timeout)
 
     def text(self, path: str, timeout: float = 5.0) -> str:
@@ -129,5 +147,7 @@ class Kube:
         finally:
             connection.close()
         if response.status >= 300:
-            raise ApiError(response.status, content[:512].decode(errors="replace"))
+            again = response.headers.get("Retry-After", "")
+            words = content[:512].decode(errors="replace")
+            raise ApiError(response.status, words, float(again) if again.isdigit() else None)
         return content

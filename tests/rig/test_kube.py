@@ -1,0 +1,99 @@
+"""The rig's own client: when it asks again, and when it does not."""
+
+import http.client
+import ssl
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from threading import Thread
+
+import pytest
+
+from e2e.rig.kube import TRIES, ApiError, Kube
+
+NOT_YET = (429, {"Retry-After": "0"})
+OTHERS = {
+    "a budget forbids it": (429, {}),
+    "it is overloaded": (503, {"Retry-After": "0"}),
+    "there is none": (404, {}),
+}
+
+
+class _Plain(Kube):
+    __slots__ = ()
+
+    def _connect(self, timeout: float | None) -> http.client.HTTPSConnection:
+        # The same methods, without TLS.
+        return http.client.HTTPConnection(self.host, self.port, timeout=timeout)  # type: ignore[return-value]
+
+
+class _Server(HTTPServer):
+    """Answers with what stands in `answers`, in turn, and then with an empty object."""
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.answers: list[tuple[int, dict[str, str]]] = []
+        self.asked = 0
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: _Server
+
+    def do_GET(self) -> None:
+        self.server.asked += 1
+        code, headers = self.server.answers.pop(0) if self.server.answers else (200, {})
+        self.send_response(code)
+        for name, value in headers.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(b"{}")
+
+    do_POST = do_GET  # noqa: N815  the name is that of the library
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
+
+
+@pytest.fixture
+def server() -> Iterator[_Server]:
+    made = _Server()
+    thread = Thread(target=made.serve_forever, args=(0.01,))
+    thread.start()
+    yield made
+    made.shutdown()
+    thread.join()
+    made.server_close()
+
+
+@pytest.fixture
+def kube(server: _Server) -> Kube:
+    host, port = server.server_address[:2]
+    return _Plain(str(host), port, ssl.create_default_context())
+
+
+def test_a_server_that_is_not_ready_to_list_is_asked_again(kube: Kube, server: _Server) -> None:
+    server.answers = [NOT_YET] * (TRIES - 1)
+    assert kube.get("/things") == {}
+    assert server.asked == TRIES
+
+
+def test_not_for_ever(kube: Kube, server: _Server) -> None:
+    server.answers = [NOT_YET] * (TRIES + 1)
+    with pytest.raises(ApiError) as refused:
+        kube.get("/things")
+    assert refused.value.code == 429
+    assert server.asked == TRIES
+
+
+@pytest.mark.parametrize("case", OTHERS)
+def test_any_other_answer_stands(case: str, kube: Kube, server: _Server) -> None:
+    server.answers = [OTHERS[case]]
+    with pytest.raises(ApiError):
+        kube.get("/things")
+    assert server.asked == 1
+
+
+def test_what_changes_something_is_sent_once(kube: Kube, server: _Server) -> None:
+    server.answers = [NOT_YET]
+    with pytest.raises(ApiError):
+        kube.create("/things", {})
+    assert server.asked == 1
