@@ -76,7 +76,7 @@ def parse_record(text: str) -> Identity | None:
 
 
 def stat_of(pid: int) -> Stat | None:
-    """Return the stat of a living process; None when it is gone or a zombie."""
+    """Return the stat of a living process; None when it is gone, or none of its threads is left."""
     try:
         stat = parse_stat(Path(f"/proc/{pid}/stat").read_text())
     except (FileNotFoundError, ProcessLookupError):
