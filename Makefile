@@ -44,6 +44,11 @@ demo-backup: $(STAMP) ## Write, back up, destroy, restore and read back on the r
 	@$(RIG_ONLY)
 	@$(PY) -m e2e.demo_backup --name $(NAME)
 
+.PHONY: demo-upgrade
+demo-upgrade: $(STAMP) ## Upgrade three servers one by one while a client writes, drawn live.
+	@$(RIG_ONLY)
+	@$(PY) -m e2e.demo_upgrade --name $(NAME)
+
 .PHONY: up
 up: $(STAMP) ## Bring the rig up: a Kubernetes node made of real servers. Needs root.
 	@$(RIG_ONLY)
@@ -108,6 +113,7 @@ crd: $(STAMP) ## Write config/crd from contracts/api.
 	@$(PY) -m baoctl.generate conditions
 	@$(PY) -m baoctl.generate rights
 	@$(PY) -m baoctl.generate admission
+	@$(PY) -m baoctl.generate diagrams
 
 .PHONY: requirements
 requirements: ## Write the lock files from pyproject.toml; UPGRADE=--upgrade takes newer versions.
@@ -156,6 +162,7 @@ verify-crd: $(STAMP) ## Fail when config/crd is not what contracts/api says; wri
 	@$(PY) -m baoctl.generate conditions --check
 	@$(PY) -m baoctl.generate rights --check
 	@$(PY) -m baoctl.generate admission --check
+	@$(PY) -m baoctl.generate diagrams --check
 
 .PHONY: house
 house: $(STAMP) ## The rules of the house (tests/house).

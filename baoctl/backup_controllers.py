@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import partial
 
 from baoctl.controllers import part_changed, watch_gates
 from baoctl.modes import Caches
@@ -10,6 +11,7 @@ from baoctl.parts import Parts
 from baoctl.proof_controller import build_proof_controller
 from contracts.api.backup_object import TERMINAL
 from contracts.executor import Executors
+from managers.access.pause import Pausing
 from managers.backup.hands import Hands
 from managers.backup.metrics import BackupMetrics
 from managers.backup.run import BackupReconciler
@@ -23,7 +25,7 @@ from runtime.controller import Controller, Reconciler
 from runtime.event import any_of, generation_changed, labels_or_annotations_changed
 from runtime.handler import enqueue_mapped, enqueue_object
 from runtime.outcome import Outcome
-from runtime.types import Object, ObjectKey, Request, key_of
+from runtime.types import Object, ObjectKey, Request, is_terminating, key_of
 
 MakeController = Callable[[str, Reconciler], Controller]
 
@@ -41,8 +43,9 @@ def build_backup_controllers(
     hands = Hands(parts.client, locks, Jobs(parts.client), parts.events, parts.clock)
     metrics = BackupMetrics(parts.metrics, caches.clusters, leads)
     run = BackupReconciler(sight, hands, executors)
-    runs = make("openbaobackup", gated_by_cluster(run, caches.backups, caches))
-    schedule = ScheduleReconciler(sight, hands, metrics)
+    pausing = Pausing(run, caches.clusters, partial(clusters_of_run, caches.backups))
+    runs = make("openbaobackup", gated_by_cluster(pausing, caches.backups, caches))
+    schedule = Pausing(ScheduleReconciler(sight, hands, metrics), caches.clusters)
     schedules = make("openbaocluster-backup", Gated(schedule, caches.clusters, caches.gate))
     watch_runs(runs, sight)
     watch_schedules(schedules, sight)
@@ -64,6 +67,12 @@ def gated_by_cluster(inner: Reconciler, runs: Cache, caches: Caches) -> Reconcil
         return await inner(request)
 
     return reconcile
+
+
+def clusters_of_run(runs: Cache, request: Request) -> Iterable[ObjectKey]:
+    """Name the cluster that a backup or a restore is about; none for one that is being deleted."""
+    live = runs.get(request)
+    return map(_key, cluster_named(live)) if live and not is_terminating(live) else ()
 
 
 def watch_runs(controller: Controller, sight: BackupSight) -> None:

@@ -6,6 +6,8 @@ What a verb needs is imported inside of it: `baoctl --help` must not pay for HTT
 from __future__ import annotations
 
 import dataclasses
+import importlib
+from collections.abc import Mapping
 from typing import Literal, TextIO
 
 import click
@@ -82,16 +84,24 @@ def provision_command(
     run_provisioner(dataclasses.replace(settings, process=process))
 
 
+JOBS: Mapping[str, str] = {
+    "backup": "baoctl.jobs.run",
+    "restore": "baoctl.jobs.run",
+    "restore-test": "baoctl.jobs.run",
+    # A module of its own, because it is in a hurry: it needs no store and reports to no object.
+    "upgrade": "baoctl.jobs.upgrade",
+}
+"""Modes of `baoctl job`, and the modules whose `main` does them."""
+
+
 @main.command("job")
-@click.argument("mode", type=click.Choice(["backup", "restore", "restore-test"]))
+@click.argument("mode", type=click.Choice([*JOBS]))
 def job_command(mode: str) -> None:
-    """Do a job of a pod once: backup, restore, or the test of a backup.
+    """Do a job of a pod once: backup, restore, the test of a backup, or a step of an upgrade.
 
     It is told everything by environment variables (contracts/job_env.py), which the operator sets.
     """
-    from baoctl.jobs.run import main as run_job
-
-    run_job(mode)
+    importlib.import_module(JOBS[mode]).main(mode)
 
 
 @main.group("explain")
@@ -190,3 +200,48 @@ def render_command(
     except RenderError as error:
         raise click.ClickException(str(error)) from None
     click.echo(text, nl=False)
+
+
+@main.group("upgrade")
+def upgrade_group() -> None:
+    """Look ahead to another version of the servers."""
+
+
+@upgrade_group.command("plan")
+@click.option(
+    "-f",
+    "--filename",
+    type=click.File("r", encoding="utf-8"),
+    help="Dump of the cluster and its objects; - reads standard input.  [default: ask KUBECONFIG]",
+)
+@click.option("--cluster", help="namespace/name; may be left out when the dump holds only one.")
+@click.option("--to", "version", required=True, help="Version of OpenBao to go to.")
+@click.option("--image", help="Image of the servers, as spec.image would name it.")
+@click.option(
+    "--strategy",
+    type=click.Choice(["RollingUpdate", "BlueGreen"]),
+    help="As spec.upgrade.strategy would say.  [default: as it says now]",
+)
+@click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text")
+def upgrade_plan_command(
+    filename: TextIO | None,
+    cluster: str | None,
+    version: str,
+    image: str | None,
+    strategy: Literal["RollingUpdate", "BlueGreen"] | None,
+    output: Literal["text", "json"],
+) -> None:
+    """Tell what an upgrade would do, in which order, and what could stop it. Changes nothing.
+
+    A dump: kubectl get openbaocluster,sts,pods,pvc -o yaml. Exits with 3 if it would be refused.
+    """
+    from baoctl.dump import DumpError
+    from baoctl.upgrade_plan import Wish, as_json, as_text, plan
+
+    try:
+        text = filename.read() if filename else None
+        told = plan(Wish(version, image, strategy), text, cluster)
+    except DumpError as error:
+        raise click.ClickException(str(error)) from None
+    click.echo((as_json if output == "json" else as_text)(told), nl=False)
+    raise SystemExit(told.exit_code)

@@ -8,6 +8,7 @@ from baoctl.controllers import part_changed, watch_gates
 from baoctl.modes import Caches
 from baoctl.parts import Parts
 from contracts.executor import Executors
+from managers.access.pause import Pausing
 from managers.cluster.gated import Gated
 from managers.jobs.run import Jobs
 from managers.proof import metrics
@@ -28,7 +29,7 @@ def build_proof_controller(
     """Make the reconciler of the restore tests of each cluster, and its controller."""
     sources = Sources(caches.clusters, caches.backups, caches.children)
     hands = Hands(parts.client, Jobs(parts.client), executors, parts.events, parts.clock)
-    reconciler = ProofReconciler(sources, hands)
+    reconciler = Pausing(ProofReconciler(sources, hands), caches.clusters)
     metrics.register(parts.metrics, caches.clusters, leads)
     controller = make("openbaocluster-proof", Gated(reconciler, caches.clusters, caches.gate))
     watch_proofs(controller, caches)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 
 from baoctl.controllers import part_changed
 from baoctl.modes import Caches
 from baoctl.parts import Parts
 from contracts.executor import Executors
+from managers.access.pause import Pausing
 from managers.jobs.run import Jobs
 from managers.oplock.run import OperationLocks
 from managers.restore.acts import Acts
@@ -22,7 +24,7 @@ from runtime.controller import Controller, Reconciler
 from runtime.event import Event, any_of, generation_changed
 from runtime.handler import enqueue_mapped, enqueue_object
 from runtime.outcome import Outcome
-from runtime.types import Object, ObjectKey, Request, key_of
+from runtime.types import Object, ObjectKey, Request, is_terminating, key_of
 
 MakeController = Callable[[str, Reconciler], Controller]
 NAMED_CLUSTER = "named-cluster"
@@ -45,7 +47,8 @@ def build_restore_controller(
         Acts(parts.client, clusters, OperationLocks(parts.client, clusters, parts.clock), jobs),
         telling,
     )
-    controller = make("openbaorestore", _Gated(reconciler, restores, clusters, caches.gate))
+    pausing = Pausing(reconciler, clusters, partial(_clusters_of, restores))
+    controller = make("openbaorestore", _Gated(pausing, restores, clusters, caches.gate))
     watch_restores(controller, caches, telling)
     return controller
 
@@ -78,6 +81,13 @@ def watch_restores(controller: Controller, caches: Caches, telling: RestoreTelli
     controller.watch(restores, enqueue_object)
     controller.watch(caches.clusters, of_cluster, news)
     controller.watch(caches.backups, enqueue_mapped(of_backup), part_changed("status", "phase"))
+
+
+def _clusters_of(restores: Cache, request: Request) -> Iterable[ObjectKey]:
+    """Name the cluster of a restore; none for a restore that is being deleted, which goes on."""
+    live = restores.get(request)
+    name = _spec(live).get("cluster") if live is not None and not is_terminating(live) else None
+    return (ObjectKey(request.namespace, name),) if isinstance(name, str) else ()
 
 
 def named_cluster(restore: Object) -> Iterable[str]:

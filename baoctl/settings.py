@@ -8,6 +8,7 @@ import socket
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
 
 from contracts.rights import Reads
@@ -23,6 +24,7 @@ DEFAULT_REPOSITORY = "openbao/openbao"
 DEFAULT_AUDIENCE = "openbao-internal"
 SECRET_RECHECK = 15.0
 ADMISSION_RECHECK = 600.0
+POD_DEADLINE = 600.0
 NO_TRUST = Trust()
 AUTO = "auto"
 SINGLE_TENANT = "single-tenant"
@@ -82,6 +84,9 @@ def from_environment(
             platform=PLATFORMS.get(platform, "kubernetes"),
             audience=env.get("OPENBAO_JWT_AUDIENCE") or DEFAULT_AUDIENCE,
             admission_recheck=_seconds(env, "ADMISSION_RECHECK_SECONDS", ADMISSION_RECHECK),
+            pod_deadline=timedelta(
+                seconds=_seconds(env, "UPGRADE_POD_DEADLINE_SECONDS", POD_DEADLINE)
+            ),
             mode=_mode(env, namespaces),
             reads=reads_of(env),
         ),

@@ -24,6 +24,7 @@ from managers.access.admission import AdmissionPolicies
 from managers.access.context import FIELD_MANAGER, MARKS, Context
 from managers.access.named_claims import NamedClaims
 from managers.access.named_objects import NamedObjects
+from managers.access.pause import Pausing, both
 from managers.access.secrets import SecretStore
 from managers.access.seen_objects import SeenObjects
 from managers.access.token_issuer import ApiServer
@@ -33,6 +34,7 @@ from managers.cluster.adminops import AdminOpsReconciler
 from managers.cluster.apply import Applier
 from managers.cluster.cluster_metrics import ClusterMetrics, counted
 from managers.cluster.delete import Deletion
+from managers.cluster.effects import Effects
 from managers.cluster.executors import ExecutorSource
 from managers.cluster.facts import SecretReading, secret_reading
 from managers.cluster.gated import Gated, Telling
@@ -42,6 +44,11 @@ from managers.cluster.restored import RestoredServers
 from managers.cluster.status_writer import StatusWriter
 from managers.cluster.ways import WaysIn
 from managers.images.verifier import ImageVerifier
+from managers.jobs.run import Jobs
+from managers.oplock.run import OperationLocks
+from managers.upgrade.metrics import UpgradeMetrics
+from managers.upgrade.observe import UpgradeSight
+from managers.upgrade.run import UpgradeActs
 from runtime.apply import OwnedApply
 from runtime.cache import Cache
 from runtime.client import Client
@@ -100,7 +107,7 @@ async def build_parts(settings: Settings, clock: Clock, *, name: str = LEASE_NAM
         user_agent=name,
         clock=clock,
         metrics=metrics,
-        guard=elector.guard if elector else None,
+        guard=both(elector.guard if elector else None),
         # The fence counts on it: a write that was let out ends before anybody else may lead.
         timeout=LeaderOptions().write_timeout,
     )
@@ -126,10 +133,8 @@ def build_controllers(parts: Parts) -> tuple[Controller, ...]:
     installation = parts.settings.installation
     named = SeenObjects(parts.client, parts.clock, caches.gateway_age)
     api_server = ApiServer(parts.client, parts.clock, parts.settings.api_server_host)
-    statuses = StatusWriter(parts.client, clusters, parts.events, parts.clock)
+    statuses = _statuses(parts, clusters)
     logins = Logins(parts.client, parts.clock, installation)
-    admission = AdmissionPolicies(parts.client, parts.clock, parts.rng, installation, parts.metrics)
-    parts.beside.append(Runnable("admission policies", admission.run, admission.ready))
     images = ImageVerifier(parts.client, parts.clock, parts.settings.images)
     observer = Observer(
         children,
@@ -146,9 +151,11 @@ def build_controllers(parts: Parts) -> tuple[Controller, ...]:
             images=images,
             ways=WaysIn(kinds, children, named),
             sight=caches.sight,
-            admission=admission,
+            admission=_admission(parts),
+            upgrades=UpgradeSight(parts.client),
         ),
     )
+    executors = ExecutorSource(parts.client, installation, images, api_server)
     parts.beside.extend(caches.runnables)
     workload = WorkloadReconciler(
         clusters,
@@ -156,25 +163,38 @@ def build_controllers(parts: Parts) -> tuple[Controller, ...]:
         Applier(_owned_apply(parts, children)),
         Deletion(context, children),
         statuses,
-        context,
+        Effects(context, logins, _acts(parts, clusters, executors)),
     )
     adminops = AdminOpsReconciler(clusters, children, observer, statuses, context, logins)
     series = ClusterMetrics(parts.metrics, clusters, store, leads(parts.elector))
     gate = caches.gate
-    telling = Telling(workload, clusters, gate, statuses, parts.clock)
+    telling = Telling(Pausing(workload, clusters), clusters, gate, statuses, parts.clock)
     first = _controller(parts, "openbaocluster-workload", counted(telling, series))
-    second = _controller(parts, "openbaocluster-adminops", Gated(adminops, clusters, gate))
+    second = _controller(
+        parts, "openbaocluster-adminops", Gated(Pausing(adminops, clusters), clusters, gate)
+    )
     watch_workload(first, clusters, children)
     watch_optional(first, clusters, kinds)
     watch_adminops(second, clusters, children)
     for controller in (first, second):
         watch_gates(controller, clusters, caches.opened, caches.tenants)
-    executors = ExecutorSource(parts.client, installation, images, api_server)
     restored = RestoredServers(children, observer, logins)
     restores = build_restore_controller(
         parts, caches, executors, restored, partial(_controller, parts)
     )
     return first, second, restores, *_controllers_of_backups(parts, caches, executors)
+
+
+def _admission(parts: Parts) -> AdmissionPolicies:
+    installation = parts.settings.installation
+    admission = AdmissionPolicies(parts.client, parts.clock, parts.rng, installation, parts.metrics)
+    parts.beside.append(Runnable("admission policies", admission.run, admission.ready))
+    return admission
+
+
+def _acts(parts: Parts, clusters: Cache, executors: ExecutorSource) -> UpgradeActs:
+    locks = OperationLocks(parts.client, clusters, parts.clock)
+    return UpgradeActs(locks, Jobs(parts.client), executors)
 
 
 def _controllers_of_backups(
@@ -183,6 +203,11 @@ def _controllers_of_backups(
     return build_backup_controllers(
         parts, caches, executors, leads(parts.elector), partial(_controller, parts)
     )
+
+
+def _statuses(parts: Parts, clusters: Cache) -> StatusWriter:
+    counting = UpgradeMetrics(parts.metrics, clusters, leads(parts.elector))
+    return StatusWriter(parts.client, clusters, parts.events, parts.clock, counting)
 
 
 def _accounts(parts: Parts, caches: Caches) -> NamedObjects:

@@ -1,15 +1,18 @@
 """Every name that an object of a cluster can have: for whoever may ask by name and not list.
 
-Pure; built on contracts.names alone. Of servers and their volumes there are as many names as there
-are ordinals: those are asked for one after the other, as far as BEYOND the last one found.
+Pure; built on contracts.names and contracts.sets. Of servers and their volumes there are as many
+names as there are ordinals: those are asked for one after the other, as far as BEYOND the last one
+found.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 
 from contracts import names
 from contracts.optional_kinds import BACKEND_TLS_POLICY, HTTP_ROUTE, SERVICE_MONITOR, TLS_ROUTE
+from contracts.sets import VoterSet
 from runtime.kinds import OptionalKind
 from runtime.resources import (
     CONFIG_MAP,
@@ -26,7 +29,7 @@ from runtime.types import Resource
 BEYOND = 2
 """Ordinals after the last one found that are looked at: one in a row of volumes may be missing."""
 
-RUN_JOBS: tuple[names.Job, ...] = ("backup", "restore")
+RUN_JOBS: tuple[names.Job, ...] = ("backup", "restore", "upgrade")
 """Jobs that have an account of their own."""
 
 ACCOUNT_MAX = names.SERVICE_ACCOUNT_NAME_MAX
@@ -38,22 +41,44 @@ OPTIONAL_NAMES: Mapping[OptionalKind, Callable[[str], str]] = {
     TLS_ROUTE: names.tls_route,
 }
 
-VOTER_ORDINALS = (names.pod, names.data_claim)
-READER_ORDINALS = (names.read_pod, names.read_data_claim)
 COMMON_CLAIMS = (names.audit_claim, names.acme_cache_claim)
 """Volumes that several servers mount."""
 
 
-def owned_names(cluster: str, accounts: Iterable[str]) -> Mapping[Resource, tuple[str, ...]]:
+@dataclass(frozen=True, slots=True)
+class ServerPool:
+    """A StatefulSet of servers of either kind, and what of it is known by name."""
+
+    stateful_set: str
+
+    def pod(self, ordinal: int) -> str:
+        """Pod number `ordinal` (from 0)."""
+        return f"{self.stateful_set}-{ordinal}"
+
+    def data_claim(self, ordinal: int) -> str:
+        """The PersistentVolumeClaim of that pod."""
+        return names.claim_of_pod(self.pod(ordinal))
+
+
+def server_pools(cluster: str, sets: Iterable[VoterSet]) -> tuple[ServerPool, ...]:
+    """Return the pools of the voters in the order of `sets`, then that of the read replicas."""
+    voters = (ServerPool(one.stateful_set) for one in sets)
+    return (*voters, ServerPool(names.read_stateful_set(cluster)))
+
+
+def owned_names(
+    cluster: str, sets: Iterable[VoterSet], accounts: Iterable[str]
+) -> Mapping[Resource, tuple[str, ...]]:
     """Name all objects that a plan may want and a prune may remove, StatefulSets left out.
 
-    `accounts`: ServiceAccounts under which its pods run or did run, beside the default one.
+    `sets`: of voters that there may be. `accounts`: ServiceAccounts under which its pods run or
+    did run, beside the default one.
     """
     users = [one for one in accounts if one and len(one) <= ACCOUNT_MAX]
     known = tuple(dict.fromkeys((names.service_account(cluster), *users)))
     return {
         CONFIG_MAP: (
-            names.config_map(cluster),
+            *(one.config_map for one in sets),
             names.read_config_map(cluster),
             names.gateway_ca_config_map(cluster),
             names.self_init_config_map(cluster),

@@ -8,6 +8,7 @@ from contracts.backup_conditions import BACKUP_TYPES
 from contracts.condition_reasons import REASONS
 from contracts.condition_type import ConditionType, Polarity
 from contracts.reason import Reason
+from contracts.reasons_upgrade import UPGRADE_PROGRESS, UPGRADE_TROUBLE, UPGRADE_TYPES
 
 __all__ = ["REASONS", "TYPES", "ConditionType", "Polarity", "Reason"]
 
@@ -41,6 +42,7 @@ _PROGRESS = (
     "Scaling",
     "ReadReplicasNotReady",
     "ReadReplicasLeaving",
+    *UPGRADE_PROGRESS,
 )
 _TROUBLE = (
     "InvalidSpec",
@@ -77,6 +79,7 @@ _TROUBLE = (
     "StorageClassChangeNotSupported",
     "VolumeLost",
     "StatefulSetImmutable",
+    *UPGRADE_TROUBLE,
 )
 # The three summary conditions of kstatus, and Degraded, carry the reason of whatever decided them.
 _SUMMARY = ("Ready", "AllReplicasReady", "Paused", *_PROGRESS, *_TROUBLE)
@@ -362,6 +365,7 @@ TYPES: tuple[ConditionType, ...] = (
         "The cluster runs with less than production needs, because its spec says so.",
         ("DevelopmentProfile",),
     ),
+    *UPGRADE_TYPES,
     *BACKUP_TYPES,
     ConditionType(
         "ProductionReady",

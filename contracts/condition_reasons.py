@@ -7,6 +7,7 @@ which says which condition may give which.
 from contracts.reason import NOTHING, WAIT, Reason
 from contracts.reasons_backup import BACKUP_REASONS
 from contracts.reasons_networking import NETWORKING_REASONS
+from contracts.reasons_upgrade import UPGRADE_REASONS
 from contracts.reasons_workload import WORKLOAD_REASONS
 
 _REASONS = (
@@ -280,5 +281,11 @@ _REASONS = (
 
 REASONS: dict[str, Reason] = {
     reason.name: reason
-    for reason in (*_REASONS, *NETWORKING_REASONS, *WORKLOAD_REASONS, *BACKUP_REASONS)
+    for reason in (
+        *_REASONS,
+        *NETWORKING_REASONS,
+        *WORKLOAD_REASONS,
+        *BACKUP_REASONS,
+        *UPGRADE_REASONS,
+    )
 }

@@ -49,6 +49,18 @@ class Operation:
 
 
 @dataclass(frozen=True, slots=True)
+class Rolled:
+    """How far the voters are on the way to the newest template."""
+
+    renewed: tuple[int, ...] = ()
+    """Ordinals of those that are ready and from the newest template."""
+    complete: bool = False
+    """All are, and none is on its way."""
+    pod: str = ""
+    """The one that is about to go, or is not back yet; "" when none is."""
+
+
+@dataclass(frozen=True, slots=True)
 class Plan:
     """What one step of the plan wants.
 
@@ -63,6 +75,8 @@ class Plan:
     """The pods may not be touched until this step is content."""
     operation: Operation | None = None
     """What is being done to the pods, if it takes several passes."""
+    rolled: Rolled | None = None
+    """None: this step knows nothing of pods."""
     spared: tuple[Named, ...] = ()
     """Objects that are no longer wanted and must stay for now; they are not touched."""
     optional: tuple[Intent, ...] = ()
@@ -82,6 +96,8 @@ class Desired:
     complete: bool
     """Every step had its say: what is not named here is not wanted and may be pruned."""
     operation: Operation | None = None
+    rolled: Rolled | None = None
+    """None: the pods were not looked at."""
     spared: tuple[Named, ...] = ()
     """What is not named in `intents` and may not be pruned either."""
 

@@ -107,3 +107,24 @@ def tag_fits(reference: ImageReference, version: str) -> bool:
         wanted.replace("+", "_"),
         wanted.replace("+", "-"),
     }
+
+
+def mismatch(image: str | None, version: str) -> str:
+    """Say that the tag of an image of the user's own choice is not that of a version; "" if it is.
+
+    Upgrades are decided by the version: an image that runs another one would skip every check. A
+    text that is no reference is judged elsewhere.
+    """
+    if not image:
+        return ""
+    try:
+        fits = tag_fits(parse(image), version)
+    except ValueError:
+        return ""
+    if fits:
+        return ""
+    wanted = version.removeprefix("v")
+    return (
+        f"spec.image: the tag of {image} is not that of spec.version {wanted}; change one of "
+        "them, or name the image by its digest alone"
+    )

@@ -171,7 +171,11 @@ class ServerEnv(Env):
     @property
     def hosts(self) -> tuple[str, ...]:
         """The DNS name of each pod."""
-        return tuple(f"{pod}.{self.cluster}.{self.namespace}.svc" for pod in self.pods)
+        return tuple(map(self.host, self.pods))
+
+    def host(self, pod: str) -> str:
+        """The DNS name of one pod."""
+        return f"{pod}.{self.cluster}.{self.namespace}.svc"
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,3 +280,23 @@ class TestEnv(Env):
     expected_seal: str = _variable("TEST_EXPECTED_SEAL", default="")
     canary_path: str = _variable("TEST_CANARY_PATH", default="")
     scratch_path: str = _variable("TEST_SCRATCH_PATH", default=SCRATCH_PATH)
+
+
+@dataclass(frozen=True, slots=True)
+class UpgradeEnv(Env):
+    """`baoctl job upgrade`. What an action needs is in contracts.upgrade_action."""
+
+    _parts: ClassVar[Mapping[str, type[Env]]] = {"server": ServerEnv}
+    server: ServerEnv
+    """All pods that may lead, whichever set they belong to."""
+    action: str = _variable("UPGRADE_ACTION")
+    run_id: str = _variable("UPGRADE_RUN_ID")
+    target: str = _variable("UPGRADE_TARGET_POD", default="")
+    """Pod that must no longer lead."""
+    blue: tuple[str, ...] = _variable("UPGRADE_BLUE_PODS", _LIST, default=())
+    green: tuple[str, ...] = _variable("UPGRADE_GREEN_PODS", _LIST, default=())
+    """Names of all pods of a set, which are the ids of its raft nodes."""
+    sync_threshold: int = _variable("UPGRADE_SYNC_THRESHOLD", _NUMBER, default=100)
+    """Entries of the raft log that a server of green may be behind the leader."""
+    timeout: int = _variable("UPGRADE_TIMEOUT", _NUMBER, default=0)
+    """Seconds for the work; 0: what the action has."""

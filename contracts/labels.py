@@ -13,6 +13,8 @@ CLUSTER = "openbao.org/cluster"
 COMPONENT = "openbao.org/component"
 WORKLOAD_POOL = "openbao.org/workload-pool"
 REVISION = "openbao.org/revision"
+# Put on a pod by the controller of its StatefulSet: from which of its templates it was made.
+CONTROLLER_REVISION = "controller-revision-hash"
 
 APP = "openbao"
 OPERATOR = "openbao-operator"
@@ -54,6 +56,9 @@ UNSEAL_REWRAPPED = "openbao.org/unseal-rewrapped"
 BACKUP_KEY = "openbao.org/backup-key"
 # On an OpenBaoBackup and its Job: who asked for it.
 BACKUP_TYPE = "openbao.org/backup-type"
+# On a Job of an upgrade and its pod: what it does, and for which run of that.
+UPGRADE_ACTION = "openbao.org/upgrade-action"
+UPGRADE_RUN_ID = "openbao.org/upgrade-run-id"
 # On a cluster: whoever wants a backup now sets the first, with any value; the operator takes it
 # away and writes the second, the name of the OpenBaoBackup that it made for it.
 TRIGGER_BACKUP = "openbao.org/trigger-backup"
@@ -110,6 +115,11 @@ def server_pod(cluster: str) -> Labels:
 def read_pod(cluster: str) -> Labels:
     """The labels of a server pod without a vote; a superset of `read_replicas`."""
     return {**read_replicas(cluster), COMPONENT: SERVER}
+
+
+def of_revision(wanted: Labels, revision: str) -> Labels:
+    """The labels, and of which set of servers the pod is; "" for the set without a revision."""
+    return {**wanted, REVISION: revision} if revision else wanted
 
 
 def active_voter(cluster: str) -> Labels:

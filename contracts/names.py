@@ -22,6 +22,8 @@ CLUSTER_NAME_MAX = 40
 CLUSTER_NAME_PATTERN = r"^[a-z]([-a-z0-9]*[a-z0-9])?$"
 # A cluster called "a-public" would want the Service that cluster "a" already owns.
 RESERVED_SUFFIXES = ("-acme", "-metrics", "-public", "-read")
+# "a-0123456789abcdef" may be the second set of servers of cluster "a" (contracts.sets).
+REVISION_SUFFIX = r"-[0-9a-f]{16}$"
 # Objects of these names hold keys of the operator; no reference in a spec may point at one.
 SYSTEM_SECRET_SUFFIXES = (
     "-recovery-shares",
@@ -46,10 +48,12 @@ RELOAD_DIGEST = 8
 CLUSTER_DOMAIN = "cluster.local"
 
 _CLUSTER_NAME = re.compile(CLUSTER_NAME_PATTERN)
+_REVISION_SUFFIX = re.compile(REVISION_SUFFIX)
 # What the pods of a Job carry as a label, and what a Role may be called.
 _LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
 _LABEL_MAX = 63
 _RUN_DIGEST = 8
+_UPGRADE_DIGEST = 10
 _OBJECT_NAME_MAX = 253
 
 
@@ -61,6 +65,7 @@ def is_cluster_name(name: str) -> bool:
         len(name) <= CLUSTER_NAME_MAX
         and _CLUSTER_NAME.fullmatch(name) is not None
         and not name.endswith(RESERVED_SUFFIXES)
+        and _REVISION_SUFFIX.search(name) is None
     )
 
 
@@ -219,6 +224,13 @@ def proof_job(backup: str, run: str) -> str:
     return run_job("test", f"{backup}-{run}")
 
 
+def upgrade_job(cluster: str, action: str, run: str) -> str:
+    """The Job of one step of an upgrade; `run` is any word that no other one has."""
+    digest = hashlib.sha256(f"{cluster}|{action}|{run}".encode()).hexdigest()[:_UPGRADE_DIGEST]
+    start = f"upgrade-{_of(cluster)}-{action}"[: _LABEL_MAX - _UPGRADE_DIGEST - 1].rstrip("-")
+    return f"{start}-{digest}"
+
+
 def role(service_account_name: str) -> str:
     """The Role of that ServiceAccount."""
     return _of_account(service_account_name, "-role")
@@ -285,7 +297,7 @@ def pod(cluster: str, ordinal: int) -> str:
 
 def data_claim(cluster: str, ordinal: int) -> str:
     """The PersistentVolumeClaim of pod number `ordinal`."""
-    return f"{DATA_VOLUME}-{pod(cluster, ordinal)}"
+    return claim_of_pod(pod(cluster, ordinal))
 
 
 def claim_of_pod(pod_name: str) -> str:
@@ -306,47 +318,40 @@ def read_data_claim(cluster: str, ordinal: int) -> str:
 
 
 def ordinal_of(cluster: str, pod_name: str) -> int | None:
-    """The ordinal in a pod's name; None when the pod is not one of this cluster's StatefulSet."""
-    return _ordinal_in(_of(cluster), pod_name)
+    """The ordinal in a pod's name; None when the pod is not of the set without a revision."""
+    return ordinal_in(stateful_set(cluster), pod_name)
 
 
 def read_ordinal_of(cluster: str, pod_name: str) -> int | None:
     """The ordinal in the name of a read replica; None when the pod is none of this cluster."""
-    return _ordinal_in(read_stateful_set(cluster), pod_name)
+    return ordinal_in(read_stateful_set(cluster), pod_name)
 
 
-def _ordinal_in(stateful_set: str, pod_name: str) -> int | None:
+def ordinal_in(stateful_set_name: str, pod_name: str) -> int | None:
+    """The ordinal in the name of a pod; None when the pod is not one of that StatefulSet."""
     prefix, _, number = pod_name.rpartition("-")
-    if prefix != stateful_set or not number.isascii() or not number.isdigit():
+    if prefix != stateful_set_name or not number.isascii() or not number.isdigit():
         return None
     ordinal = int(number)
     return ordinal if str(ordinal) == number else None
 
 
-def claim_ordinal_of(cluster: str, claim_name: str) -> int | None:
-    """The ordinal in a data claim's name; None when the claim is not one of this cluster."""
+def claim_ordinal_in(stateful_set_name: str, claim_name: str) -> int | None:
+    """The ordinal in a data claim's name; None when the claim is not one of that StatefulSet."""
     prefix = f"{DATA_VOLUME}-"
     if not claim_name.startswith(prefix):
         return None
-    return ordinal_of(cluster, claim_name.removeprefix(prefix))
+    return ordinal_in(stateful_set_name, claim_name.removeprefix(prefix))
 
 
 def read_claim_ordinal_of(cluster: str, claim_name: str) -> int | None:
     """The ordinal in the name of a read replica's data claim; None when it is no such claim."""
-    prefix = f"{DATA_VOLUME}-"
-    if not claim_name.startswith(prefix):
-        return None
-    return read_ordinal_of(cluster, claim_name.removeprefix(prefix))
+    return claim_ordinal_in(read_stateful_set(cluster), claim_name)
 
 
 def raft_server_name(cluster: str) -> str:
     """The name in every server certificate that peers check, whatever address they dial."""
     return f"openbao-cluster-{_of(cluster)}.local"
-
-
-def pod_dns(cluster: str, namespace: str, ordinal: int) -> str:
-    """The DNS name of a pod, through the headless Service."""
-    return f"{pod(cluster, ordinal)}.{service_dns(headless_service(cluster), namespace)}"
 
 
 def service_dns(service: str, namespace: str) -> str:

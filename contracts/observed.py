@@ -12,6 +12,8 @@ from typing import Literal
 
 from contracts.labels import Registration
 from contracts.surroundings import NO_ENDPOINTS, AccountFacts, AdmissionFacts, ApiEndpoints
+from contracts.upgrade import NO_FACTS as NO_UPGRADE
+from contracts.upgrade import UpgradeFacts
 from contracts.ways_in import NO_FACTS, WaysFacts
 
 
@@ -145,7 +147,7 @@ class ClaimFacts:
 
 @dataclass(frozen=True, slots=True)
 class ReadPoolFacts:
-    """The read replicas: their StatefulSet, pods and data volumes."""
+    """The servers beside the voters that serve: their StatefulSet, pods and data volumes."""
 
     stateful_set: StatefulSetFacts | None = None
     pods: tuple[PodFacts, ...] = ()
@@ -325,6 +327,8 @@ class Observed:
     pods: tuple[PodFacts, ...] = ()
     claims: tuple[ClaimFacts, ...] = ()
     read: ReadPoolFacts = ReadPoolFacts()
+    green: ReadPoolFacts = ReadPoolFacts()
+    """The second set of voters, if there is one."""
     secrets: Mapping[str, SecretFacts] = field(default_factory=dict)
     reach: Reach | None = None
     """None: it is not known whom to trust."""
@@ -338,6 +342,8 @@ class Observed:
     none."""
     rolling_since: datetime | None = None
     """Since when, by the last status, pods are being replaced; None when they are not."""
+    resumed_at: datetime | None = None
+    """When the last pause ended; None if there was none."""
     waking_since: datetime | None = None
     """Since when, by the last status, the servers come back from hibernation; None when they do
     not."""
@@ -355,6 +361,7 @@ class Observed:
     """The ServiceAccount that the spec names; None when it names none or there is none yet."""
     admission: AdmissionFacts | None = None
     """Whether the admission policies stand; None: nobody has looked yet."""
+    upgrade: UpgradeFacts = NO_UPGRADE
 
     def pod(self, ordinal: int) -> PodFacts | None:
         """Return the pod of an ordinal, if there is one."""
@@ -367,8 +374,8 @@ class Observed:
 
     @property
     def servers(self) -> tuple[PodFacts, ...]:
-        """Return the pods of all servers: the voters, then the read replicas."""
-        return self.pods + self.read.pods
+        """Return the pods of all servers: the voters, a second set, then the read replicas."""
+        return self.pods + self.green.pods + self.read.pods
 
     @property
     def leaders(self) -> tuple[PodFacts, ...]:

@@ -1,26 +1,37 @@
 """The two sets of servers of a cluster: what tells the objects of one from those of the other.
 
-Uses contracts.labels and contracts.names. Called by the builders of pods and StatefulSets.
+Uses contracts.sets, contracts.labels and contracts.names. Called by the builders of pods and
+StatefulSets.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from contracts import labels, names
+from contracts.sets import VoterSet
 
 
 @dataclass(frozen=True, slots=True)
 class Pool:
-    """One set of servers. Every function takes the name of the cluster."""
+    """One set of servers. Every function takes the set of voters that is meant."""
 
-    stateful_set: Callable[[str], str]
-    config_map: Callable[[str], str]
-    selector: Callable[[str], labels.Labels]
-    pod_labels: Callable[[str], labels.Labels]
+    stateful_set: Callable[[VoterSet], str]
+    config_map: Callable[[VoterSet], str]
+    selector: Callable[[VoterSet], labels.Labels]
+    pod_labels: Callable[[VoterSet], labels.Labels]
     """A superset of the selector."""
 
 
-VOTERS = Pool(names.stateful_set, names.config_map, labels.voters, labels.server_pod)
-READ_REPLICAS = Pool(
-    names.read_stateful_set, names.read_config_map, labels.read_replicas, labels.read_pod
+VOTERS = Pool(
+    lambda voters: voters.stateful_set,
+    lambda voters: voters.config_map,
+    lambda voters: voters.selector,
+    lambda voters: voters.pod_labels,
 )
+READ_REPLICAS = Pool(
+    lambda voters: names.read_stateful_set(voters.cluster),
+    lambda voters: names.read_config_map(voters.cluster),
+    lambda voters: labels.read_replicas(voters.cluster),
+    lambda voters: labels.read_pod(voters.cluster),
+)
+"""One set, whichever voters it follows."""

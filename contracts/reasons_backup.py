@@ -8,7 +8,7 @@ other, and docs/backup.md lists them.
 from collections.abc import Mapping
 from typing import Final
 
-from contracts.api.job_report import FailureClass
+from contracts.exit_codes import FailureClass
 from contracts.reason import NOTHING, WAIT, Reason
 
 COMPLETED: Final = "Completed"
@@ -22,8 +22,8 @@ _TEST = (
 )
 
 BACKUP_REASONS: tuple[Reason, ...] = (
-    Reason("InProgress", "A snapshot is being taken.", NOTHING),
-    Reason("Idle", "No snapshot is being taken.", NOTHING),
+    Reason("InProgress", "What the condition is about goes on right now.", NOTHING),
+    Reason("Idle", "Nothing of what the condition is about goes on.", NOTHING),
     Reason("NoRestore", "No data are being put back.", NOTHING),
     Reason("RestoreInProgress", "Data of a snapshot are being put back.", WAIT),
     Reason("LastBackupSucceeded", "The last snapshot was stored.", NOTHING),

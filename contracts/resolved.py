@@ -14,6 +14,7 @@ from contracts.api.scheduling import Scheduling
 from contracts.api.seal import Unseal
 from contracts.api.tls import TlsMode
 from contracts.hcl.render import ConfigInput
+from contracts.sets import Green, VoterSet
 from contracts.shapes.pod_part import PodPart
 from contracts.unseal_keys import KeyRing, Rotation
 from contracts.ways_in import NO_WISHES, WaysWishes
@@ -234,6 +235,19 @@ class Resolved:
     """The ServiceAccount is a person's own: never changed and never deleted."""
     read: ReadWishes | None = None
     """The read replicas; None when none are asked for and none are left."""
+    revision: str = ""
+    """Which set of voters is meant; "" for the one without a revision."""
+    green: Green | None = None
+    """A second set of voters that is to take over."""
+    traffic: str = ""
+    """Revision of the servers that clients are sent to; "" for all servers of either pool."""
+    traffic_template: str = ""
+    """Kubernetes revision of these servers instead, for a set that has none of ours; "" for any."""
+
+    @property
+    def voter_set(self) -> VoterSet:
+        """The names and labels of the voters."""
+        return VoterSet(self.owner.name, self.revision)
 
     @property
     def servers(self) -> int:

@@ -137,8 +137,8 @@ OBJECTS: tuple[Right, ...] = (
         OWNED_VERBS,
     ),
     Right(
-        "Backups, restores and their tests run in Jobs, each looked at by its name; one that never "
-        "starts is taken back.",
+        "Backups, restores, their tests and the steps of upgrades run in Jobs, each looked at by "
+        "its name; one that never starts is taken back.",
         BATCH,
         ("jobs",),
         ("get", "create", "patch", "delete"),

@@ -199,13 +199,13 @@ class Metrics:
         return ObjectCounter(name, help_text, self.registry)
 
     def object_histogram(
-        self, name: str, help_text: str, buckets: Sequence[float]
+        self, name: str, help_text: str, buckets: Sequence[float], labels: Sequence[str] = ()
     ) -> ObjectSpreads:
         """Add a histogram family about objects; `buckets` are upper bounds without `+Inf`.
 
-        ValueError if the name is taken.
+        `labels` come after namespace and name. ValueError if the name of the family is taken.
         """
-        return ObjectSpreads(name, help_text, buckets, self.registry)
+        return ObjectSpreads(name, help_text, buckets, labels, self.registry)
 
     def histogram(
         self, name: str, help_text: str, labels: Sequence[str], buckets: Sequence[float]

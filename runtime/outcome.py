@@ -58,9 +58,15 @@ def combine(*outcomes: Outcome) -> Outcome:
     and the soonest timer of all of them survives: a blocked part must not delay the next look
     that another part asked for. No outcomes at all are Done.
     """
-    timers = [timer for outcome in outcomes if (timer := timer_of(outcome)) is not None]
-    soonest = min(timers, default=None)
-    worst = max(outcomes, key=_severity, default=Done())
+    soonest: float | None = None
+    worst: Outcome = Done()
+    # A loop and no comprehensions: this runs several times in every pass.
+    for outcome in outcomes:
+        timer = timer_of(outcome)
+        if timer is not None and (soonest is None or timer < soonest):
+            soonest = timer
+        if _SEVERITY[type(outcome)] > _SEVERITY[type(worst)]:
+            worst = outcome
     match worst:
         case Blocked(reason, message):
             return Blocked(reason, message, soonest)
@@ -70,8 +76,4 @@ def combine(*outcomes: Outcome) -> Outcome:
             return Done(soonest)
 
 
-_SEVERITY = {Done: 0, Wait: 1, Blocked: 2}
-
-
-def _severity(outcome: Outcome) -> int:
-    return _SEVERITY[type(outcome)]
+_SEVERITY: dict[type[Outcome], int] = {Done: 0, Wait: 1, Blocked: 2}

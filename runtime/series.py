@@ -232,22 +232,31 @@ class ObjectCounter(Collector):
 class ObjectSpreads(Collector):
     """A family of histograms about objects, whose series end with their object.
 
-    Labels are namespace and name; the bounds ascend and leave out +Inf.
+    `labels` come after namespace and name; the bounds ascend and leave out +Inf.
     """
 
     def __init__(
-        self, name: str, help_text: str, bounds: Sequence[float], registry: CollectorRegistry
+        self,
+        name: str,
+        help_text: str,
+        bounds: Sequence[float],
+        labels: Sequence[str],
+        registry: CollectorRegistry,
     ) -> None:
-        self._about: Final = (name, help_text)
+        self._about: Final = (name, help_text, ("namespace", "name", *labels))
         self._bounds = tuple(float(bound) for bound in bounds)
-        self._values: dict[ObjectKey, Spread] = {}
+        self._values: dict[ObjectKey, dict[tuple[str, ...], Spread]] = {}
         registry.register(self)
 
-    def observe(self, key: ObjectKey, amount: float) -> None:
-        self._values.setdefault(key, Spread(self._bounds)).observe(amount)
+    def observe(self, key: ObjectKey, amount: float, *more: str) -> None:
+        """Count one amount; `more` are the values of the labels after the object's name."""
+        if len(more) + len(key) != len(self._about[2]):
+            raise ValueError(f"{self._about[0]}: {more} are not the values of {self._about[2]}")
+        series = self._values.setdefault(key, {})
+        series.setdefault(more, Spread(self._bounds)).observe(amount)
 
     def forget(self, key: ObjectKey) -> None:
-        """Remove the series of that object; nothing happens if there is none."""
+        """Remove all series of that object; nothing happens if there are none."""
         self._values.pop(key, None)
 
     def describe(self) -> Iterable[Metric]:
@@ -256,14 +265,15 @@ class ObjectSpreads(Collector):
     def collect(self) -> Iterable[Metric]:
         family = self._family()
         names = [*map(floatToGoString, self._bounds), "+Inf"]
-        for key, value in self._values.items():
-            buckets = [*zip(names, map(float, accumulate(value.counts)), strict=True)]
-            family.add_metric(tuple(key), buckets, value.total)
+        for key, series in self._values.items():
+            for more, value in series.items():
+                buckets = [*zip(names, map(float, accumulate(value.counts)), strict=True)]
+                family.add_metric((*key, *more), buckets, value.total)
         yield family
 
     def _family(self) -> HistogramMetricFamily:
-        name, help_text = self._about
-        return HistogramMetricFamily(name, help_text, labels=("namespace", "name"))
+        name, help_text, labels = self._about
+        return HistogramMetricFamily(name, help_text, labels=labels)
 
 
 class DepthSeries:

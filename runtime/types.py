@@ -116,13 +116,16 @@ def is_terminating(obj: Mapping[str, Any]) -> bool:
 
 
 def controller_of(obj: Mapping[str, Any]) -> OwnerReference | None:
-    """The owner marked `controller: true`; the API server admits at most one."""
+    """The owner marked `controller: true`.
+
+    The API server admits at most one, and none without these four fields.
+    """
     for owner in _metadata(obj).get("ownerReferences") or ():
         if owner.get("controller"):
             return OwnerReference(
-                api_version=owner.get("apiVersion", ""),
-                kind=owner.get("kind", ""),
-                name=owner.get("name", ""),
-                uid=owner.get("uid", ""),
+                api_version=owner["apiVersion"],
+                kind=owner["kind"],
+                name=owner["name"],
+                uid=owner["uid"],
             )
     return None

@@ -1,13 +1,13 @@
 """How a job fails: the class that becomes its exit status, and words for a person.
 
-Uses contracts.api.job_report. Raised by every step of a job, turned into a report by run.
+Uses contracts.exit_codes. Raised by every step of a job, turned into a report by run.
 """
 
 from __future__ import annotations
 
 import re
 
-from contracts.api.job_report import EXIT_CODES, FailureClass
+from contracts.exit_codes import EXIT_CODES, FailureClass
 
 MESSAGE_MAX = 1000
 """Characters; status takes 1024."""

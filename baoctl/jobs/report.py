@@ -1,4 +1,4 @@
-"""The last word of a job: its report in the status of its object, and a line for people.
+"""The report of a job, in the status of its object.
 
 Uses the client of the API server. Called by run, and for a claim by restores. A job may patch the
 status of the one object that it works for, and nothing else; it writes fields that nobody else
@@ -8,7 +8,6 @@ writes, with a field manager of its own, and only into that very object (its UID
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any, Final, Protocol
 
 from contracts.api.group import API_VERSION, BACKUPS, RESTORES
@@ -19,7 +18,6 @@ from runtime.clock import Clock
 from runtime.errors import Conflict, NotFound, Transient
 from runtime.types import Object, Resource
 
-TERMINATION_LOG: Final = Path("/dev/termination-log")
 PAUSES: Final = (0.2, 0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 30.0)
 """Seconds between tries to write: a restart of the API server must not hide what was done."""
 _RESOURCES: Mapping[RunResource, Resource] = {
@@ -84,12 +82,3 @@ async def apply_status(
     except (NotFound, Conflict) as error:
         raise ObjectGone(f"{run.resource} {run.namespace}/{run.name}: {error}") from error
     return done.object
-
-
-def leave_word(text: str, path: Path = TERMINATION_LOG) -> None:
-    """Leave a line where the kubelet finds it, for whoever looks at the pod."""
-    try:
-        path.write_text(text[:4000], encoding="utf-8")
-    except OSError:
-        # No pod, or none that takes it: the line is in the log too.
-        return

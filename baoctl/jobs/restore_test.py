@@ -21,15 +21,15 @@ from typing import Final
 from baoctl.jobs.archive import Archive, Meta, NotASnapshot
 from baoctl.jobs.failures import JobFailure, shortened
 from baoctl.jobs.stores import Fetched, Store
-from contracts.api.job_report import FailureClass, ProofReport
+from contracts.api.job_report import ProofReport
 from contracts.api.status_backup import Snapshot
 from contracts.api.status_parts import SNAPSHOT_MAX
 from contracts.backup_key import manifest_key
+from contracts.exit_codes import FailureClass
 from contracts.job_env import TestEnv
 from contracts.manifest import MANIFEST_MAX, Manifest, ManifestError, read_manifest
 from contracts.snapshot_content import MOUNTS_PATH, content_digest, mounts_digest
-from managers.bao.client import Bao, BaoError, Denied
-from managers.bao.login import OPERATOR_MOUNT
+from managers.bao.client import OPERATOR_MOUNT, Bao, BaoError, Denied
 from managers.bao.models import Health
 from runtime.clock import Clock
 

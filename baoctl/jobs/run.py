@@ -4,7 +4,7 @@ Uses the modes of baoctl.jobs. Called by the command line. The process ends by o
 was said and flushed: threads of the library of stores may abort the interpreter while it ends, and
 a job that did its work would look as if it had not.
 
-Exit status: 0 done; else the number of its failure class (contracts.api.job_report.EXIT_CODES).
+Exit status: 0 done; else the number of its failure class (contracts.exit_codes.EXIT_CODES).
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ from baoctl.jobs.addresses import Policy, policy_of
 from baoctl.jobs.backup import back_up
 from baoctl.jobs.failures import JobFailure, shortened
 from baoctl.jobs.here import Here
-from baoctl.jobs.report import ObjectGone, leave_word, write_status
+from baoctl.jobs.last_word import leave_word
+from baoctl.jobs.report import ObjectGone, write_status
 from baoctl.jobs.restore import restore
 from baoctl.jobs.restore_test import restore_test
 from baoctl.jobs.stores import open_store
 from contracts.api.job_report import (
     EXECUTOR_MANAGER,
-    EXIT_CODES,
     TEST_MANAGER,
     BackupReport,
-    FailureClass,
     ProofReport,
     Report,
     RestoreReport,
 )
+from contracts.exit_codes import EXIT_CODES, FailureClass
 from contracts.job_env import BackupEnv, Env, JobEnvError, RestoreEnv, RunEnv, StoreEnv, TestEnv
 from runtime import logs
 from runtime.client import Client

@@ -17,14 +17,17 @@ from baoctl.jobs.failures import JobFailure
 from contracts import names
 from contracts.job_env import ServerEnv
 from contracts.ports import API
-from managers.bao.client import Bao, BaoError, Denied
-from managers.bao.login import OPERATOR_MOUNT
+from managers.bao.client import OPERATOR_MOUNT, Bao, BaoError, Denied
 from managers.bao.models import Health
 from runtime.clock import Clock
 
 PAUSES = (1.0, 2.0, 4.0, 8.0)
 """Seconds between looks for the leader: an election takes up to ten."""
 _NOBODY = "no pod"
+_NO_NAME = "its name is not known"
+_NO_ANSWER = "no answer"
+SILENT = (_NO_NAME, _NO_ANSWER)
+"""Words for a server that said nothing itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,10 +66,18 @@ class Reach:
 @asynccontextmanager
 async def servers(env: ServerEnv, reach: Reach) -> AsyncIterator[Bao]:
     """Open connections to the servers of a cluster. Raises JobFailure(Config) without its CA."""
-    authority = _file(env.ca_path, "Config", "the authority of the servers") if env.ca_path else ""
+    authority = authority_of(env)
     name = env.server_name or names.raft_server_name(env.cluster)
     async with Bao(authority, name, reach.port) as bao:
         yield bao
+
+
+def authority_of(env: ServerEnv) -> str:
+    """Read the authorities of the servers, as PEM; "" for those of the system.
+
+    Raises JobFailure(Config).
+    """
+    return _file(env.ca_path, "Config", "the authority of the servers") if env.ca_path else ""
 
 
 @asynccontextmanager
@@ -79,14 +90,14 @@ async def session(env: ServerEnv, clock: Clock, reach: Reach) -> AsyncIterator[S
 
 async def find_leader(bao: Bao, env: ServerEnv, clock: Clock, reach: Reach) -> Leader:
     """Ask every pod until one leads. Raises JobFailure(LeaderDiscovery) that says what each is."""
-    looks = await _look(bao, env, reach)
+    looks = await look_at_all(bao, env, reach)
     for pause in PAUSES:
-        leader = _leader(looks)
+        leader = leader_in(looks)
         if leader is not None:
             return leader
         await clock.sleep(pause)
-        looks = await _look(bao, env, reach)
-    leader = _leader(looks)
+        looks = await look_at_all(bao, env, reach)
+    leader = leader_in(looks)
     if leader is not None:
         return leader
     said = "; ".join(f"{pod}: {look}" for pod, look in looks.items()) or _NOBODY
@@ -96,7 +107,7 @@ async def find_leader(bao: Bao, env: ServerEnv, clock: Clock, reach: Reach) -> L
 async def log_in(bao: Bao, address: str, env: ServerEnv) -> str:
     """Return a token for the server at an address. Raises JobFailure(Authentication)."""
     if env.auth == "token":
-        return _file(env.token_path, "Authentication", "the token of spec.backup.tokenSecretRef")
+        return _file(env.token_path, "Authentication", "the token that tokenSecretRef names")
     if not env.role:
         raise JobFailure("Config", "BACKUP_JWT_AUTH_ROLE is not set: there is no role to log in")
     own = _file(env.jwt_path, "Authentication", "the token of the ServiceAccount")
@@ -109,25 +120,30 @@ async def log_in(bao: Bao, address: str, env: ServerEnv) -> str:
             f"{error}",
         ) from None
     except BaoError as error:
-        raise JobFailure("Authentication", f"no answer to the login: {error}") from None
+        raise NoAnswerToLogin("Authentication", f"no answer to the login: {error}") from None
 
 
-async def _look(bao: Bao, env: ServerEnv, reach: Reach) -> dict[str, Leader | str]:
+class NoAnswerToLogin(JobFailure):
+    """Nobody refused the login: whoever has time may try again."""
+
+
+async def look_at_all(bao: Bao, env: ServerEnv, reach: Reach) -> dict[str, Leader | str]:
+    """Ask every pod what it is, as `look_at` does."""
     found = await asyncio.gather(
-        *(_one(bao, pod, host, reach) for pod, host in zip(env.pods, env.hosts, strict=True))
+        *(look_at(bao, pod, host, reach) for pod, host in zip(env.pods, env.hosts, strict=True))
     )
     return dict(zip(env.pods, found, strict=True))
 
 
-async def _one(bao: Bao, pod: str, host: str, reach: Reach) -> Leader | str:
-    """The leader, or what the server is instead."""
+async def look_at(bao: Bao, pod: str, host: str, reach: Reach) -> Leader | str:
+    """Ask a server what it is: the leader, or a word for what else."""
     try:
         address = await reach.resolve(host)
         health = await bao.health(address)
     except OSError:
-        return "its name is not known"
+        return _NO_NAME
     except BaoError:
-        return "no answer"
+        return _NO_ANSWER
     if not health.initialized:
         return "not initialized"
     if health.sealed:
@@ -135,7 +151,8 @@ async def _one(bao: Bao, pod: str, host: str, reach: Reach) -> Leader | str:
     return "a standby" if health.standby else Leader(pod, address, health)
 
 
-def _leader(looks: dict[str, Leader | str]) -> Leader | None:
+def leader_in(looks: dict[str, Leader | str]) -> Leader | None:
+    """The one that leads; None while there is none, or more than one says so."""
     # A server that was just deposed may think for a moment that it still leads.
     leaders = [look for look in looks.values() if isinstance(look, Leader)]
     return leaders[0] if len(leaders) == 1 else None

@@ -1,4 +1,4 @@
-"""What the operator may make for backups and restores: the rights of one job, the job, a cluster.
+"""What the operator may make for jobs: the rights of a backup or restore, the Job, a cluster.
 
 Uses contracts.admission.locks_controller. Collected by contracts.admission.catalogue. The pod of a
 job is bounded by contracts.admission.locks_pods besides, as that of a server is.
@@ -9,7 +9,15 @@ from typing import Final
 from contracts import labels, names
 from contracts.admission.identities import IS_CONTROLLER
 from contracts.admission.policy import Match, Named, Policy, Validation
-from contracts.api.group import BACKUP_KIND, BACKUPS, CLUSTERS, GROUP, RESTORE_KIND, RESTORES
+from contracts.api.group import (
+    BACKUP_KIND,
+    BACKUPS,
+    CLUSTER_KIND,
+    CLUSTERS,
+    GROUP,
+    RESTORE_KIND,
+    RESTORES,
+)
 from contracts.rights import BATCH
 
 _KINDS: Final = {BACKUP_KIND: BACKUPS.plural, RESTORE_KIND: RESTORES.plural}
@@ -48,6 +56,15 @@ BINDING_OF_RUN: Final = (
 _POD = "variables.it.spec.template.spec"
 _VOLUMES = f"{_POD}.?volumes.orValue(dyn([]))"
 _PART = f"variables.it.metadata.?labels[?'{labels.COMPONENT}'].orValue('')"
+UPGRADE: Final = Named(
+    "upgrade",
+    f"{_PART} == 'upgrade' && "
+    "variables.it.metadata.?ownerReferences.orValue(dyn([])).exists_one(owner, "
+    f"owner.?controller.orValue(false) && owner.apiVersion.startsWith('{GROUP}/') && "
+    f"owner.kind == '{CLUSTER_KIND}' && owner.name == variables.cluster)",
+)
+"""Whether a Job is a step of an upgrade: of the cluster itself, and told so by its label."""
+_UPGRADE_ACCOUNT: Final = "-upgrade-serviceaccount"
 _UNREAD: Final = ("-recovery-shares", "-root-token")
 # Beside the certificate of the authority there lies a private key.
 _CERTIFICATES: Final = ("-tls-ca", "-tls-server")
@@ -68,23 +85,27 @@ _WHOLE = _readable("volume.secret.?secretName.orValue('')", "volume.secret.?item
 _PROJECTED = _readable("source.secret.?name.orValue('')", "source.secret.?items")
 BY_THE_OPERATOR: Final = (Named("by-the-operator", IS_CONTROLLER),)
 _JOB_ACCOUNTS: Final = (*_ACCOUNTS.values(),)
+_NAMED: Final = f"{_POD}.?serviceAccountName.orValue('')"
 
 
 def restrict_jobs(variables: tuple[Named, ...], labelled: Validation) -> Policy:
     """The policy about Jobs; `variables` and `labelled` are those of every object of a cluster."""
     return Policy(
         name="restrict-controller-jobs",
-        why="A Job of the operator runs once, for one backup or restore, with a job's account.",
+        why="A Job of the operator runs once, for a backup, restore or upgrade, with its account.",
         matches=(Match(BATCH, ("jobs",), ("CREATE", "UPDATE")),),
         conditions=BY_THE_OPERATOR,
-        variables=(*variables, RUN),
+        variables=(*variables, RUN, UPGRADE),
         validations=(
             labelled,
             Validation(
                 rule_id="job-of-a-run",
                 field="metadata.ownerReferences",
-                expression="size(variables.run) == 1",
-                message="a Job of the operator is controlled by an OpenBaoBackup or OpenBaoRestore",
+                expression="size(variables.run) == 1 || variables.upgrade",
+                message=(
+                    "a Job of the operator is controlled by an OpenBaoBackup or OpenBaoRestore, "
+                    "or is a part of an upgrade and controlled by the cluster"
+                ),
             ),
             Validation(
                 rule_id="job-once",
@@ -101,10 +122,14 @@ def restrict_jobs(variables: tuple[Named, ...], labelled: Validation) -> Policy:
                 rule_id="job-account",
                 field="spec.template.spec.serviceAccountName",
                 expression=(
-                    f"{list(_JOB_ACCOUNTS)!r}.exists(end, "
-                    f"{_POD}.?serviceAccountName.orValue('') == variables.cluster + end)"
+                    f"variables.upgrade ? {_NAMED} in ['', variables.cluster + "
+                    f"'{_UPGRADE_ACCOUNT}'] : {list(_JOB_ACCOUNTS)!r}.exists(end, "
+                    f"{_NAMED} == variables.cluster + end)"
                 ),
-                message=f"must be <cluster>{' or <cluster>'.join(_JOB_ACCOUNTS)}",
+                message=(
+                    f"must be <cluster>{' or <cluster>'.join(_JOB_ACCOUNTS)}; of an upgrade "
+                    f"<cluster>{_UPGRADE_ACCOUNT}, or none for a hook"
+                ),
             ),
             Validation(
                 rule_id="job-secrets",

@@ -57,10 +57,6 @@ VALUES_MAX = 10_000
 _NOT_SERVED = "Accepted, not served by this version."
 
 
-def _later(text: str) -> Any:
-    return Field(default=None, description=f"{text} {_NOT_SERVED}")
-
-
 class ClusterSpec(ApiModel):
     """What the cluster should be."""
 
@@ -238,7 +234,7 @@ class ClusterSpec(ApiModel):
     restore: RestoreLogin | None = Field(
         default=None, description="Login of restore jobs; left out, the operator's own role."
     )
-    upgrade: Upgrade | None = _later("How versions change.")
+    upgrade: Upgrade | None = Field(default=None, description="How versions change.")
 
     @property
     def servers(self) -> int:

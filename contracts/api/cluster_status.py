@@ -14,7 +14,12 @@ from contracts.api.status_login import OperatorLoginStatus, RecoveryKeysStatus
 from contracts.api.status_parts import Count, LastError, Text, Word
 from contracts.api.status_replicas import PolicyReconciliation, ReadReplicasStatus
 from contracts.api.status_unseal import UnsealStatus
-from contracts.api.status_upgrade import BlueGreenStatus, UpgradeRequestsStatus, UpgradeStatus
+from contracts.api.status_upgrade import (
+    BlueGreenStatus,
+    ReleaseStatus,
+    UpgradeRequestsStatus,
+    UpgradeStatus,
+)
 from contracts.api.upgrade import Strategy
 
 OperationKind = Literal[
@@ -153,9 +158,15 @@ class ClusterStatus(StoredStatus):
         json_schema_extra=as_set(),
     )
     workload: WorkloadStatus | None = Field(default=None, description="Pods and surroundings.")
+    resumed_at: Timestamp | None = Field(
+        default=None, description="When the last pause ended; deadlines count from here at least."
+    )
     admin_ops: AdminOpsStatus | None = Field(default=None, description="Work inside of OpenBao.")
     read_replicas: ReadReplicasStatus | None = Field(
         default=None, description="Servers without a vote."
+    )
+    release: ReleaseStatus | None = Field(
+        default=None, description="Release that the servers are brought to."
     )
     upgrade: UpgradeStatus | None = Field(
         default=None, description="A rolling upgrade that runs or failed; absent if none."

@@ -12,24 +12,12 @@ from pydantic import Field
 from contracts.api.meta import ApiModel, Timestamp
 from contracts.api.status_backup import Snapshot
 from contracts.api.status_parts import Count, Name, Text, Word
+from contracts.exit_codes import FailureClass
 
 EXECUTOR_MANAGER = "openbao-executor"
 TEST_MANAGER = "openbao-executor-test"
 """Field manager of a restore test: with that of the backup its report would take the place of the
 backup's own."""
-
-FailureClass = Literal[
-    "Config", "Authentication", "LeaderDiscovery", "Snapshot", "Storage", "Verification"
-]
-EXIT_CODES: dict[FailureClass, int] = {
-    "Config": 1,
-    "Authentication": 2,
-    "LeaderDiscovery": 3,
-    "Snapshot": 4,
-    "Storage": 5,
-    "Verification": 6,
-}
-"""Exit status of a job by what failed; 0 is success."""
 
 
 class Report(ApiModel):

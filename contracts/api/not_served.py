@@ -83,7 +83,12 @@ NOT_SERVED: tuple[NotServed, ...] = (
     NotServed("spec.breakGlassAck", _LATER),
     NotServed("spec.controllerJWTMode", "only Shared is served", True, _unless("Shared")),
     NotServed("spec.reconcilePolicies", _LATER),
-    NotServed("spec.upgrade", _LATER),
+    NotServed("spec.upgrade.blueGreen", _LATER),
+    NotServed("spec.upgrade.requests.promote", _LATER),
+    NotServed("spec.upgrade.requests.rollback", _LATER),
+    NotServed(
+        "spec.upgrade.strategy", "only RollingUpdate is served", asked=_unless("RollingUpdate")
+    ),
 )
 
 

@@ -14,6 +14,7 @@ Old = OpenBaoCluster | None
 
 _NAME = Pattern(names.CLUSTER_NAME_PATTERN)
 _RESERVED_NAME = f"({'|'.join(names.RESERVED_SUFFIXES)})$"
+_REVISION = Pattern(names.REVISION_SUFFIX)
 
 _JOB_ACCOUNT = f"({'|'.join(names.JOB_ACCOUNT_SUFFIXES)})$"
 
@@ -26,6 +27,11 @@ def _name(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
 
 def _reserved_name(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
     if new.metadata.name.endswith(names.RESERVED_SUFFIXES):
+        yield "metadata.name", new.metadata.name
+
+
+def _revision_name(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
+    if _REVISION.found_in(new.metadata.name):
         yield "metadata.name", new.metadata.name
 
 
@@ -81,6 +87,18 @@ SPEC_RULES: tuple[Rule, ...] = (
         ),
         broken=_reserved_name,
         cel=f"!self.metadata.name.matches('{_RESERVED_NAME}')",
+        got="self.metadata.name",
+    ),
+    Rule(
+        id="cluster-name-of-a-set",
+        at="",
+        field="metadata.name",
+        message=(
+            "metadata.name must not end in a dash and 16 hexadecimal digits, which is how the "
+            "second set of servers of another cluster is called; choose another name"
+        ),
+        broken=_revision_name,
+        cel=f"!{_REVISION.cel('self.metadata.name')}",
         got="self.metadata.name",
     ),
     Rule(

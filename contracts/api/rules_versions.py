@@ -11,6 +11,7 @@ from contracts.api.cluster import OpenBaoCluster
 from contracts.api.configuration import Listener
 from contracts.api.pattern import Pattern
 from contracts.api.rule import Offence, Rule, either, is_set
+from contracts.api.status_upgrade import UpgradeStatus
 from contracts.versions import is_older, since
 
 Old = OpenBaoCluster | None
@@ -25,8 +26,15 @@ _FIRST = since("tls-key-exchange")
 def _running(cluster: OpenBaoCluster) -> Iterator[str]:
     """Versions that the data may have been written by."""
     yield cluster.status.current_version
-    if cluster.status.upgrade is not None:
-        yield cluster.status.upgrade.target_version
+    upgrade = cluster.status.upgrade
+    if upgrade is not None and not _goes_back(cluster, upgrade):
+        yield upgrade.target_version
+
+
+def _goes_back(cluster: OpenBaoCluster, upgrade: UpgradeStatus) -> bool:
+    """Tell whether an upgrade is given up before a leader of it could write anything."""
+    asked = cluster.spec.version.removeprefix("v")
+    return upgrade.last_step_down_time is None and asked == upgrade.from_version
 
 
 def _downgrade(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
@@ -72,6 +80,12 @@ def _not_below(field: str) -> str:
 
 
 _CURRENT = "self.status.currentVersion"
+_FROM = "self.status.upgrade.fromVersion"
+_GOES_BACK = (
+    f"({is_set('status.upgrade.fromVersion')} && "
+    f"!{is_set('status.upgrade.lastStepDownTime')} && "
+    f"(self.spec.version == {_FROM} || self.spec.version == 'v' + {_FROM}))"
+)
 _IN_LISTENER = "tlsKeyExchangePreferences"
 _NOW, _BEFORE = (either(_GROUPS, "[]", of) for of in ("self", "oldSelf"))
 
@@ -83,13 +97,14 @@ VERSION_RULES: tuple[Rule, ...] = (
         message=(
             "spec.version must not be older than what runs (status.currentVersion) or than what an "
             "upgrade has begun with (status.upgrade.targetVersion), because OpenBao cannot read "
-            "newer data; choose a newer one, or restore a snapshot into a new cluster"
+            "newer data; choose a newer one, go back to status.upgrade.fromVersion before a leader "
+            "steps down, or restore a snapshot into a new cluster"
         ),
         broken=_downgrade,
         cel=(
             "self.spec.version == oldSelf.spec.version || "
             f"({_not_below('status.currentVersion')} && "
-            f"{_not_below('status.upgrade.targetVersion')})"
+            f"({_GOES_BACK} || {_not_below('status.upgrade.targetVersion')}))"
         ),
         got="self.spec.version",
         reason="FieldValueForbidden",

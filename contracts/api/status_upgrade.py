@@ -1,7 +1,7 @@
 """What status says about upgrades: of versions in place, and by a second set of servers.
 
-Uses contracts.api.meta. Part of ClusterStatus. Written by nobody yet: the fields are there so that
-a status of the public API is read and kept.
+Uses contracts.api.meta. Part of ClusterStatus. `status.release` and `status.upgrade` are written by
+the status pass; `status.blueGreen` is there so that a status of the public API is read and kept.
 """
 
 from typing import Literal
@@ -27,9 +27,21 @@ Stage = Literal["Prepared", "Committed", "Created", "TerminalObserved", "Unknown
 Result = Literal["Succeeded", "Failed"]
 
 
+class ReleaseStatus(ApiModel):
+    """What the servers are brought to: the last release that was accepted."""
+
+    version: Word = Field(description="Version of the servers.")
+    image: Text | None = Field(default=None, description="Image, if the spec named one.")
+
+
+UpgradePhase = Literal["Preparing", "Snapshot", "Rolling"]
+
+
 class UpgradeStatus(ApiModel):
     """A rolling upgrade that runs or failed; absent if none."""
 
+    id: Word = Field(default="", description="Id of this attempt; names its Jobs.")
+    phase: UpgradePhase = Field(default="Preparing", description="How far it is.")
     target_version: Word = Field(description="Version that the servers are brought to.")
     from_version: Word = Field(description="Version that they come from.")
     current_partition: Count = Field(
@@ -38,6 +50,20 @@ class UpgradeStatus(ApiModel):
     completed_pods: tuple[Count, ...] = Field(
         default=(), description="Ordinals that have the new version.", max_length=64
     )
+    target_image: Text | None = Field(default=None, description="Image of the target, if named.")
+    from_image: Text | None = Field(default=None, description="Image before, if named.")
+    pod: Name | None = Field(default=None, description="Pod that is being replaced.")
+    step_started_at: Timestamp | None = Field(
+        default=None, description="When the present step began; deadlines count from here."
+    )
+    step_down_job: Name | None = Field(
+        default=None, description="Job that asks the leader to step down."
+    )
+    step_downs: Count | None = Field(default=None, description="Number of such Jobs so far.")
+    snapshot: Name | None = Field(
+        default=None, description="OpenBaoBackup that was made before the first pod was touched."
+    )
+    snapshots: Count | None = Field(default=None, description="Number of such backups tried.")
     started_at: Timestamp | None = Field(default=None, description="When the upgrade began.")
     last_step_down_time: Timestamp | None = Field(
         default=None, description="When a leader was last asked to step down."

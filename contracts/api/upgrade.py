@@ -1,6 +1,6 @@
 """spec.upgrade: how one version of OpenBao takes the place of another.
 
-Uses contracts.api.meta. Part of ClusterSpec. Not served yet.
+Uses contracts.api.meta. Part of ClusterSpec. A second set of servers is not served yet.
 """
 
 from typing import Annotated, Literal
@@ -22,10 +22,12 @@ class UpgradeRequests(ApiModel):
         default=None, description="Try a failed rolling upgrade again.", examples=["try-2"]
     )
     promote: Token | None = Field(
-        default=None, description="Promote a green set that is held.", examples=["go-1"]
+        default=None, description="Not served: promote a green set that is held.", examples=["go-1"]
     )
     rollback: Token | None = Field(
-        default=None, description="Give up the upgrade and go back.", examples=["back-1"]
+        default=None,
+        description="Not served: give up the upgrade and go back.",
+        examples=["back-1"],
     )
 
 
@@ -96,8 +98,8 @@ class Upgrade(ApiModel):
     strategy: Strategy = Field(
         default="RollingUpdate",
         description=(
-            "RollingUpdate: one server at a time, the leader last. BlueGreen: a second set of "
-            "servers takes over."
+            "RollingUpdate: one server at a time, the leader last. BlueGreen, not served: a second "
+            "set of servers takes over."
         ),
     )
     image: Image | None = Field(
@@ -124,5 +126,5 @@ class Upgrade(ApiModel):
     )
     requests: UpgradeRequests | None = Field(default=None, description="Orders to an upgrade.")
     blue_green: BlueGreen | None = Field(
-        default=None, description="Settings of strategy BlueGreen."
+        default=None, description="Not served: settings of strategy BlueGreen."
     )

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Self
 
-from contracts import labels, names, paths
+from contracts import labels, paths
 from contracts.api.cluster import OpenBaoCluster
 from contracts.api.recovery import InitialRecoveryKeys
 from contracts.api.seal import Unseal
@@ -31,6 +31,7 @@ from contracts.hcl.stanzas import (
 )
 from contracts.hcl.tls import join_attributes, join_files, listener_attributes, listener_files
 from contracts.ports import API, CLUSTER
+from contracts.sets import VoterSet
 
 __all__ = [
     "ConfigInput",
@@ -58,12 +59,14 @@ so it does with the audit stanzas, and from 2.5.0 on with plugin stanzas that ar
 class Join:
     """How a server that has no data finds the others.
 
-    `ordinals`: by the names of these pods. `revision`: by label instead, among the voters of that
+    `ordinals`: by the names of these pods, of the voters that `dialled` names by their revision
+    ("" for the set without one). `revision`: by label instead, among the voters of that
     revision ("" for voters of any), which needs no name to be known beforehand. `non_voter`: joins
     without a vote. `election_timeout` is a Go duration, None for the server's own.
     """
 
     ordinals: tuple[int, ...] = JOIN_ORDINALS
+    dialled: str = ""
     revision: str | None = None
     non_voter: bool = False
     election_timeout: str | None = None
@@ -206,9 +209,8 @@ def _joins(config: ConfigInput) -> list[Mapping[str, object]]:
     trust = config.join_tls if config.join_tls is not None else join_files(config.cluster)
     if config.join.revision is not None:
         return [{"auto_join": _discovery(config), **trust}]
-    hosts = [
-        names.pod_dns(config.cluster, config.namespace, ordinal) for ordinal in config.join.ordinals
-    ]
+    voters = VoterSet(config.cluster, config.join.dialled)
+    hosts = [voters.pod_dns(config.namespace, ordinal) for ordinal in config.join.ordinals]
     return [{"leader_api_addr": f"https://{host}:{API.number}", **trust} for host in hosts]
 
 

@@ -104,9 +104,13 @@ def executor_container(
     }
 
 
-def executor_part(executor: Executor, env: job_env.Env) -> PodPart:
-    """What every executor has: orders, its own account at the API, a login, a place to write."""
-    found = [_api_server(), _scratch(TMP_VOLUME, paths.TMP, _TMP_MIB)]
+def executor_part(executor: Executor, env: job_env.Env, *, reports: bool = True) -> PodPart:
+    """What every executor has: orders, a login, a place to write.
+
+    `reports`: and its own account at the API, to say in a status how it ended.
+    """
+    found = [_api_server()] if reports else []
+    found.append(_scratch(TMP_VOLUME, paths.TMP, _TMP_MIB))
     if executor.authority is not None:
         # Beside the authority may lie its key: one entry of the Secret, and no other.
         name, key = executor.authority.secret, executor.authority.key
@@ -128,12 +132,21 @@ def scratch_part(volume: str, path: str, mib: int) -> PodPart:
 def executor_resources(target: BackupTarget, *, scratch: int = 0, sure: bool = True) -> Any:
     """Build requests and limits. `scratch` in MiB; `sure`: the node must have that much free."""
     more = max(0, target.part_size * target.concurrency // MIB - _BUFFERS_MIB)
+    return _resources(more, scratch, scratch if sure else 0)
+
+
+def plain_resources() -> Any:
+    """Build requests and limits of a job that moves no data."""
+    return _resources(0, 0, 0)
+
+
+def _resources(more: int, scratch: int, sure: int) -> Any:
     disk = _TMP_MIB + _LOGS_MIB
     return {
         "requests": {
             "cpu": _CPU_REQUEST,
             "memory": f"{_MEMORY_REQUEST_MIB + more}Mi",
-            "ephemeral-storage": f"{disk + (scratch if sure else 0)}Mi",
+            "ephemeral-storage": f"{disk + sure}Mi",
         },
         "limits": {
             "cpu": _CPU_LIMIT,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Literal
 
 from contracts.rights import Reads
@@ -33,6 +34,8 @@ class Installation:
     """How the audience of each cluster begins; see `audience_of`."""
     admission_recheck: float = 600.0
     """Seconds between two looks at the admission policies."""
+    pod_deadline: timedelta = timedelta(minutes=10)
+    """How long an upgrade waits for one server to come back in the new release."""
     mode: Mode = "cluster"
     reads: Reads = "watch"
     """How the objects of a cluster are read."""

@@ -10,6 +10,7 @@ from contracts.api.backup_object import BackupObjectStatus, BackupSpec, OpenBaoB
 from contracts.api.cluster import OpenBaoCluster
 from contracts.api.job_report import BackupReport
 from contracts.api.status_backup import Operation, OperationLock
+from contracts.pause import resumed_at
 from managers.jobs.plan import JobSeen
 from managers.oplock.plan import UPGRADE_HOLDER, backup_holder
 
@@ -58,6 +59,16 @@ class Facts:
         return self.cluster.status.operation_lock if self.cluster else None
 
     @property
+    def paused(self) -> bool:
+        """Whether the cluster is paused: then nothing is done, and nothing is given up."""
+        return self.cluster is not None and self.cluster.spec.paused
+
+    @property
+    def resumed(self) -> datetime | None:
+        """When the last pause of the cluster ended; None if there was none."""
+        return resumed_at(self.cluster, self.now)
+
+    @property
     def seems_to_hold(self) -> bool:
         """Whether the lock was this backup's own when it was last seen."""
         mine = self.spec.origin != "PreUpgrade"
@@ -79,8 +90,9 @@ class Facts:
 def upgrades(cluster: OpenBaoCluster, now: datetime) -> bool:
     """Tell whether the servers are on their way to another version, and not stuck there."""
     status = cluster.status
-    if status.upgrade is not None and status.upgrade.failure is None:
-        return True
+    if status.upgrade is not None:
+        # One that failed waits for a person, and holds up nobody.
+        return status.upgrade.failure is None
     doing = status.operation
     if doing is None or status.current_version in ("", cluster.spec.version):
         return False

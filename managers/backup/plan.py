@@ -114,7 +114,7 @@ def _another_cluster(facts: Facts) -> str | None:
 
 
 def _paused(facts: Facts) -> str | None:
-    return "" if facts.cluster and facts.cluster.spec.paused else None
+    return "" if facts.paused else None
 
 
 def _not_configured(facts: Facts) -> str | None:
@@ -205,7 +205,7 @@ def _job_silent(facts: Facts) -> str | None:
 
 
 def _job_unstarted(facts: Facts) -> str | None:
-    if facts.job is None or not facts.job.unstarted(facts.now):
+    if facts.job is None or not facts.job.unstarted(facts.now, facts.resumed):
         return None
     return (
         f"the pod of {_job(facts)} has not started: look for its image, a quota and free nodes; "
@@ -236,7 +236,7 @@ def _waits(when: Guard, reason: str, after: float | None = None) -> tuple[Row, R
 
 _FIRST: Final = (
     Row("Waiting", _no_cluster, reason="ClusterMissing", blocked=True),
-    *_waits(_paused, "Paused"),
+    Row("Waiting", _paused, reason="Paused", blocked=True),
     *_waits(_not_configured, "BackupNotConfigured"),
     *_waits(_not_initialized, "NotInitialized", LOCK_RECHECK),
     *_waits(_hibernated, "Hibernated"),
@@ -246,6 +246,9 @@ _FIRST: Final = (
 )
 
 ROWS: Final[tuple[Row, ...]] = (
+    # Under a pause whatever is on its way stays as it is: what its job says is heard afterwards.
+    Row("Prepared", _paused, reason="Paused", blocked=True),
+    Row("Running", _paused, reason="Paused", blocked=True),
     # A Job that was made and not written down goes on, whatever has come up since.
     Row("Prepared", _foreign, to="Failed", reason="ForeignObject", act="settle"),
     Row("Prepared", _job_is_there, to="Running", reason="BackupRunning"),

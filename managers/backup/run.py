@@ -69,7 +69,8 @@ class BackupReconciler:
         facts = await self._look(backup)
         decision = decide(facts)
         turn = await self._acts.perform(decision, facts)
-        if place_of(facts.status) == "Waiting" and facts.seems_to_hold and turn.receipts is None:
+        stays = place_of(facts.status) == "Waiting" and turn.receipts is None
+        if stays and facts.seems_to_hold and not facts.paused:
             # From a pass that was cut short: whoever goes first must not wait for us.
             await self._acts.give_back(facts)
         after = advance(turn.facts, turn.decision, turn.receipts)
@@ -84,7 +85,7 @@ class BackupReconciler:
         moves = cluster is not None and upgrades(cluster, now)
         facts = Facts(backup, now, cluster, self._sight.waiting(place, upgrades=moves))
         here = place_of(backup.status)
-        if here == "Waiting" or facts.report is not None:
+        if here == "Waiting" or facts.report is not None or facts.paused:
             return facts
         facts = replace(facts, job=await self._acts.look(facts), job_asked=True)
         if here == "Prepared":

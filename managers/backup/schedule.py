@@ -17,6 +17,7 @@ from contracts.api.cluster import OpenBaoCluster
 from contracts.api.group import BACKUPS, CLUSTERS
 from contracts.api.status_backup import BackupStatus
 from contracts.api.violation import InvalidClusterError
+from contracts.pause import resumed_at
 from managers.backup.counting import counted, to_count
 from managers.backup.hands import Hands
 from managers.backup.metrics import BackupMetrics
@@ -86,8 +87,10 @@ class ScheduleReconciler:
             return Done()
 
     async def _pass(self, live: Object, cluster: OpenBaoCluster) -> Outcome:
+        if cluster.spec.paused and not is_terminating(live):
+            return Done()
         freed = Done(await self._free_lock(live))
-        if is_terminating(live) or cluster.spec.paused:
+        if is_terminating(live):
             return freed
         live = await self._count(live)
         live = await self._answer(live, cluster)
@@ -234,7 +237,7 @@ class ScheduleReconciler:
                 # Whoever led before may have made it: no cache has the last word on that.
                 live = await self._client.get(CLUSTERS, key_of(live))
             due = tick(wish, stored(live), now, on_its_way=busy).due
-            late = overdue(wish, backups, now)
+            late = overdue(wish, backups, now, resumed_at(cluster, now))
         except ValueError:
             # A schedule from before the rule about schedules: the workload reconciler says so.
             return live, None

@@ -17,6 +17,7 @@ from contracts.api import cron
 from contracts.api.backup import Backup
 from contracts.api.backup_object import TERMINAL, OpenBaoBackup
 from contracts.api.status_backup import BackupStatus
+from contracts.pause import counted_from
 from managers.backup.job import backup_time, protected_keys
 
 COMPLETED_KEPT: Final = 30
@@ -81,10 +82,16 @@ class Late:
     from_now_on: datetime | None = None
 
 
-def overdue(wish: Backup | None, backups: Iterable[OpenBaoBackup], now: datetime) -> Late:
+def overdue(
+    wish: Backup | None,
+    backups: Iterable[OpenBaoBackup],
+    now: datetime,
+    resumed: datetime | None = None,
+) -> Late:
     """Tell whether a turn of the schedule and the one after it have passed without a Job.
 
-    Raises ValueError as `tick` does.
+    `resumed`: when the last pause ended; turns that passed before that are nobody's fault. Raises
+    ValueError as `tick` does.
     """
     waiting = [
         one.spec.scheduled_time
@@ -94,7 +101,7 @@ def overdue(wish: Backup | None, backups: Iterable[OpenBaoBackup], now: datetime
     if wish is None or not waiting:
         return Late()
     first = min(waiting)
-    turn = cron.next_after(wish.schedule, first)
+    turn = cron.next_after(wish.schedule, counted_from(first, resumed))
     return Late(since=first) if now >= turn else Late(from_now_on=turn)
 
 

@@ -10,6 +10,7 @@ import ipaddress
 import ssl
 from collections.abc import AsyncIterable, AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
@@ -17,9 +18,11 @@ import aiohttp
 from pydantic import BaseModel, ValidationError
 
 from contracts.ports import API
+from managers.access.pause import check as check_pause
 from managers.bao.models import (
     AutopilotState,
     Health,
+    JoinAnswer,
     LeaderAnswer,
     Login,
     Member,
@@ -36,8 +39,13 @@ TRANSFER_BUFFER = 1 << 20
 SNAPSHOT = "sys/storage/raft/snapshot"
 SNAPSHOT_FORCE = "sys/storage/raft/snapshot-force"
 AUTOPILOT_SETTINGS = "sys/storage/raft/autopilot/configuration"
+JOIN = "sys/storage/raft/join"
 REMOVE_PEER = "sys/storage/raft/remove-peer"
-LOGIN_SETTINGS = "auth/jwt-operator/config"
+PROMOTE = "sys/storage/raft/promote"
+DEMOTE = "sys/storage/raft/demote"
+OPERATOR_MOUNT = "jwt-operator"
+"""Where the accounts of the operator and of its jobs log in."""
+LOGIN_SETTINGS = f"auth/{OPERATOR_MOUNT}/config"
 NO_SHARES = "no backed-up keys found"
 TOKEN_HEADER = "X-Vault-Token"  # noqa: S105  the name of a header
 # Answers of sys/health: active, standby, uninitialised, sealed. Each has a body.
@@ -61,6 +69,27 @@ class Denied(TerminalError):  # noqa: N818  named after what happened
     def __init__(self, message: str, code: int = 0) -> None:
         super().__init__(message)
         self.code = code
+
+
+@dataclass(frozen=True, slots=True)
+class JoinOrder:
+    """Whom a server joins, and what proves that it is the right one."""
+
+    leader: str
+    """URL, as the leader itself names it."""
+    authority: str = ""
+    """PEM; without it the name below is not looked at."""
+    server_name: str = ""
+    non_voter: bool = True
+
+    def payload(self) -> Mapping[str, Any]:
+        """The body of the request."""
+        found = {
+            "leader_api_addr": self.leader,
+            "leader_ca_cert": self.authority,
+            "leader_tls_servername": self.server_name if self.authority else "",
+        }
+        return {key: value for key, value in found.items() if value} | {"non_voter": self.non_voter}
 
 
 class Bao:
@@ -216,9 +245,29 @@ class Bao:
         A server that is no member is no error to OpenBao 2.4.0. The one that is removed keeps its
         data and is not told: whoever asks for this also ends it.
         """
+        await self._to_peer(REMOVE_PEER, address, token, node_id)
+
+    async def join(self, address: str, order: JoinOrder) -> bool:
+        """Tell a server without data to join; needs no token. False: it has data already.
+
+        Raises Denied, BaoError. The server is a member some time after this.
+        """
+        code, body = await self._call("PUT", address, JOIN, payload=order.payload())
+        answer = _granted(code, body, JOIN)
+        return _read(JoinAnswer, answer.get("data") or answer).joined
+
+    async def promote(self, address: str, token: str, node_id: str) -> None:
+        """Let the leader give a member a vote. Raises Denied, BaoError."""
+        await self._to_peer(PROMOTE, address, token, node_id)
+
+    async def demote(self, address: str, token: str, node_id: str) -> None:
+        """Let the leader take the vote of a member away, for good. Raises Denied, BaoError."""
+        await self._to_peer(DEMOTE, address, token, node_id)
+
+    async def _to_peer(self, path: str, address: str, token: str, node_id: str) -> None:
         payload = {"server_id": node_id}
-        code, body = await self._call("POST", address, REMOVE_PEER, token=token, payload=payload)
-        _granted(code, body, REMOVE_PEER)
+        code, body = await self._call("POST", address, path, token=token, payload=payload)
+        _granted(code, body, path)
 
     async def read(self, address: str, token: str, path: str) -> Mapping[str, Any]:
         """Read `data` of whatever path. Raises Denied, BaoError."""
@@ -293,6 +342,8 @@ class Bao:
         payload: Mapping[str, Any] | None = None,
     ) -> tuple[int, Mapping[str, Any]]:
         url = self._url(address, path)
+        if method != "GET":
+            check_pause()
         try:
             async with self._session.request(
                 method,

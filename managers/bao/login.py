@@ -17,7 +17,7 @@ from contracts import names
 from contracts.api.cluster import OpenBaoCluster
 from managers.access.account_token import AccountTokens
 from managers.access.installation import Installation
-from managers.bao.client import Bao, BaoError, Denied
+from managers.bao.client import OPERATOR_MOUNT, Bao, BaoError, Denied
 from managers.bao.models import Login
 from runtime.client import Client
 from runtime.clock import Clock
@@ -27,7 +27,6 @@ from runtime.resources import SECRET
 from runtime.types import ObjectKey
 
 Answer = TypeVar("Answer")
-OPERATOR_MOUNT = "jwt-operator"
 OPERATOR_ROLE = "openbao-operator"
 # A token is used for at most this long; well below the hour that its role grants.
 TOKEN_SECONDS = 600.0

@@ -55,6 +55,8 @@ class ServerState(BaseModel):
     healthy: bool = False
     status: str = ""
     """leader, voter or non-voter."""
+    last_index: int = 0
+    """Last entry of its log that the leader knows of."""
 
 
 class AutopilotState(BaseModel):
@@ -75,6 +77,12 @@ class LeaderAnswer(BaseModel):
     raft_applied_index: int = 0
     raft_committed_index: int = 0
     """In spite of its name the last index of the server's log (physical/raft, LastIndex)."""
+
+
+class JoinAnswer(BaseModel):
+    """`PUT sys/storage/raft/join`: false for a server that has data already."""
+
+    joined: bool = False
 
 
 class RecoveryShares(BaseModel):

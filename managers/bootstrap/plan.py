@@ -27,7 +27,7 @@ DRAW_ROOT_TOKEN = "draw-root-token"  # noqa: S105  the name of an effect
 
 def plan(resolved: Resolved, observed: Observed) -> Plan:
     """Want the configuration and the secrets of the first boot."""
-    intents: list[Intent] = [_config(resolved), *_read_config(resolved)]
+    intents: list[Intent] = [config_map(resolved), *_read_config(resolved)]
     if not resolved.initialized:
         intents.append(_first_boot_document(resolved))
     seal = seal_step(resolved, observed)
@@ -47,11 +47,12 @@ def plan(resolved: Resolved, observed: Observed) -> Plan:
 
 
 @remembered
-def _config(resolved: Resolved) -> Intent:
+def config_map(resolved: Resolved) -> Intent:
+    """Build the ConfigMap with config.hcl of the set of voters that is meant."""
     return cluster_object(
         resolved,
         CONFIG_MAP,
-        names.config_map(resolved.name),
+        resolved.voter_set.config_map,
         {"data": {"config.hcl": resolved.config_text}},
     )
 
@@ -82,7 +83,7 @@ def _first_volume(resolved: Resolved, observed: Observed) -> Blocked | None:
     The first server initialises whatever is empty. That its own volume is gone while others are
     there means that these hold data which it would never join.
     """
-    claim = names.data_claim(resolved.name, 0)
+    claim = resolved.voter_set.data_claim(0)
     # The volume of a read replica holds a whole copy.
     found = (*observed.claims, *observed.read.claims)
     if resolved.initialized or not found or any(one.name == claim for one in found):

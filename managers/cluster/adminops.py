@@ -12,6 +12,7 @@ from contracts.api.cluster import OpenBaoCluster
 from contracts.api.cluster_status import AutopilotStatus
 from contracts.api.violation import InvalidClusterError
 from contracts.observed import Reach
+from contracts.sets import serving_set, voter_sets
 from managers.access.context import Context
 from managers.autopilot.plan import (
     SET_AUTOPILOT,
@@ -88,7 +89,7 @@ class AdminOpsReconciler:
         self, cluster: OpenBaoCluster, owner: Owner, reach: Reach
     ) -> tuple[dict[str, object], Outcome]:
         found = self._pods.by_index(CLUSTER_INDEX, str(owner.key))
-        pods = server_facts(owner.name, found)
+        pods = server_facts(voter_sets(cluster), found)
         readers = cluster.spec.servers - cluster.spec.replicas
         async with Bao(reach.authority, reach.server_name) as bao:
             login = await self._logins.of_cluster(cluster, owner)
@@ -97,7 +98,9 @@ class AdminOpsReconciler:
             keys = await self._keys.look(bao, pods, login, cluster, owner)
             more = await rewrap(self._context, cluster, owner, Servers(bao, pods, login))
         now = self._context.clock.now()
-        expected = Expected(owner.name, cluster.spec.replicas, readers)
+        expected = Expected(
+            owner.name, cluster.spec.replicas, readers, serving_set(cluster).revision
+        )
         status, outcome = judge(answers, expected, cluster.status.admin_ops, now)
         if more:
             outcome = combine(outcome, Done(RECHECK))

@@ -9,6 +9,7 @@ from contracts.api.cluster_status import AutopilotStatus, RaftStatus
 from contracts.api.status_login import OperatorLoginStatus, RecoveryKeysStatus
 from contracts.api.status_parts import LastError
 from contracts.observed import Observed
+from contracts.upgrade import Course
 from contracts.ways_in import NO_WISHES, WaysWishes
 from managers.workload.conditions import stopped_on_purpose
 from managers.workload.hold import Hold
@@ -39,6 +40,8 @@ class Facts:
     ways: WaysWishes = NO_WISHES
     cluster: OpenBaoCluster | None = None
     """The whole object, for what other reconcilers write into its status."""
+    course: Course | None = None
+    """What was decided about releases; None while the cluster is paused."""
 
     @property
     def ready(self) -> int:

@@ -33,6 +33,7 @@ from managers.networking.conditions import ingress_ready, monitor_ready
 from managers.networking.gateway_condition import gateway_ready
 from managers.proof.condition import backup_proven
 from managers.restore.condition import restoring
+from managers.upgrade.condition import failure_of, upgrading_while_paused
 from managers.workload.conditions import fenced, hibernated, maintenance
 from managers.workload.read_condition import read_replicas_ready, read_serving
 from managers.workload.storage_condition import storage_configured
@@ -41,7 +42,14 @@ from runtime.outcome import Blocked, Wait
 # A pass that waits for one of these is changing something on purpose. How long that may take is
 # judged where it is planned: a roll that is late waits for RolloutStuck.
 ON_PURPOSE = frozenset(
-    {"RollingOut", "FirstBoot", "RotatingUnsealKey", "Waking", "StorageResizing"}
+    {
+        "RollingOut",
+        "FirstBoot",
+        "RotatingUnsealKey",
+        "Waking",
+        "StorageResizing",
+        "UpgradeInProgress",
+    }
 )
 
 
@@ -101,6 +109,9 @@ def _available(facts: Facts) -> Finding:
 
 
 def _degraded(facts: Facts) -> Finding:
+    failure = failure_of(facts.cluster, facts.course)
+    if failure is not None:
+        return Finding("Degraded", "True", failure.reason, failure.message)
     if isinstance(facts.outcome, Blocked):
         return Finding("Degraded", "True", facts.outcome.reason, facts.outcome.message)
     if facts.trouble is not None and facts.trouble.reason == "SplitBrain":
@@ -271,6 +282,12 @@ def _backup_healthy(facts: Facts) -> Finding | None:
     return None if facts.cluster is None else backup_healthy(facts.cluster)
 
 
+def _upgrading(facts: Facts) -> Finding | None:
+    if facts.course is not None:
+        return facts.course.finding
+    return None if facts.cluster is None else upgrading_while_paused(facts.cluster)
+
+
 def _restoring(facts: Facts) -> Finding | None:
     return None if facts.cluster is None else restoring(facts.cluster)
 
@@ -316,6 +333,7 @@ JUDGES: tuple[Judge, ...] = (
     _unserved,
     _images,
     _security_risk,
+    _upgrading,
     _backing_up,
     _restoring,
     _backup_healthy,

@@ -19,6 +19,7 @@ from datetime import datetime, timedelta
 from contracts import labels, names
 from contracts.api.cluster import OpenBaoCluster
 from contracts.children import COMMON_CLAIMS
+from contracts.sets import VoterSet, stateful_set_of, voter_sets
 from contracts.tenancy import kept_secrets
 from contracts.unseal_keys import KeyRing
 from managers.access.context import MARKS, Context
@@ -50,26 +51,15 @@ PROTECTED = "kubernetes.io/pvc-protection"
 
 
 @dataclass(frozen=True, slots=True)
-class Pool:
-    """A StatefulSet of servers, and what of it is known by name."""
-
-    stateful_set: Callable[[str], str]
-    pod: Callable[[str, str], int | None]
-    claim: Callable[[str, str], int | None]
-
-
-POOLS = (
-    Pool(names.stateful_set, names.ordinal_of, names.claim_ordinal_of),
-    Pool(names.read_stateful_set, names.read_ordinal_of, names.read_claim_ordinal_of),
-)
-
-
-@dataclass(frozen=True, slots=True)
 class Going:
-    """A cluster that goes, when somebody asked for it, and the Secrets that may stay."""
+    """A cluster that goes, when somebody asked for it, and the Secrets that may stay.
+
+    `voters`: StatefulSets of voters that the status names; the first one served.
+    """
 
     owner: Owner
     asked: datetime
+    voters: tuple[str, ...]
     kept: tuple[str, ...] = ()
 
 
@@ -92,7 +82,9 @@ class Deletion:
         when the deletion was asked for (metadata.deletionTimestamp).
         """
         policy = "Retain" if cluster is None else cluster.spec.deletion_policy
-        going = Going(owner, asked, kept_secrets(cluster, owner.name))
+        sets = voter_sets(cluster) if cluster is not None else (VoterSet(owner.name),)
+        voters = tuple(one.stateful_set for one in sets)
+        going = Going(owner, asked, voters, kept_secrets(cluster, owner.name))
         for step in POLICIES[policy]:
             outcome = await step(self, going)
             if not isinstance(outcome, Done):
@@ -104,7 +96,7 @@ class Deletion:
         wanted = dict.fromkeys(going.kept)
         if names.unseal_key_secret(owner.name) in wanted:
             # Older keys open older snapshots, and a newer one may have been drawn a moment ago.
-            newest = self._newest_key(owner) + 1
+            newest = self._newest_key(going) + 1
             wanted |= dict.fromkeys(
                 names.unseal_key_secret(owner.name, number) for number in range(1, newest + 1)
             )
@@ -112,8 +104,9 @@ class Deletion:
             await self._orphan(ObjectKey(owner.namespace, name), owner)
         return Done()
 
-    def _newest_key(self, owner: Owner) -> int:
-        live = stateful_set_facts(self._informers[STATEFUL_SET].get(owner.key))
+    def _newest_key(self, going: Going) -> int:
+        key = ObjectKey(going.owner.namespace, going.voters[0])
+        live = stateful_set_facts(self._informers[STATEFUL_SET].get(key))
         ring = KeyRing.parse(live.unseal) if live is not None else None
         return max(key.generation for key in ring.keys) if ring is not None else 0
 
@@ -142,7 +135,7 @@ class Deletion:
 
     async def _stop_servers(self, going: Going) -> Outcome:
         owner = going.owner
-        stopping = [await self._stop(owner, pool.stateful_set(owner.name)) for pool in POOLS]
+        stopping = [await self._stop(owner, name) for name in self._sets(going)]
         pods = self._pods(owner)
         if not (any(stopping) or pods) or self._is_late(going):
             return Done()
@@ -201,14 +194,23 @@ class Deletion:
 
     def _pods(self, owner: Owner) -> list[Object]:
         pods = self._informers[POD].by_index(CLUSTER_INDEX, str(owner.key))
-        return _of_a_pool(pods, owner, lambda pool: pool.pod)
+        return sorted((pod for pod in pods if _set_of(owner, key_of(pod).name)), key=key_of)
+
+    def _sets(self, going: Going) -> list[str]:
+        """Name the StatefulSets: those that are known, and all that left a pod or a volume."""
+        owner = going.owner
+        claims = self._informers[PVC].by_index(CLUSTER_INDEX, str(owner.key))
+        left = {_set_of(owner, key_of(pod).name) for pod in self._pods(owner)}
+        left |= {_set_of_claim(owner, claim) for claim in claims}
+        known = (*going.voters, names.read_stateful_set(owner.name))
+        return list(dict.fromkeys((*known, *sorted(left - {""}))))
 
     def _claims(self, owner: Owner) -> list[Object]:
         """Every volume that servers of this name use, whoever made it."""
         claims = self._informers[PVC].by_index(CLUSTER_INDEX, str(owner.key))
         common = (ObjectKey(owner.namespace, name(owner.name)) for name in COMMON_CLAIMS)
         found = (self._informers[PVC].get(key) for key in common)
-        data = _of_a_pool(claims, owner, lambda pool: pool.claim)
+        data = sorted((claim for claim in claims if _set_of_claim(owner, claim)), key=key_of)
         return data + [claim for claim in found if claim is not None]
 
     def _kept(self, owner: Owner) -> list[Object]:
@@ -237,17 +239,17 @@ POLICIES: Mapping[str, tuple[Step, ...]] = {
 }
 
 
-def _of_a_pool(
-    objects: Sequence[Object],
-    owner: Owner,
-    ordinal: Callable[[Pool], Callable[[str, str], int | None]],
-) -> list[Object]:
-    found = [
-        obj
-        for obj in objects
-        if any(ordinal(pool)(owner.name, key_of(obj).name) is not None for pool in POOLS)
-    ]
-    return sorted(found, key=key_of)
+def _set_of(owner: Owner, pod: str) -> str:
+    """Return the StatefulSet of servers that a pod of this name is of; "" for any other pod."""
+    if names.read_ordinal_of(owner.name, pod) is not None:
+        return names.read_stateful_set(owner.name)
+    return stateful_set_of(owner.name, pod) or ""
+
+
+def _set_of_claim(owner: Owner, claim: Object) -> str:
+    """Return the StatefulSet whose pod uses a data volume; "" for any other volume."""
+    volume, _, pod = key_of(claim).name.partition("-")
+    return _set_of(owner, pod) if volume == names.DATA_VOLUME else ""
 
 
 def _is_ours(claim: Object, owner: Owner) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 
 import managers.bootstrap.plan as bootstrap
 import managers.certs.acme as acme
@@ -22,6 +23,7 @@ from managers.certs.run import (
     prepare_authority,
     promote_authority,
 )
+from managers.upgrade.run import UpgradeActs
 from managers.workload.claims import DELETE_CLAIM
 from managers.workload.day_two import fence_pod, mark_pod, ungate_pod
 from managers.workload.fence import FENCE_POD, UNGATE_POD
@@ -37,6 +39,7 @@ from managers.workload.replace import MARK_LOG, STEP_DOWN
 from managers.workload.run import mark_log, reload_pod, replace_pod, replace_unstarted, step_down
 from managers.workload.unstarted import REPLACE_UNSTARTED
 from managers.workload.volumes import grow_claim, recreate_set, take_claim
+from runtime.ownership import Owner
 
 Run = Callable[[Context, Resolved, Effect], Awaitable[None]]
 ServerRun = Callable[[Context, Logins, Resolved, Effect], Awaitable[None]]
@@ -72,15 +75,33 @@ SERVER_EFFECTS: Mapping[str, ServerRun] = {
 }
 
 
-async def run_effects(
-    context: Context, logins: Logins, resolved: Resolved, effects: tuple[Effect, ...]
-) -> None:
-    """Run the effects of a plan one after the other; the first error ends the pass.
+class Effects:
+    """Runs effects by name."""
 
-    Each is safe to repeat: a pass that was cut short asks for what is still missing.
-    """
-    for effect in effects:
-        if effect.name in SERVER_EFFECTS:
-            await SERVER_EFFECTS[effect.name](context, logins, resolved, effect)
-        else:
-            await EFFECTS[effect.name](context, resolved, effect)
+    def __init__(
+        self, context: Context, logins: Logins, upgrades: UpgradeActs | None = None
+    ) -> None:
+        self.context = context
+        self._upgrades = upgrades
+        self._table: dict[str, Run] = {**EFFECTS, **(upgrades.table if upgrades else {})}
+        for name, run in SERVER_EFFECTS.items():
+            self._table[name] = partial(_with_login, logins, run)
+
+    async def begin(self, owner: Owner, effects: tuple[Effect, ...]) -> None:
+        """Run what a course asks for, before anything is planned."""
+        if effects and self._upgrades is not None:
+            await self._upgrades.run(self.context, owner, effects)
+
+    async def run(self, resolved: Resolved, effects: tuple[Effect, ...]) -> None:
+        """Run the effects of a plan one after the other; the first error ends the pass.
+
+        Each is safe to repeat: a pass that was cut short asks for what is still missing.
+        """
+        for effect in effects:
+            await self._table[effect.name](self.context, resolved, effect)
+
+
+async def _with_login(
+    logins: Logins, run: ServerRun, context: Context, resolved: Resolved, effect: Effect
+) -> None:
+    await run(context, logins, resolved, effect)

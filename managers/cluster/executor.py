@@ -13,6 +13,7 @@ from contracts.api.job_roles import DEFAULTS, chosen, job_role
 from contracts.executor import Asked, AuthorityFile, Executor, JobLogin
 from contracts.names import Job
 from contracts.observed import ImageVerdict
+from contracts.sets import voter_sets
 from contracts.surroundings import ApiEndpoints
 from managers.access.installation import Installation
 from runtime.outcome import Blocked, Wait
@@ -33,18 +34,21 @@ _RECHECK = 10.0
 SERVICE_PORT = 443
 
 
-def executor_image(cluster: OpenBaoCluster, asked: Asked, installation: Installation) -> str:
+def executor_image(
+    cluster: OpenBaoCluster, job: Job, asked: Asked, installation: Installation
+) -> str:
     """Choose the image, before anything is proven of it; "" when nobody knows one."""
-    backup = cluster.spec.backup
-    return asked.image or (backup.image if backup else None) or installation.operator_image
+    block = cluster.spec.upgrade if job == "upgrade" else cluster.spec.backup
+    return asked.image or (block.image if block else None) or installation.operator_image
 
 
-def image_unknown() -> Blocked:
+def image_unknown(job: Job) -> Blocked:
     """Say that there is no image to run."""
+    block = "upgrade" if job == "upgrade" else "backup"
     return Blocked(
         IMAGE_UNKNOWN,
-        "the operator does not know its own image, which jobs run: set spec.backup.image, or the "
-        "variable OPERATOR_IMAGE of the operator",
+        f"the operator does not know its own image, which jobs run: set spec.{block}.image, or "
+        "the variable OPERATOR_IMAGE of the operator",
     )
 
 
@@ -53,9 +57,9 @@ def account_missing(account: str) -> Wait:
     return Wait(ACCOUNT_MISSING, f"ServiceAccount {account} is not there yet", 1.0)
 
 
-def wanted_claim(cluster: OpenBaoCluster, asked: Asked) -> str:
-    """Name the volume claim that snapshots are kept on; "" for a store in the network."""
-    backup = cluster.spec.backup
+def wanted_claim(cluster: OpenBaoCluster, job: Job, asked: Asked) -> str:
+    """Name the volume claim that snapshots are kept on; "" for a store in the network, or none."""
+    backup = None if job == "upgrade" else cluster.spec.backup
     own = backup.target.pvc if backup else None
     return (own.claim_name if own else "") if asked.claim is None else asked.claim
 
@@ -104,8 +108,9 @@ def login_of(cluster: OpenBaoCluster, job: Job, asked: Asked) -> JobLogin | Bloc
     says. The root token is never used.
     """
     spec = cluster.spec
-    backup = spec.backup
-    own = backup.token_secret_ref if backup and job == "backup" else None
+    # Restores have none here: each brings its own.
+    wishes = spec.upgrade if job == "upgrade" else spec.backup if job == "backup" else None
+    own = wishes.token_secret_ref if wishes else None
     if asked.role or (not asked.token_secret and chosen(getattr(spec, job), "jwtAuthRole")):
         return JobLogin(role=asked.role or job_role(spec, job))
     if asked.token_secret or own:
@@ -179,11 +184,14 @@ def key_of(cluster: OpenBaoCluster) -> ObjectKey:
 
 
 def servers_of(cluster: OpenBaoCluster) -> tuple[str, ...]:
-    """Name the pods that may lead: those that are wanted, and those that are about to go."""
+    """Name the pods that may lead: those that are wanted, and those that are about to go.
+
+    While there is a second set of voters: as many of each.
+    """
     raft = cluster.status.admin_ops.raft if cluster.status.admin_ops else None
     known = raft.voters + raft.non_voters - (raft.read_replicas or 0) if raft else 0
     count = max(cluster.spec.replicas, known)
-    return tuple(names.pod(cluster.metadata.name, ordinal) for ordinal in range(count))
+    return tuple(one.pod(ordinal) for one in voter_sets(cluster) for ordinal in range(count))
 
 
 def _nodes(cluster: OpenBaoCluster) -> dict[str, Any]:

@@ -65,13 +65,13 @@ class ExecutorSource:
             await self._api_server.hosts(), await self._api_server.endpoints()
         )
         executor = executor_of(cluster, job, image, login, here, forbidden)
-        obstacle = await self._account(cluster, executor) or await self._volume(cluster, asked)
+        obstacle = await self._account(cluster, executor) or await self._volume(cluster, job, asked)
         return obstacle or executor
 
     async def _image(self, cluster: OpenBaoCluster, job: Job, asked: Asked) -> str | Wait | Blocked:
-        reference = executor_image(cluster, asked, self._installation)
+        reference = executor_image(cluster, job, asked, self._installation)
         if not reference:
-            return image_unknown()
+            return image_unknown(job)
         question = helper_question(cluster.spec, cluster.metadata.namespace, reference)
         verdict = await self._images.verdict(question) if question else None
         return proven_image(cluster, job, reference, verdict)
@@ -90,8 +90,8 @@ class ExecutorSource:
             )
         return None
 
-    async def _volume(self, cluster: OpenBaoCluster, asked: Asked) -> Blocked | None:
-        claim = wanted_claim(cluster, asked)
+    async def _volume(self, cluster: OpenBaoCluster, job: Job, asked: Asked) -> Blocked | None:
+        claim = wanted_claim(cluster, job, asked)
         if not claim or await self._look(PVC, ObjectKey(cluster.metadata.namespace, claim)):
             return None
         return claim_missing(claim)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from contracts import labels, names
@@ -18,6 +19,7 @@ from contracts.observed import (
     SecretFacts,
     StatefulSetFacts,
 )
+from contracts.sets import VoterSet
 from contracts.surroundings import AccountFacts
 from managers.access.context import MARKS
 from managers.bootstrap.seal_content import credential_facts
@@ -44,8 +46,8 @@ NOTHING: Mapping[str, Any] = {}
 RESIZE_CONDITIONS = frozenset(
     {"Resizing", "FileSystemResizePending", "ControllerResizeError", "NodeResizeError"}
 )
-Ordinal = Callable[[str, str], int | None]
-"""Tells the ordinal in the name of an object of one pool of a cluster; None for any other."""
+Ordinal = Callable[[str], int | None]
+"""Tells the ordinal in the name of an object of one pool of servers; None for any other."""
 IMAGE_RECORDS = (labels.IMAGE_VERIFICATION, labels.OPERATOR_IMAGE_VERIFICATION)
 
 
@@ -96,21 +98,22 @@ def secret_facts(reading: SecretReading, owner: Owner) -> SecretFacts:
     )
 
 
-def pod_facts(cluster: str, pods: Iterable[Object]) -> tuple[PodFacts, ...]:
-    """Read the pods of the voters' StatefulSet, in the order of their ordinals."""
-    return _pods(cluster, pods, names.ordinal_of)
+def pod_facts(voters: VoterSet, pods: Iterable[Object]) -> tuple[PodFacts, ...]:
+    """Read the pods of one set of voters, in the order of their ordinals."""
+    return _pods(pods, voters.ordinal_of)
 
 
-def server_facts(cluster: str, pods: Iterable[Object]) -> tuple[PodFacts, ...]:
-    """Read the pods of all servers: the voters, then the read replicas."""
+def server_facts(sets: Sequence[VoterSet], pods: Iterable[Object]) -> tuple[PodFacts, ...]:
+    """Read the pods of all servers: those of each set of voters, then the read replicas."""
     found = tuple(pods)
-    return pod_facts(cluster, found) + _pods(cluster, found, names.read_ordinal_of)
+    voters = (pod for one in sets for pod in pod_facts(one, found))
+    return (*voters, *_pods(found, partial(names.read_ordinal_of, sets[0].cluster)))
 
 
-def _pods(cluster: str, pods: Iterable[Object], ordinal_of: Ordinal) -> tuple[PodFacts, ...]:
+def _pods(pods: Iterable[Object], ordinal_of: Ordinal) -> tuple[PodFacts, ...]:
     facts = []
     for pod in pods:
-        ordinal = ordinal_of(cluster, key_of(pod).name)
+        ordinal = ordinal_of(key_of(pod).name)
         if ordinal is not None:
             facts.append(_pod(pod, ordinal))
     return tuple(sorted(facts, key=lambda fact: fact.ordinal))
@@ -123,12 +126,31 @@ def read_pool_facts(
 
     A StatefulSet of that name that belongs to somebody else is none of ours to judge.
     """
-    mine = live is not None and claim_of(live, owner, MARKS) is not Claim.FOREIGN
     return ReadPoolFacts(
-        stateful_set=stateful_set_facts(live) if mine else None,
-        pods=_pods(owner.name, pods, names.read_ordinal_of),
-        claims=_claims(owner.name, claims, names.read_claim_ordinal_of),
+        stateful_set=_own_set(owner, live),
+        pods=_pods(pods, partial(names.read_ordinal_of, owner.name)),
+        claims=_claims(claims, partial(names.read_claim_ordinal_of, owner.name)),
     )
+
+
+def second_set_facts(
+    owner: Owner,
+    second: VoterSet,
+    live: Object | None,
+    found: tuple[Iterable[Object], Iterable[Object]],
+) -> ReadPoolFacts:
+    """Read a second set of voters; `found` are pods and data volume claims of the cluster."""
+    pods, claims = found
+    return ReadPoolFacts(
+        stateful_set=_own_set(owner, live),
+        pods=pod_facts(second, pods),
+        claims=claim_facts(second, claims),
+    )
+
+
+def _own_set(owner: Owner, live: Object | None) -> StatefulSetFacts | None:
+    mine = live is not None and claim_of(live, owner, MARKS) is not Claim.FOREIGN
+    return stateful_set_facts(live) if mine else None
 
 
 @remembered
@@ -257,16 +279,16 @@ def stateful_set_facts(live: Object | None) -> StatefulSetFacts | None:
     )
 
 
-def claim_facts(cluster: str, claims: Iterable[Object]) -> tuple[ClaimFacts, ...]:
-    """Read the data volume claims of the voters, by name: nothing else holds their data."""
-    return _claims(cluster, claims, names.claim_ordinal_of)
+def claim_facts(voters: VoterSet, claims: Iterable[Object]) -> tuple[ClaimFacts, ...]:
+    """Read the data volume claims of one set of voters, by name."""
+    return _claims(claims, voters.claim_ordinal_of)
 
 
-def _claims(cluster: str, claims: Iterable[Object], ordinal_of: Ordinal) -> tuple[ClaimFacts, ...]:
+def _claims(claims: Iterable[Object], ordinal_of: Ordinal) -> tuple[ClaimFacts, ...]:
     return tuple(
         _claim(claim)
         for claim in sorted(claims, key=key_of)
-        if ordinal_of(cluster, key_of(claim).name) is not None
+        if ordinal_of(key_of(claim).name) is not None
     )
 
 

@@ -70,5 +70,5 @@ class Telling:
             cluster: OpenBaoCluster = read_cluster(live)
         except InvalidClusterError:
             return
-        if not is_terminating(live):
+        if not is_terminating(live) and not cluster.spec.paused:
             await self._statuses.write(live, held_back(cluster, held, self._clock.now()))

@@ -23,8 +23,11 @@ from contracts.observed import (
     StatefulSetFacts,
     TokenIssuer,
 )
+from contracts.pause import resumed_at
 from contracts.resolved import AcmeVolume, AuditVolume
+from contracts.sets import voter_sets
 from contracts.surroundings import AccountFacts
+from contracts.upgrade import NO_FACTS as NO_UPGRADE
 from managers.access.admission import AdmissionPolicies
 from managers.access.attempts import Attempts
 from managers.access.installation import Installation
@@ -41,14 +44,11 @@ from managers.certs.wiring import tls_wishes
 from managers.cluster.facts import (
     SecretReading,
     account_facts,
-    claim_facts,
     named_claim_facts,
-    pod_facts,
-    read_pool_facts,
     secret_facts,
     server_facts,
-    stateful_set_facts,
 )
+from managers.cluster.pools import pools_of
 from managers.cluster.reach import reach_of, reach_secrets, tls_secrets
 from managers.cluster.sight import Sight, Watched
 from managers.cluster.ways import WaysIn
@@ -58,6 +58,8 @@ from managers.images.policy import helper_question, server_question
 from managers.images.verifier import ImageVerifier
 from managers.membership.leadership import ask_who_leads
 from managers.membership.quorum import ask_quorum
+from managers.upgrade.course import as_accepted
+from managers.upgrade.observe import UpgradeSight
 from managers.workload.hibernate import waking_since
 from managers.workload.plan import wants_quorum
 from runtime.cache import Cache
@@ -89,6 +91,7 @@ class Witnesses:
     sight: Sight | None = None
     """None: everything is watched."""
     admission: AdmissionPolicies | None = None
+    upgrades: UpgradeSight | None = None
 
 
 class Observer:
@@ -116,6 +119,7 @@ class Observer:
         self._accounts = witnesses.accounts
         self._ways = witnesses.ways
         self._admission = witnesses.admission
+        self._upgrades = witnesses.upgrades
         self.sight = witnesses.sight or Watched(installation.secret_recheck)
         for resource in (POD, PVC):
             informers[resource].add_index(CLUSTER_INDEX, by_cluster)
@@ -126,22 +130,20 @@ class Observer:
         slot = str(owner.key)
         found = self._informers[POD].by_index(CLUSTER_INDEX, slot)
         volumes = self._informers[PVC].by_index(CLUSTER_INDEX, slot)
-        pods = pod_facts(owner.name, found)
-        stateful_set = stateful_set_facts(self._informers[STATEFUL_SET].get(owner.key))
-        read_key = ObjectKey(owner.namespace, names.read_stateful_set(owner.name))
-        read_set = self._informers[STATEFUL_SET].get(read_key)
+        pools = pools_of(cluster, owner, self._informers[STATEFUL_SET].get, (found, volumes))
+        stateful_set, servers = pools.voters.stateful_set, pools.servers
         ring = stateful_set.unseal if stateful_set else ring_of(cluster.status)
-        pool = read_pool_facts(owner, read_set, found, volumes)
-        servers = pods + pool.pods
         readings = await self._read_secrets(cluster, owner, servers, ring)
-        seen = await self._with_served(cluster, readings, servers)
+        pools = pools.seen(await self._with_served(cluster, readings, servers))
+        meant = as_accepted(cluster)
         needs_issuer = cluster.spec.wants_operator_login and not cluster.status.initialized
         observed = Observed(
             now=self._clock.now(),
             stateful_set=stateful_set,
-            pods=seen[: len(pods)],
-            claims=claim_facts(owner.name, volumes),
-            read=replace(pool, pods=seen[len(pods) :]),
+            pods=pools.voters.pods,
+            claims=pools.voters.claims,
+            read=pools.read,
+            green=pools.second,
             secrets=readings,
             reach=reach_of(cluster, readings, servers),
             acme_claim=await self._named_claim(tls_wishes(cluster).acme_volume, owner),
@@ -151,26 +153,28 @@ class Observer:
             token_issuer=await self._api_server.token_issuer() if needs_issuer else None,
             members=members(cluster.status),
             rolling_since=rolling_since(cluster.status),
+            resumed_at=resumed_at(cluster, self._clock.now()),
             waking_since=waking_since(cluster, self._clock.now()),
             api_server_hosts=await self._api_server.hosts(),
             api_endpoints=await self._api_server.endpoints(),
             account=await self._account(cluster, owner),
             admission=self._admission.facts if self._admission else None,
+            upgrade=await self._upgrades.facts(cluster) if self._upgrades else NO_UPGRADE,
         )
-        claims = (*observed.claims, *observed.read.claims)
+        claims = (*observed.claims, *observed.green.claims, *observed.read.claims)
         uids = frozenset(pod.uid for pod in observed.servers) | {one.uid for one in claims}
         uids |= {owner.uid}
         observed = replace(
             observed,
             attempts=self._attempts.of(uids),
-            images=await self._verdicts(cluster, owner, observed.stateful_set),
+            images=await self._verdicts(meant, owner, observed.stateful_set),
             ways=await self._ways.facts(cluster, owner) if self._ways else observed.ways,
         )
         if not cluster.status.initialized:
             return observed
         if observed.leader_in_doubt:
             observed = await self._with_leader(observed, owner)
-        helper = images_of(cluster.spec, self.installation, observed).helper
+        helper = images_of(meant.spec, self.installation, observed).helper
         if wants_quorum(cluster.spec, observed, helper, _shown(cluster, readings)):
             observed = await self._with_quorum(observed, cluster, owner)
         return observed
@@ -240,7 +244,7 @@ class Observer:
         """Say how to reach the servers; None when it is not known whom to trust."""
         await self.sight.know(cluster, owner)
         slot = str(owner.key)
-        pods = server_facts(owner.name, self._informers[POD].by_index(CLUSTER_INDEX, slot))
+        pods = server_facts(voter_sets(cluster), self._informers[POD].by_index(CLUSTER_INDEX, slot))
         wanted = dict.fromkeys(reach_secrets(cluster, pods), True)
         return reach_of(cluster, await self._facts_of(wanted, owner), pods)
 

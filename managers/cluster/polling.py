@@ -17,17 +17,16 @@ import random
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
-from contracts import names
 from contracts.api.cluster import OpenBaoCluster
 from contracts.children import (
     BEYOND,
     COMMON_CLAIMS,
     OPTIONAL_NAMES,
-    READER_ORDINALS,
-    VOTER_ORDINALS,
     owned_names,
+    server_pools,
 )
 from contracts.observed import PodFacts, Reach
+from contracts.sets import VoterSet, voter_sets
 from managers.cluster.pulse import Pulse
 from managers.cluster.sight import is_well
 from managers.cluster.status import Pass
@@ -78,7 +77,7 @@ class Row:
     """One kind of object of one pool of servers, of which there is one per ordinal."""
 
     resource: Resource
-    name: Callable[[str, int], str]
+    name: Callable[[int], str]
     pool: ObjectKey
     """The StatefulSet."""
     least: int
@@ -142,7 +141,7 @@ class Polling:
         memory.wish = wish
         ages = CALM if memory.calm else EAGER
         await asyncio.gather(
-            self._servers(memory, cluster.spec.replicas, ages),
+            self._servers(memory, voter_sets(cluster), cluster.spec.replicas, ages),
             self._children(memory, cluster, ages),
             self._optional(memory, ages),
         )
@@ -153,15 +152,16 @@ class Polling:
         if not self._of(owner).stocked:
             await self.look(cluster, owner)
 
-    async def take_stock(self, owner: Owner) -> None:
+    async def take_stock(self, owner: Owner, cluster: OpenBaoCluster | None) -> None:
         """Ask for all that a deletion looks at."""
         memory = self._of(owner)
         memory.changed = self._clock.monotonic()
         memory.calm = False
         eager = Ages(PACE, PACE, PACE, NEVER, NEVER, 0.0)
+        sets = voter_sets(cluster) if cluster is not None else (VoterSet(owner.name),)
         common = [ObjectKey(owner.namespace, name(owner.name)) for name in COMMON_CLAIMS]
         await asyncio.gather(
-            self._servers(memory, 0, eager), self._refresh(memory, PVC, common, PACE)
+            self._servers(memory, sets, 0, eager), self._refresh(memory, PVC, common, PACE)
         )
 
     def secret_age(self, owner: Owner) -> float:
@@ -227,19 +227,24 @@ class Polling:
         pace = SWIFT if any(map(_starts, memory.servers)) else PACE
         return min(SLOWEST, pace + max(0.0, idle - PATIENCE) / 10.0)
 
-    async def _servers(self, memory: _Memory, replicas: int, ages: Ages) -> None:
-        """StatefulSets, pods and data volumes of both pools."""
-        owner, cluster = memory.owner, memory.owner.name
-        sets = (names.stateful_set(cluster), names.read_stateful_set(cluster))
-        keys = [ObjectKey(owner.namespace, name) for name in sets]
+    async def _servers(
+        self, memory: _Memory, sets: Iterable[VoterSet], replicas: int, ages: Ages
+    ) -> None:
+        """StatefulSets, pods and data volumes of all pools; `replicas` of the first one."""
+        owner = memory.owner
+        pools = server_pools(owner.name, sets)
+        keys = [ObjectKey(owner.namespace, pool.stateful_set) for pool in pools]
         due = self._by_age(STATEFUL_SET, keys, ages.sets, memory, _is_settled)
         await self._refresh_each(memory, STATEFUL_SET, due)
-        pools = zip(keys, (VOTER_ORDINALS, READER_ORDINALS), (replicas, 0), strict=True)
+        least = (replicas, *(0 for _ in pools[1:]))
         await asyncio.gather(
             *(
-                self._ordinals(memory, Row(resource, name, key, least, age))
-                for key, (pod, claim), least in pools
-                for resource, name, age in ((POD, pod, ages.pods), (PVC, claim, ages.claims))
+                self._ordinals(memory, Row(resource, name, key, count, age))
+                for key, pool, count in zip(keys, pools, least, strict=True)
+                for resource, name, age in (
+                    (POD, pool.pod, ages.pods),
+                    (PVC, pool.data_claim, ages.claims),
+                )
             )
         )
 
@@ -256,9 +261,7 @@ class Polling:
             top = max((wanted, row.least, *(ordinal + 1 for ordinal in seen))) + beyond
             if top <= done:
                 return
-            keys = [
-                ObjectKey(owner.namespace, row.name(owner.name, one)) for one in range(done, top)
-            ]
+            keys = [ObjectKey(owner.namespace, row.name(one)) for one in range(done, top)]
             due = self._by_age(row.resource, keys, row.age, memory, row.steady)
             soon = self._soon(memory) if row.resource == POD else CLAIM_SOON
             for number, key in enumerate(keys, done):
@@ -276,7 +279,7 @@ class Polling:
         found: list[int] = []
         ordinal = 0
         while True:
-            key = ObjectKey(memory.owner.namespace, row.name(memory.owner.name, ordinal))
+            key = ObjectKey(memory.owner.namespace, row.name(ordinal))
             if ordinal >= done and (row.resource, key) not in memory.asked:
                 return found
             if self._mirrors[row.resource].get(key) is not None:
@@ -286,7 +289,7 @@ class Polling:
     async def _children(self, memory: _Memory, cluster: OpenBaoCluster, ages: Ages) -> None:
         owner = memory.owner
         accounts = [account_name(cluster) or "", *(pod.service_account for pod in memory.servers)]
-        for resource, wanted in owned_names(owner.name, accounts).items():
+        for resource, wanted in owned_names(owner.name, voter_sets(cluster), accounts).items():
             mirror = self._mirrors[resource]
             keys = [ObjectKey(owner.namespace, name) for name in wanted]
             if memory.newborn:

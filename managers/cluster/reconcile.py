@@ -1,6 +1,8 @@
 """The workload reconciler: the whole way of the data, from the spec to the status.
 
-    spec -> observe -> resolve -> plan -> apply -> effects -> status
+    spec -> observe -> direct -> resolve -> plan -> apply -> effects -> follow -> status
+
+`direct` decides which release the servers have, and `follow` how far they are on the way to it.
 
 Composed by `baoctl.wiring`; called by `runtime.controller` with one key at a time.
 """
@@ -14,15 +16,19 @@ from contracts import names
 from contracts.api.cluster import OpenBaoCluster
 from contracts.api.group import API_VERSION, CLUSTER_KIND, CLUSTERS
 from contracts.api.violation import InvalidClusterError
-from managers.access.context import FIELD_MANAGER, Context
+from contracts.pause import told_of
+from managers.access.context import FIELD_MANAGER
+from managers.access.pause import is_paused
 from managers.cluster.apply import Applier
 from managers.cluster.delete import Deletion
-from managers.cluster.effects import run_effects
+from managers.cluster.effects import Effects
 from managers.cluster.observe import Observer
 from managers.cluster.resolve import resolve
 from managers.cluster.status import Pass, compute, failing, leaving, unreadable
 from managers.cluster.status_writer import StatusWriter
 from managers.cluster.steps import fold
+from managers.upgrade.course import as_accepted, direct
+from managers.upgrade.progress import follow
 from runtime.cache import Cache
 from runtime.errors import ApiError, Transient
 from runtime.finalizer import Finalizer
@@ -47,15 +53,15 @@ class WorkloadReconciler:
         applier: Applier,
         deletion: Deletion,
         statuses: StatusWriter,
-        context: Context,
+        effects: Effects,
     ) -> None:
         self._clusters = clusters
         self._observer = observer
         self._applier = applier
         self._deletion = deletion
         self._statuses = statuses
-        self._context = context
-        self._logins = observer.logins
+        self._effects = effects
+        self._context = context = effects.context
         self._failures: dict[ObjectKey, int] = {}
         self._finalizer = Finalizer(context.client, CLUSTERS, names.FINALIZER, FIELD_MANAGER)
 
@@ -66,6 +72,9 @@ class WorkloadReconciler:
             self._statuses.forget(request)
             self._observer.forget(request)
             self._failures.pop(request, None)
+            return Done()
+        if _is_told_paused(live):
+            # Not even what pods do meanwhile: the status is that of the moment of the pause.
             return Done()
         if names.FINALIZER not in (live["metadata"].get("finalizers") or ()):
             self._observer.sight.newborn(owner_of(live))
@@ -106,7 +115,7 @@ class WorkloadReconciler:
             cluster = None
         asked = datetime.fromisoformat(live["metadata"]["deletionTimestamp"])
         try:
-            await self._observer.sight.take_stock(owner_of(live))
+            await self._observer.sight.take_stock(owner_of(live), cluster)
             outcome = await self._deletion.run(cluster, owner_of(live), asked)
         except (ApiError, Transient) as error:
             if cluster is not None:
@@ -121,15 +130,30 @@ class WorkloadReconciler:
         observed = await self._observer.observe(cluster, owner)
         if cluster.spec.paused:
             return Pass(cluster, observed, Done())
-        resolved = resolve(cluster, owner, observed, self._observer.installation)
+        course = direct(cluster, observed, self._observer.installation.pod_deadline)
+        await self._effects.begin(owner, course.effects)
+        resolved = resolve(as_accepted(cluster), owner, observed, self._observer.installation)
         if isinstance(resolved, Blocked):
-            return Pass(cluster, observed, resolved)
-        desired = fold(resolved, observed)
+            # A spec for the next release alone is no news while that release is on its way.
+            told = resolved if isinstance(course.outcome, Done) else course.outcome
+            return Pass(cluster, observed, told, course=course)
+        desired = fold(resolved, observed, course)
+        course = follow(cluster, observed, course, desired)
         applied = await self._applier.apply(owner, desired)
         if applied.in_place or not desired.complete:
-            await run_effects(self._context, self._logins, resolved, desired.effects)
-        outcome = combine(*applied.outcomes, *desired.outcomes)
-        return Pass(cluster, observed, outcome, resolved, applied)
+            await self._effects.run(resolved, desired.effects)
+        outcome = combine(*applied.outcomes, *desired.outcomes, course.outcome)
+        return Pass(cluster, observed, outcome, resolved, applied, course)
+
+
+def _is_told_paused(live: Object) -> bool:
+    """Tell whether a cluster is paused and its status says so: then nothing is done at all."""
+    if not is_paused(live):
+        return False
+    try:
+        return told_of(read_cluster(live))
+    except InvalidClusterError:
+        return False
 
 
 def owner_of(live: Object) -> Owner:

@@ -7,8 +7,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-import semver
-
 from contracts import labels, names
 from contracts.api.cluster import ClusterSpec, OpenBaoCluster
 from contracts.api.meta import ApiModel, parse_duration
@@ -16,11 +14,13 @@ from contracts.api.network import is_ip
 from contracts.api.not_served import essential_unserved_fields
 from contracts.api.rules import violations
 from contracts.hcl.quote import UnwritableError
-from contracts.hcl.render import ConfigInput, OidcBootstrap, render_config, restart_text
+from contracts.hcl.render import ConfigInput, Join, OidcBootstrap, render_config, restart_text
 from contracts.hcl.stanzas import metrics_port
 from contracts.observed import Observed, PodFacts
 from contracts.resolved import ImageChoice, NetworkWishes, PodWishes, Resolved, UnsealWishes
+from contracts.sets import serving_set
 from contracts.shapes.pod_part import PodPart
+from contracts.ways_in import WaysWishes
 from managers.access.installation import Installation
 from managers.bootstrap.seal import stanza_of, unseal_wishes
 from managers.bootstrap.seal_rotation import pod_annotations
@@ -85,14 +85,16 @@ def _meant(
     cluster: OpenBaoCluster, owner: Owner, installation: Installation, found: Found
 ) -> Resolved:
     spec, unseal, images = cluster.spec, found.unseal, found.images
-    config = replace(ConfigInput.of(cluster, found.login), seal=stanza_of(unseal))
+    revision = serving_set(cluster).revision
+    config = replace(
+        ConfigInput.of(cluster, found.login),
+        seal=stanza_of(unseal),
+        join=Join(dialled=revision),
+    )
     tls, audit = tls_wishes(cluster), audit_volume(owner.name, spec.audit_file_storage)
     account, ways = spec.service_account, ways_wishes(cluster)
     seal = seal_part(owner.name, unseal.spec, unseal.ring)
     pod = _pod(spec, found, (seal, tls_part(tls), server_part(spec, audit)))
-    # In the form in which a certificate gives them back, or it would never carry what is asked.
-    addresses = (str(ipaddress.ip_address(san)) for san in spec.tls.extra_sans if is_ip(san))
-    more_names = (san for san in spec.tls.extra_sans if not is_ip(san))
     return Resolved(
         owner=owner,
         version=spec.version.removeprefix("v"),
@@ -117,18 +119,8 @@ def _meant(
         network=_network(spec, installation),
         storage_size=spec.storage.size,
         storage_class=spec.storage.storage_class_name,
-        # The raft name first: it becomes the common name.
-        certificate_names=tuple(
-            dict.fromkeys(
-                (
-                    names.raft_server_name(owner.name),
-                    *names.server_dns_names(owner.name, owner.namespace),
-                    *ways.hostnames,
-                    *more_names,
-                )
-            )
-        ),
-        certificate_addresses=tuple(dict.fromkeys((*LOOPBACK, *addresses))),
+        certificate_names=_certificate_names(spec, owner, ways),
+        certificate_addresses=_certificate_addresses(spec),
         rotate_before=parse_duration(spec.tls.rotation_period),
         tls=tls,
         ways=ways,
@@ -140,7 +132,25 @@ def _meant(
         maintenance=spec.in_maintenance,
         restoring=_restoring(cluster),
         restored=cluster.status.restore.uid or "" if cluster.status.restore else "",
+        revision=revision,
     )
+
+
+def _certificate_names(spec: ClusterSpec, owner: Owner, ways: WaysWishes) -> tuple[str, ...]:
+    """Name the servers. The raft name comes first: it becomes the common name."""
+    wanted = (
+        names.raft_server_name(owner.name),
+        *names.server_dns_names(owner.name, owner.namespace),
+        *ways.hostnames,
+        *(san for san in spec.tls.extra_sans if not is_ip(san)),
+    )
+    return tuple(dict.fromkeys(wanted))
+
+
+def _certificate_addresses(spec: ClusterSpec) -> tuple[str, ...]:
+    # In the form in which a certificate gives them back, or it would never carry what is asked.
+    asked = (str(ipaddress.ip_address(san)) for san in spec.tls.extra_sans if is_ip(san))
+    return tuple(dict.fromkeys((*LOOPBACK, *asked)))
 
 
 def _restoring(cluster: OpenBaoCluster) -> str:
@@ -162,14 +172,6 @@ def _refusal(
     objection = _objection(cluster)
     if objection is not None:
         return objection
-    running = cluster.status.current_version
-    wanted = cluster.spec.version.removeprefix("v")
-    if running and _is_older(wanted, running):
-        return Blocked(
-            "DowngradeBlocked",
-            f"spec.version: {wanted} is older than {running}, which runs: OpenBao cannot read "
-            f"newer data. Set it to {running} or newer",
-        )
     mismatch = version_mismatch(cluster.spec) or powerful_account(cluster, installation)
     if mismatch is not None:
         return mismatch
@@ -180,7 +182,7 @@ def _refusal(
     failed = _failed_first_boot(cluster, observed)
     if failed is not None:
         code = failed.last_exit.code if failed.last_exit else -1
-        claim = names.data_claim(cluster.metadata.name, failed.ordinal)
+        claim = serving_set(cluster).data_claim(failed.ordinal)
         return Blocked(
             "SelfInitFailed",
             f"{failed.name} ended with code {code} before it was initialised, so its requests may "
@@ -199,13 +201,6 @@ def _objection(cluster: OpenBaoCluster) -> Blocked | None:
     if unserved:
         return Blocked("FieldsNotServed", "; ".join(unserved))
     return None
-
-
-def _is_older(wanted: str, running: str) -> bool:
-    try:
-        return semver.Version.parse(wanted) < semver.Version.parse(running)
-    except ValueError:
-        return False
 
 
 def is_initialized(cluster: OpenBaoCluster, observed: Observed) -> bool:

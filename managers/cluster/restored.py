@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from contracts import names
 from contracts.api.cluster import OpenBaoCluster
 from contracts.observed import PodFacts
+from contracts.sets import serving_set, voter_sets
 from managers.bao.client import Bao, BaoError, Denied
 from managers.bao.login import Logins, TokenSource, as_known
 from managers.bao.models import Health, Member
@@ -40,17 +41,17 @@ class RestoredServers:
         if reach is None:
             return CopiesSeen([CopySeen(name) for name in wanted])
         async with Bao(reach.authority, reach.server_name) as bao:
-            return await copies_of(bao, wanted, self._pods_of(owner))
+            return await copies_of(bao, wanted, self._pods_of(cluster, owner))
 
-    def _pods_of(self, owner: Owner) -> Mapping[str, PodFacts]:
+    def _pods_of(self, cluster: OpenBaoCluster, owner: Owner) -> Mapping[str, PodFacts]:
         found = self._pods.by_index(CLUSTER_INDEX, str(owner.key))
-        return {pod.name: pod for pod in server_facts(owner.name, found)}
+        return {pod.name: pod for pod in server_facts(voter_sets(cluster), found)}
 
     async def look(self, cluster: OpenBaoCluster, owner: Owner, restore: str) -> ServersSeen:
         """Look at every server; see managers.restore.recovery.ServerSight."""
         wanted, voters = wanted_servers(cluster, owner.name)
         reach = await self._observer.reach(cluster, owner)
-        pods = self._pods_of(owner)
+        pods = self._pods_of(cluster, owner)
         if reach is None:
             return ServersSeen([seen_of(name, pods.get(name), restore) for name in wanted], voters)
         present = [pods[name] for name in wanted if name in pods]
@@ -70,7 +71,8 @@ class RestoredServers:
 def wanted_servers(cluster: OpenBaoCluster, name: str) -> tuple[Sequence[str], frozenset[str]]:
     """The names of all servers that are to run, and of those that are to vote."""
     spec = cluster.spec
-    voters = [names.pod(name, ordinal) for ordinal in range(spec.replicas)]
+    serving = serving_set(cluster)
+    voters = [serving.pod(ordinal) for ordinal in range(spec.replicas)]
     readers = [names.read_pod(name, number) for number in range(spec.servers - spec.replicas)]
     away = frozenset(spec.fenced_pods)
     running = [one for one in (*voters, *readers) if one not in away]

@@ -32,8 +32,11 @@ class Sight(Protocol):
         """Make sure that the caches were filled once. Raises the API's errors."""
         ...
 
-    async def take_stock(self, owner: Owner) -> None:
-        """Make the caches fresh enough to delete by. Raises the API's errors."""
+    async def take_stock(self, owner: Owner, cluster: OpenBaoCluster | None) -> None:
+        """Make the caches fresh enough to delete by. Raises the API's errors.
+
+        `cluster` is None when its spec cannot be read.
+        """
         ...
 
     def secret_age(self, owner: Owner) -> float:
@@ -70,7 +73,7 @@ class Watched:
     async def know(self, cluster: OpenBaoCluster, owner: Owner) -> None:
         """Nothing to do."""
 
-    async def take_stock(self, owner: Owner) -> None:
+    async def take_stock(self, owner: Owner, cluster: OpenBaoCluster | None) -> None:
         """Nothing to do."""
 
     def secret_age(self, owner: Owner) -> float:

@@ -18,10 +18,14 @@ from contracts.api.cluster_status import ClusterStatus, Phase, WorkloadStatus
 from contracts.api.not_served import unserved_fields
 from contracts.api.status_parts import LastError
 from contracts.api.status_unseal import UnsealStatus
+from contracts.api.status_upgrade import ReleaseStatus, UpgradeStatus
 from contracts.conditions import TYPES, Condition, Status, clean_message, condition, merge
 from contracts.desired import AppliedSet, Operation
 from contracts.observed import Observed
+from contracts.pause import is_told
 from contracts.resolved import Resolved
+from contracts.sets import serving_set
+from contracts.upgrade import Course
 from managers.cluster.condition_facts import Facts
 from managers.cluster.conditions import findings
 from managers.cluster.operation import operation_status
@@ -72,6 +76,8 @@ class Pass:
     outcome: Outcome
     resolved: Resolved | None = None
     applied: AppliedSet | None = None
+    course: Course | None = None
+    """None: nothing was decided about releases, as the cluster is paused."""
 
 
 def compute(this: Pass) -> ClusterStatus:
@@ -100,6 +106,7 @@ def compute(this: Pass) -> ClusterStatus:
         owner_uid=cluster.metadata.uid,
         ways=_ways(cluster),
         cluster=cluster,
+        course=this.course,
     )
     ready = sum(pod.ready for pod in observed.pods)
     leaders = observed.leaders
@@ -110,7 +117,7 @@ def compute(this: Pass) -> ClusterStatus:
         ready=f"{ready}/{cluster.spec.replicas}",
         ready_replicas=ready,
         replicas=len(observed.pods),
-        selector=labels.selector_text(labels.voters(cluster.metadata.name)),
+        selector=labels.selector_text(serving_set(cluster).selector),
         sealed=_sealed(observed, initialized=initialized),
         current_version=_version(observed) or previous.current_version,
         initialized=initialized,
@@ -120,6 +127,10 @@ def compute(this: Pass) -> ClusterStatus:
         read_replicas=read_status(cluster.spec, observed, facts.raft),
         tls_secrets=_tls_secrets(cluster, observed),
         workload=_workload(this.outcome, previous.workload, observed.now),
+        resumed_at=_resumed_at(this),
+        release=_release(this),
+        upgrade=_upgrade(this),
+        upgrade_requests=this.course.requests if this.course else previous.upgrade_requests,
         conditions=_conditions(facts, cluster.metadata.generation, previous.conditions),
     )
 
@@ -266,6 +277,34 @@ def _rolling_since(
         return since or now.replace(microsecond=0)
     # Something else has the word for now; the pods may still be on their way.
     return since if isinstance(outcome, Blocked) else None
+
+
+def _resumed_at(this: Pass) -> datetime | None:
+    """When the last pause ended: in the pass whose status is the first to say that it did."""
+    known = this.cluster.status
+    if this.cluster.spec.paused or not is_told(known):
+        return known.resumed_at
+    return this.observed.now.replace(microsecond=0)
+
+
+def _release(this: Pass) -> ReleaseStatus | None:
+    """Which release was accepted; a spec that was refused accepts none."""
+    course, known = this.course, this.cluster.status.release
+    if course is None or course.accepted is None:
+        return known
+    if this.resolved is None and not this.cluster.status.initialized:
+        return known
+    if known is not None and course.place == "Idle":
+        return known
+    return course.accepted.status()
+
+
+def _upgrade(this: Pass) -> UpgradeStatus | None:
+    known = this.cluster.status.upgrade
+    if this.course is not None:
+        return this.course.upgrade
+    # A pause takes no time from the step that it falls into.
+    return known and known.model_copy(update={"step_started_at": None})
 
 
 def _conflicts(applied: AppliedSet | None, outcome: Outcome) -> tuple[str, ...]:

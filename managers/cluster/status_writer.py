@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from datetime import datetime
+from typing import Any, Protocol
 
 from contracts.api.cluster_status import ClusterStatus
 from contracts.api.group import CLUSTERS
 from managers.cluster.transitions import notes
+from managers.upgrade.notes import notes as of_upgrade
 from runtime.cache import Cache
 from runtime.client import Client
 from runtime.clock import Clock
@@ -29,12 +31,31 @@ HEADLINES = frozenset(
 )
 
 
+class Counting(Protocol):
+    """Counts what changes of a status say, and drops it with the cluster."""
+
+    def changed(
+        self, key: ObjectKey, before: ClusterStatus, after: ClusterStatus, now: datetime
+    ) -> None:
+        """Count what is new in `after`."""
+
+    def forget(self, key: ObjectKey) -> None:
+        """Drop the series of a cluster that is gone."""
+
+
 class StatusWriter:
     """Writes one part of the status for one field manager."""
 
     def __init__(
-        self, client: Client, clusters: Cache, events: EventRecorder, clock: Clock
+        self,
+        client: Client,
+        clusters: Cache,
+        events: EventRecorder,
+        clock: Clock,
+        counting: Counting | None = None,
     ) -> None:
+        """`counting` is told of every write of the status, once it has succeeded."""
+        self._counting = counting
         self._client = client
         self._clusters = clusters
         self._events = events
@@ -59,13 +80,18 @@ class StatusWriter:
             return due
         if await self._apply(live, wanted, STATUS_MANAGER):
             self._written[key] = now
-            for note in notes(before.conditions, status.conditions):
+            if self._counting is not None:
+                self._counting.changed(key, before, status, self._clock.now())
+            flipped = notes(before.conditions, status.conditions)
+            for note in (*flipped, *of_upgrade(before, status)):
                 self._events.event(live, note.kind, note.reason, note.text)
         return None
 
     def forget(self, key: ObjectKey) -> None:
         """Drop what is remembered of a cluster that is gone."""
         self._written.pop(key, None)
+        if self._counting is not None:
+            self._counting.forget(key)
 
     async def write_adminops(self, live: Object, adminops: dict[str, Any]) -> bool:
         """Apply `adminOps` alone, if it is not there already; tell whether we wrote."""
@@ -112,5 +138,7 @@ def _is_headline(before: ClusterStatus, after: ClusterStatus) -> bool:
 
 def _headline(status: ClusterStatus) -> tuple[object, ...]:
     """What of a status may not wait."""
+    # What an upgrade decided is what its next pass goes by.
+    upgrades = (status.release, status.upgrade, status.upgrade_requests)
     said = sorted((c.type, c.status) for c in status.conditions if c.type in HEADLINES)
-    return (*said, status.phase, status.observed_generation, status.initialized)
+    return (*said, *upgrades, status.phase, status.observed_generation, status.initialized)

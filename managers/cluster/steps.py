@@ -16,6 +16,7 @@ import managers.workload.read_pool as read_pool
 from contracts.desired import Desired, Plan
 from contracts.observed import Observed
 from contracts.resolved import Resolved
+from contracts.upgrade import Course, Release
 from managers.workload.reload import Files
 
 
@@ -26,6 +27,9 @@ class Step:
     name: str
     plan: Callable[[Resolved, Observed], Plan]
 
+
+STAY = Course(Release(""))
+"""Nothing is decided about releases."""
 
 FOUNDATION: tuple[Step, ...] = (
     # Keys and certificates first: a pod cannot start without them.
@@ -40,7 +44,7 @@ FOUNDATION: tuple[Step, ...] = (
 )
 
 
-def _workload(resolved: Resolved, observed: Observed) -> Plan:
+def _workload(resolved: Resolved, observed: Observed, course: Course = STAY) -> Plan:
     """Want the StatefulSets, the budget, and at most one pod of each replaced."""
     server = observed.secrets.get(resolved.tls.server_secret or "")
     certificate = server.certificate if server else None
@@ -52,6 +56,8 @@ def _workload(resolved: Resolved, observed: Observed) -> Plan:
             authority=server.authority if server else "",
         ),
         operator_image=resolved.pod.operator_image,
+        halt=course.halt,
+        hand_over=course.hand_over,
     )
     pool = read_pool.plan(resolved, observed, inputs)
     inputs = replace(inputs, hold=pool.hold, hold_reload=pool.hold_reload)
@@ -61,8 +67,8 @@ def _workload(resolved: Resolved, observed: Observed) -> Plan:
 WORKLOAD = Step("workload", _workload)
 
 
-def fold(resolved: Resolved, observed: Observed) -> Desired:
-    """Ask every step what it wants.
+def fold(resolved: Resolved, observed: Observed, course: Course = STAY) -> Desired:
+    """Ask every step what it wants, on the course that was decided.
 
     A step that is not content holds back the pods when it says so; the others go on, so that one
     missing thing does not stop the repair of the rest.
@@ -70,7 +76,7 @@ def fold(resolved: Resolved, observed: Observed) -> Desired:
     plans = [step.plan(resolved, observed) for step in FOUNDATION]
     foundation = tuple(intent for plan in plans for intent in plan.intents)
     gated = any(plan.gate for plan in plans)
-    pods = Plan() if gated else WORKLOAD.plan(resolved, observed)
+    pods = Plan() if gated else _workload(resolved, observed, course)
     everything = [*plans, pods]
     return Desired(
         foundation=foundation,
@@ -81,5 +87,6 @@ def fold(resolved: Resolved, observed: Observed) -> Desired:
         outcomes=tuple(plan.outcome for plan in everything),
         complete=not gated,
         operation=next((plan.operation for plan in everything if plan.operation), None),
+        rolled=pods.rolled,
         spared=tuple(named for plan in everything for named in plan.spared),
     )

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Literal
 
 from contracts.api.meta import Condition
+from contracts.note import Note
 
 # Condition type -> the status that is good news, and that nobody needs to be told of before it
 # was ever otherwise. Types that are not here would only repeat these.
@@ -35,15 +34,6 @@ OVER: Mapping[str, str] = {
     "Degraded": "What was degraded works again",
     "Conflict": "Nobody else's object stands in the way any more",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Note:
-    """One event."""
-
-    kind: Literal["Normal", "Warning"]
-    reason: str
-    text: str
 
 
 def notes(before: Sequence[Condition], after: Sequence[Condition]) -> tuple[Note, ...]:

@@ -67,13 +67,19 @@ def account_name(cluster: OpenBaoCluster) -> str | None:
 
 
 # A job that runs must be able to say how it ended, whatever became of the spec meanwhile.
-_RUNNING: dict[Operation, Job] = {"Backup": "backup", "Restore": "restore"}
+_RUNNING: dict[Operation, Job] = {
+    "Backup": "backup",
+    "Restore": "restore",
+    "Upgrade": "upgrade",
+}
 
 
 def job_accounts(cluster: OpenBaoCluster) -> tuple[JobAccount, ...]:
     """Tell which accounts of jobs a cluster wants: of those that it asks for, and that run.
 
-    Whoever can be backed up can be restored. The identity at the cloud is that of spec.backup.
+    Whoever can be backed up can be restored. Every version is followed by another one, so whoever
+    gave the jobs of upgrades a role at the first boot has their account from then on. Those that
+    reach a store have the identity at the cloud that spec.backup names.
     """
     spec, lock = cluster.spec, cluster.status.operation_lock
     wanted: set[Job] = set()
@@ -81,12 +87,18 @@ def job_accounts(cluster: OpenBaoCluster) -> tuple[JobAccount, ...]:
         wanted |= {"backup", "restore"}
     if spec.restore is not None:
         wanted.add("restore")
+    if spec.upgrade is not None or spec.wants_operator_login:
+        wanted.add("upgrade")
     running = _RUNNING.get(lock.operation) if lock else None
     if running is not None:
         wanted.add(running)
     identity = spec.backup.target.workload_identity if spec.backup else None
     asked = (identity.service_account_annotations if identity else None) or {}
+    at_cloud = labels.users_own(asked)
     return tuple(
-        JobAccount(names.job_service_account(cluster.metadata.name, job), labels.users_own(asked))
+        JobAccount(
+            names.job_service_account(cluster.metadata.name, job),
+            {} if job == "upgrade" else at_cloud,
+        )
         for job in sorted(wanted)
     )

@@ -12,6 +12,7 @@ from contracts import names
 from contracts.desired import Named, Plan
 from contracts.observed import Observed
 from contracts.resolved import Resolved
+from contracts.sets import VoterSet
 from contracts.shapes.metadata import cluster_object
 from runtime.intent import Intent
 from runtime.memo import remembered
@@ -28,11 +29,12 @@ def plan(resolved: Resolved, observed: Observed) -> Plan:
     """
     voters = tuple(pod.ordinal for pod in observed.pods)
     readers = tuple(pod.ordinal for pod in observed.read.pods)
+    second = tuple(pod.name for pod in observed.green.pods)
     account = () if resolved.reuses_account else (_account(resolved),)
     return Plan(
         intents=(
             *account,
-            _role(resolved, voters, readers),
+            _role(resolved, voters, readers, second),
             _binding(resolved),
             *_job_accounts(resolved),
         ),
@@ -42,8 +44,9 @@ def plan(resolved: Resolved, observed: Observed) -> Plan:
 
 def _of_others(resolved: Resolved, observed: Observed) -> Iterator[Named]:
     """Name the objects of every account but the wanted one under which a pod runs or may start."""
-    sets = (observed.stateful_set, observed.read.stateful_set)
-    used = {pod.service_account for pod in (*observed.pods, *observed.read.pods)}
+    pools = (observed.green, observed.read)
+    sets = (observed.stateful_set, *(pool.stateful_set for pool in pools))
+    used = {pod.service_account for pod in observed.servers}
     used |= {live.service_account for live in sets if live is not None}
     for account in sorted(used - {"", resolved.service_account}):
         if len(account) > names.SERVICE_ACCOUNT_NAME_MAX:
@@ -81,14 +84,20 @@ def _job_accounts(resolved: Resolved) -> tuple[Intent, ...]:
 
 
 @remembered
-def _role(resolved: Resolved, voters: tuple[int, ...], readers: tuple[int, ...]) -> Intent:
+def _role(
+    resolved: Resolved,
+    voters: tuple[int, ...],
+    readers: tuple[int, ...],
+    second: tuple[str, ...] = (),
+) -> Intent:
     # Names of pods that still run stay in the list while the cluster shrinks. In the order of
     # ordinals: an unordered list would be written anew in every pass.
     wanted = resolved.read.replicas if resolved.read is not None else 0
-    first, second = {*range(max(3, resolved.replicas)), *voters}, {*range(wanted), *readers}
+    first, reading = {*range(max(3, resolved.replicas)), *voters}, {*range(wanted), *readers}
     pods = [
-        *(names.pod(resolved.name, ordinal) for ordinal in sorted(first)),
-        *(names.read_pod(resolved.name, ordinal) for ordinal in sorted(second)),
+        *(resolved.voter_set.pod(ordinal) for ordinal in sorted(first)),
+        *dict.fromkeys((*_second(resolved), *second)),
+        *(names.read_pod(resolved.name, ordinal) for ordinal in sorted(reading)),
     ]
     return cluster_object(
         resolved,
@@ -105,6 +114,15 @@ def _role(resolved: Resolved, voters: tuple[int, ...], readers: tuple[int, ...])
             ]
         },
     )
+
+
+def _second(resolved: Resolved) -> tuple[str, ...]:
+    """Name the pods of a second set of voters that is to take over."""
+    green = resolved.green
+    if green is None:
+        return ()
+    voters = VoterSet(resolved.name, green.revision)
+    return tuple(voters.pod(ordinal) for ordinal in range(green.replicas))
 
 
 @remembered

@@ -68,24 +68,9 @@ def _helper(policy: ImageVerification | None, reference: str, observed: Observed
 
 
 def version_mismatch(spec: ClusterSpec) -> Blocked | None:
-    """Compare the tag of an image of the user's own choice with the version; None when it fits.
-
-    Upgrades are decided by the version: an image that runs another one would skip every check.
-    """
-    if spec.image is None:
-        return None
-    try:
-        fits = image_reference.tag_fits(image_reference.parse(spec.image), spec.version)
-    except ValueError:
-        return None
-    if fits:
-        return None
-    wanted = spec.version.removeprefix("v")
-    return Blocked(
-        "ImageVersionMismatch",
-        f"spec.image: the tag of {spec.image} is not that of spec.version {wanted}; change one of "
-        "them, or name the image by its digest alone",
-    )
+    """Compare the tag of an image of the user's own choice with the version; None when it fits."""
+    told = image_reference.mismatch(spec.image, spec.version)
+    return Blocked("ImageVersionMismatch", told) if told else None
 
 
 def plan(resolved: Resolved, observed: Observed) -> Plan:

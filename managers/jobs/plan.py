@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 from contracts import labels
 from contracts.api.group import GROUP, RESTORES
+from contracts.pause import counted_from
 from runtime.intent import Intent
 from runtime.ownership import Owner
 from runtime.resources import ROLE, ROLE_BINDING, SERVICE_ACCOUNT
@@ -44,8 +45,8 @@ class JobSeen:
     reason: str = ""
     message: str = ""
 
-    def unstarted(self, now: datetime) -> bool:
-        """Whether its pod ought to run by now and does not.
+    def unstarted(self, now: datetime, resumed: datetime | None = None) -> bool:
+        """Whether its pod ought to run by now and does not. `resumed`: when the last pause ended.
 
         Only for a Job that has not ended and has reported nothing: for a moment after its pod has
         ended it looks the same.
@@ -55,7 +56,7 @@ class JobSeen:
             self.state == "Active"
             and not self.ready
             and made is not None
-            and now - made > START_PATIENCE
+            and now - counted_from(made, resumed) > START_PATIENCE
         )
 
 

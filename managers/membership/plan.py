@@ -11,6 +11,7 @@ from contracts import names
 from contracts.api.cluster_status import AdminOpsStatus, RaftStatus
 from contracts.api.status_parts import LastError
 from contracts.conditions import clean_message
+from contracts.sets import VoterSet
 from managers.bao.models import Member
 from runtime.outcome import Done, Outcome, Wait
 
@@ -41,6 +42,13 @@ class Expected:
     cluster: str
     voters: int
     read_replicas: int = 0
+    revision: str = ""
+    """Which set of voters serves; "" for the one without a revision."""
+
+    @property
+    def voter_set(self) -> VoterSet:
+        """The names of the voters."""
+        return VoterSet(self.cluster, self.revision)
 
 
 def judge(
@@ -55,7 +63,7 @@ def judge(
     elif answers.trouble:
         error = ("MembershipUnknown", answers.trouble)
     elif outside := _outside(answers, expected):
-        error = (OUTSIDE, _how_to_join(outside, expected.cluster))
+        error = (OUTSIDE, _how_to_join(outside))
     status = AdminOpsStatus(last_error=_last_error(error, previous, now), raft=raft)
     return status, _next_look(
         raft, expected, error, converging=voters_on_their_way(answers, expected)
@@ -100,7 +108,7 @@ def is_as_wanted(raft: RaftStatus, voters: int, read_replicas: int) -> bool:
 
 
 def _is_wanted(server: str, expected: Expected) -> bool:
-    voter = names.ordinal_of(expected.cluster, server)
+    voter = expected.voter_set.ordinal_of(server)
     reader = names.read_ordinal_of(expected.cluster, server)
     if voter is not None:
         return voter < expected.voters
@@ -122,12 +130,9 @@ def _outside(answers: Answers, expected: Expected) -> tuple[str, ...]:
     )
 
 
-def _how_to_join(outside: tuple[str, ...], cluster: str) -> str:
+def _how_to_join(outside: tuple[str, ...]) -> str:
     first = outside[0]
-    reader, voter = names.read_ordinal_of(cluster, first), names.ordinal_of(cluster, first)
-    volume = names.data_claim(cluster, voter or 0)
-    if reader is not None:
-        volume = names.read_data_claim(cluster, reader)
+    volume = names.claim_of_pod(first)
     return (
         f"{', '.join(outside)} run and are no members of the raft cluster: they were removed, or "
         "started with the volume of an earlier server, and never join with that data. When nobody "
@@ -140,7 +145,7 @@ def voters_on_their_way(answers: Answers, expected: Expected) -> bool:
     """Tell whether a server is there that will be a voter as soon as the autopilot trusts it."""
     voters = {member.node_id for member in answers.members or () if member.voter}
     return any(
-        names.ordinal_of(expected.cluster, server) is not None and server not in voters
+        expected.voter_set.ordinal_of(server) is not None and server not in voters
         for server in answers.cluster_ids
         if _is_wanted(server, expected)
     )

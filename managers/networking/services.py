@@ -37,7 +37,8 @@ def headless_service(resolved: Resolved) -> Intent:
 def public_service(resolved: Resolved) -> Intent:
     """Give clients one stable address: every ready server of either pool.
 
-    A standby answers what it may and forwards the rest; so does a server without a vote.
+    A standby answers what it may and forwards the rest; so does a server without a vote. While
+    one set of voters takes over from another, clients are sent to one of them alone.
     """
     return cluster_object(
         resolved,
@@ -46,12 +47,24 @@ def public_service(resolved: Resolved) -> Intent:
         {
             "spec": {
                 "type": resolved.service_type,
-                "selector": labels.servers(resolved.name),
+                "selector": _clients_of(resolved),
                 "ports": [API.service_port()],
             }
         },
         annotations=resolved.service_annotations,
     )
+
+
+def _clients_of(resolved: Resolved) -> labels.Labels:
+    """Select the servers that clients are sent to.
+
+    The pods of the first set carry no revision of ours, and their template must not change while
+    a second set takes over: what Kubernetes calls it tells them from the others.
+    """
+    wanted = labels.of_revision(labels.servers(resolved.name), resolved.traffic)
+    if resolved.traffic_template:
+        wanted[labels.CONTROLLER_REVISION] = resolved.traffic_template
+    return wanted
 
 
 @remembered
@@ -85,7 +98,7 @@ def acme_service(resolved: Resolved) -> Intent:
         {
             "spec": {
                 "publishNotReadyAddresses": True,
-                "selector": labels.voters(resolved.name),
+                "selector": resolved.voter_set.selector,
                 "ports": [
                     {"name": "http-80", "port": 80, "targetPort": API.number, "protocol": "TCP"},
                     {"name": "https-443", "port": 443, "targetPort": API.number, "protocol": "TCP"},

@@ -13,6 +13,7 @@ from contracts.api.cluster import OpenBaoCluster
 from contracts.api.meta import rfc3339
 from contracts.api.status_backup import BackupStatus, FinishedRestoreTest, RestoreTestStatus
 from contracts.conditions import Finding
+from contracts.pause import counted_from, resumed_at
 
 PROVEN = "BackupProven"
 
@@ -36,7 +37,8 @@ def backup_proven(cluster: OpenBaoCluster, now: datetime) -> Finding | None:
         return Finding(PROVEN, "False", "RestoreTestFailed", told)
     if known.last.outcome != "Passed":
         return Finding(PROVEN, "Unknown", "RestoreTestInconclusive", told)
-    late = _late(backup.restore_test, known, status.successful_backups or 0, now)
+    counting = (status.successful_backups or 0, resumed_at(cluster, now))
+    late = _late(backup.restore_test, known, counting, now)
     if late:
         return Finding(PROVEN, "False", "ProofOutdated", f"{told}; {late}")
     return Finding(PROVEN, "True", "RestoreTestPassed", told)
@@ -48,17 +50,24 @@ def _told(last: FinishedRestoreTest) -> str:
 
 
 def _late(
-    wishes: RestoreTest | None, known: RestoreTestStatus, successful: int, now: datetime
+    wishes: RestoreTest | None,
+    known: RestoreTestStatus,
+    counting: tuple[int, datetime | None],
+    now: datetime,
 ) -> str:
     """Why a test that passed says no longer enough; "" when it does.
+
+    `counting`: how many snapshots were stored, and when the last pause ended.
 
     A whole round late: the one that is due may be on its way.
     """
     if wishes is None:
         return ""
+    successful, resumed = counting
     if wishes.schedule and known.next_scheduled_test is not None:
         due = known.next_scheduled_test
-        if due <= now and cron.next_after(wishes.schedule, due) <= now:
+        round_of = counted_from(due, resumed)
+        if due <= now and cron.next_after(wishes.schedule, round_of) <= now:
             return f"the test of {rfc3339(due)} has not been run"
     every = wishes.every_successful_backups
     if every is not None:

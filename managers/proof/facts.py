@@ -74,6 +74,8 @@ class Situation:
     """Oldest first."""
     job: JobSeen | None = None
     """The Job of the test that runs; None: it is gone, or nobody looked for it."""
+    resumed: datetime | None = None
+    """When the last pause of the cluster ended; None if there was none."""
 
     @property
     def running(self) -> Candidate | None:

@@ -92,7 +92,7 @@ def _go_on(situation: Situation, candidate: Candidate, run: ProofRun) -> Decisio
     job = situation.job
     if job is None:
         return Conclude(candidate, unproven(run, "JobGone", run.job_name, situation.now))
-    if job.unstarted(situation.now):
+    if job.unstarted(situation.now, situation.resumed):
         told = f"the pod of Job {run.job_name} does not start: read its events"
         return Conclude(candidate, unproven(run, "JobNotStarted", told, situation.now))
     if job.state == "Active":

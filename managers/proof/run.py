@@ -16,13 +16,14 @@ from typing import Any, Final
 
 import structlog
 
-from contracts import names
 from contracts.api.backup_object import OpenBaoBackup, Proof, ProofRun
 from contracts.api.cluster import OpenBaoCluster
 from contracts.api.group import API_VERSION, BACKUP_KIND, BACKUPS, CLUSTERS
 from contracts.api.status_backup import BackupStatus, RestoreTestStatus
 from contracts.api.violation import InvalidClusterError
 from contracts.executor import Executors
+from contracts.pause import counted_from, resumed_at
+from contracts.sets import serving_set
 from contracts.shapes.throw_away import Sidecar, throw_away
 from managers.jobs.plan import JobSeen, Rights
 from managers.jobs.run import Jobs, RefusedError
@@ -165,14 +166,16 @@ class ProofReconciler:
             return None
         backup = cluster.spec.backup
         status = cluster.status.backup or BackupStatus()
+        now = self._hands.clock.now()
         situation = Situation(
-            now=self._hands.clock.now(),
+            now=now,
             cluster_uid=uid_of(live),
             wishes=backup.restore_test if backup else None,
             known=status.restore_test or RestoreTestStatus(),
             successful=status.successful_backups or 0,
             namespace=request.namespace,
             candidates=self._candidates(request),
+            resumed=resumed_at(cluster, now),
         )
         if backup is None and situation.running is None:
             # Nothing says where the snapshots are.
@@ -229,7 +232,8 @@ class ProofReconciler:
             started = run.model_copy(update={"job_uid": made.uid})
             await self._record(place, subject, subject.proof, started)
             return None
-        late = place.situation.now - run.started_at > PATIENCE
+        began = counted_from(run.started_at, place.situation.resumed)
+        late = place.situation.now - began > PATIENCE
         if made.after is None or late:
             proof = unproven(run, "PreparationFailed", made.message, place.situation.now)
             return await self._conclude(place, Conclude(subject, proof))
@@ -261,9 +265,9 @@ class ProofReconciler:
         return seen
 
     def _sidecar(self, place: _Place) -> Sidecar | _Obstacle:
-        cluster = place.cluster.metadata.name
-        servers = self._child(STATEFUL_SET, place.namespace, names.stateful_set(cluster))
-        config = self._child(CONFIG_MAP, place.namespace, names.config_map(cluster))
+        cluster, serving = place.cluster.metadata.name, serving_set(place.cluster)
+        servers = self._child(STATEFUL_SET, place.namespace, serving.stateful_set)
+        config = self._child(CONFIG_MAP, place.namespace, serving.config_map)
         if servers is None or config is None:
             told = "the StatefulSet or the configuration of the servers is not there"
             return _Obstacle(told, RECHECK)

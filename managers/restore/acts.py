@@ -192,7 +192,7 @@ def environment(seen: Seen, source: Source) -> RestoreEnv:
         expected_size=source.expected.size,
         expected_seal=seal,
         force=facts.spec.force,
-        deadline=rfc3339(execution.prepared_at + PREPARATION),
+        deadline=rfc3339(facts.counted_from(execution.prepared_at) + PREPARATION),
     )
 
 

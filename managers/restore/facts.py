@@ -12,6 +12,7 @@ from typing import Final, Literal
 from contracts.api.backup_target import BackupTarget
 from contracts.api.restore_object import Execution, RestoreObjectStatus, RestoreSpec
 from contracts.api.status_backup import OperationLock, RestoreStatus
+from contracts.pause import counted_from
 from managers.jobs.plan import JobSeen
 from managers.oplock.plan import restore_holder
 
@@ -68,6 +69,8 @@ class Target:
     """UID of the restore that made it; "" for all others."""
     terminating: bool = False
     paused: bool = False
+    resumed: datetime | None = None
+    """When its last pause ended; None if there was none."""
     initialized: bool = False
     available: bool = False
     upgrading: bool = False
@@ -172,5 +175,12 @@ class Facts:
         return found.outcome
 
     def is_over(self, since: datetime | None, period: timedelta) -> bool:
-        """Whether that much time has passed since a moment that was written down."""
-        return since is not None and self.now - since >= period
+        """Whether that much time has passed since a moment that was written down.
+
+        A pause of the cluster gives all of it again.
+        """
+        return since is not None and self.now - self.counted_from(since) >= period
+
+    def counted_from(self, moment: datetime) -> datetime:
+        """From when a period is counted that began at a moment."""
+        return counted_from(moment, self.target.resumed if self.target else None)

@@ -92,9 +92,14 @@ def bootstrap_late(facts: Facts) -> str | None:
 
 
 def target_paused(facts: Facts) -> str | None:
-    if facts.target is None or not facts.target.paused:
+    if facts.target is None or not facts.target.paused or facts.target.terminating:
         return None
     return f"OpenBaoCluster {facts.spec.cluster} is paused: set its spec.paused to false"
+
+
+def rests_under_pause(facts: Facts) -> str | None:
+    """Of a restore that has ended: what it holds is given back after the pause."""
+    return None if target_paused(facts) is None else facts.status.message
 
 
 def not_initialized(facts: Facts) -> str | None:
@@ -325,9 +330,10 @@ def unanswered(facts: Facts) -> str:
 
 def target_disposable(facts: Facts) -> str | None:
     done = facts.status.completion_time
-    if not _is_disposable(facts):
+    if not _is_disposable(facts) or done is None:
         return None
-    if not facts.is_over(done, timedelta(seconds=facts.spec.cleanup_after_seconds)):
+    # What was asked for by a number of seconds is no deadline: a pause does not begin it anew.
+    if facts.now - done < timedelta(seconds=facts.spec.cleanup_after_seconds):
         return None
     return facts.status.message
 

@@ -6,6 +6,7 @@ Asks only for what the place of the restore decides on. Raises what runtime.clie
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Any, Final
 
 from contracts import labels
@@ -14,9 +15,11 @@ from contracts.api.group import API_VERSION, CLUSTER_KIND, CLUSTERS
 from contracts.api.restore_object import ENDED, OpenBaoRestore
 from contracts.api.violation import InvalidClusterError
 from contracts.executor import Asked, Executor, Executors
+from contracts.pause import resumed_at
 from contracts.restore_reasons import RESTORE_REASONS
 from managers.jobs.run import Jobs
 from managers.restore.facts import Disposition, Facts, Source, Target, Trouble
+from managers.restore.guards import target_paused
 from managers.restore.plan import REPLACED
 from managers.restore.recovery import ServerSight, judge, judge_copies
 from managers.restore.source import backup_of, backup_source, given_source, spec_trouble
@@ -68,10 +71,11 @@ class RestoreObserver:
             status=restore.status,
             now=self.clock.now(),
             source=self._source(key, restore, cluster),
-            target=None if found is None else target_of(found, cluster),
+            target=None if found is None else target_of(found, cluster, self.clock.now()),
             **answer_of(live),
         )
-        if restore.status.phase in ENDED:
+        held = target_paused(facts) is not None and not is_terminating(live)
+        if restore.status.phase in ENDED or held:
             return Seen(live, facts, cluster)
         facts = await self._with_job(key, facts)
         if facts.target is None or cluster is None:
@@ -149,7 +153,7 @@ def owner_of(cluster: OpenBaoCluster) -> Owner:
     return Owner(API_VERSION, CLUSTER_KIND, at.namespace, at.name, at.uid)
 
 
-def target_of(live: Object, cluster: OpenBaoCluster | None) -> Target:
+def target_of(live: Object, cluster: OpenBaoCluster | None, now: datetime) -> Target:
     """Read a cluster; one whose spec cannot be read gets no job."""
     uid, origin = uid_of(live), annotations_of(live).get(labels.RESTORE_ORIGIN, "")
     if cluster is None:
@@ -163,6 +167,7 @@ def target_of(live: Object, cluster: OpenBaoCluster | None) -> Target:
         origin=origin,
         terminating=is_terminating(live),
         paused=cluster.spec.paused,
+        resumed=resumed_at(cluster, now),
         initialized=bool(status.initialized),
         available=answers.get("Available") == "True",
         upgrading=answers.get("Upgrading") == "True" or status.upgrade is not None,

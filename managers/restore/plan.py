@@ -135,7 +135,6 @@ VALIDATING: tuple[Row, ...] = (
     _fails("Validating", guards.target_leaves, "TargetUnavailable"),
     _fails("Validating", guards.bootstrap_late, "TargetBootstrapTimedOut"),
     _waits("Validating", guards.bootstrapping, "TargetBootstrapping", SERVERS_RECHECK),
-    _waits("Validating", guards.target_paused, "TargetPaused", LOCK_RECHECK),
     Row(
         "Validating",
         guards.lock_to_override,
@@ -190,7 +189,6 @@ AFTERWARDS: tuple[Row, ...] = (
         after=SERVERS_RECHECK,
         blocked=True,
     ),
-    _waits("Recovering", guards.target_paused, "TargetPaused", LOCK_RECHECK),
     Row("Recovering", guards.recovered, act="settle", to="Completed", reason="RestoreSucceeded"),
     Row("Recovering", guards.accepted, act="settle", to="Completed", reason="RestoreSucceeded"),
     _waits("Recovering", guards.servers_sealed, "ServersSealed", LOCK_RECHECK),
@@ -214,7 +212,19 @@ AFTERWARDS: tuple[Row, ...] = (
     Row("Ended", guards.ended),
 )
 
+# A pause holds a restore wherever it is, and says so once. Its job goes on if it runs, and is heard
+# afterwards. The end of the pause wakes us.
+HELD: tuple[Row, ...] = (
+    *(
+        Row(at, guards.target_paused, reason="TargetPaused")
+        for at in PLACES
+        if at not in ("New", "Ended")
+    ),
+    Row("Ended", guards.rests_under_pause),
+)
+
 TABLE: tuple[Row, ...] = (
+    *HELD,
     Row("New", guards.new, to="Validating", reason="RestoreValidating"),
     *VALIDATING,
     *RUNNING,

@@ -11,10 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from contracts import names
 from contracts.desired import Effect
 from contracts.observed import ClaimFacts, Observed, Quorum, RaftServer
 from contracts.resolved import Resolved
+from contracts.sets import VoterSet
 from managers.workload.peers import Peer, leader_of, removal
 from managers.workload.size import SCALE_RECHECK, SCALING, Size
 from runtime.outcome import Blocked, Wait
@@ -34,9 +34,9 @@ def member(quorum: Quorum, node_id: str) -> RaftServer | None:
     return next((server for server in quorum.servers if server.node_id == node_id), None)
 
 
-def claim_at(observed: Observed, cluster: str, ordinal: int) -> ClaimFacts | None:
+def claim_at(observed: Observed, voters: VoterSet, ordinal: int) -> ClaimFacts | None:
     """Return the data volume of a voter."""
-    name = names.data_claim(cluster, ordinal)
+    name = voters.data_claim(ordinal)
     return next((claim for claim in observed.claims if claim.name == name), None)
 
 
@@ -69,9 +69,8 @@ def left_behind(
     resolved: Resolved, observed: Observed, first: int
 ) -> tuple[tuple[int, ClaimFacts], ...]:
     """Return the volumes of ordinals from `first` on that no pod uses."""
-    found = (
-        (names.claim_ordinal_of(resolved.name, claim.name), claim) for claim in observed.claims
-    )
+    voters = resolved.voter_set
+    found = ((voters.claim_ordinal_of(claim.name), claim) for claim in observed.claims)
     return tuple(
         (ordinal, claim)
         for ordinal, claim in found
@@ -89,7 +88,7 @@ def tidy(resolved: Resolved, observed: Observed, count: int) -> tuple[Effect, ..
         return ()
     volumes = dict(left_behind(resolved, observed, count))
     for server in quorum.servers:
-        ordinal = names.ordinal_of(resolved.name, server.node_id)
+        ordinal = resolved.voter_set.ordinal_of(server.node_id)
         # Whoever has another kind of name was not made by us.
         if ordinal is not None and ordinal >= count and observed.pod(ordinal) is None:
             return removal(resolved, observed, Peer(server.node_id, claim=volumes.get(ordinal)))
@@ -98,14 +97,14 @@ def tidy(resolved: Resolved, observed: Observed, count: int) -> tuple[Effect, ..
     return discard(
         claim
         for ordinal, claim in volumes.items()
-        if is_spent(resolved, observed, claim, names.pod(resolved.name, ordinal))
+        if is_spent(resolved, observed, claim, resolved.voter_set.pod(ordinal))
     )
 
 
 def room(resolved: Resolved, observed: Observed, count: int) -> Size:
     """Decide how many servers there may be of those that are wanted, `count` of which there are."""
     for ordinal in range(count, resolved.replicas):
-        claim = claim_at(observed, resolved.name, ordinal)
+        claim = claim_at(observed, resolved.voter_set, ordinal)
         if claim is None or observed.pod(ordinal) is not None:
             continue
         in_the_way = _obstacle(resolved, observed, ordinal, claim)
@@ -117,7 +116,7 @@ def room(resolved: Resolved, observed: Observed, count: int) -> Size:
 def _obstacle(
     resolved: Resolved, observed: Observed, ordinal: int, claim: ClaimFacts
 ) -> Size | None:
-    node_id = names.pod(resolved.name, ordinal)
+    node_id = resolved.voter_set.pod(ordinal)
     quorum, told = answered(observed), f"spec.replicas is {resolved.replicas}: {node_id}"
     if claim.terminating:
         return Size(ordinal, Wait(SCALING, f"{told} starts when volume {claim.name} is gone"))
@@ -147,7 +146,7 @@ def _unknown(
     resolved: Resolved, observed: Observed, ordinal: int, claim: ClaimFacts
 ) -> Size | None:
     """Nobody tells who is a member. What may be one has to come back, or no leader ever would."""
-    node_id = names.pod(resolved.name, ordinal)
+    node_id = resolved.voter_set.pod(ordinal)
     marked = is_marked(resolved, claim, node_id)
     if observed.quorum is None:
         return _no_login(resolved, ordinal, claim) if marked else None

@@ -16,7 +16,7 @@ from contracts.desired import Effect, Operation
 from contracts.observed import Observed, PodFacts
 from contracts.resolved import Resolved
 from managers.workload.quorum import is_down, majority
-from managers.workload.replace import STEP_DOWN, STEP_DOWN_AGAIN, hand_over
+from managers.workload.replace import STEP_DOWN, STEP_DOWN_AGAIN, ask_leader
 from runtime.outcome import Blocked, Done, Outcome, Wait
 
 FENCE_POD = "fence-pod"
@@ -111,7 +111,7 @@ def _hand_over(observed: Observed, leader: PodFacts) -> tuple[tuple[Effect, ...]
     waiting = Wait(FENCING, f"{leader.name} leads and was asked to step down first", ASK_AGAIN)
     if asked is not None and observed.now - asked.at < STEP_DOWN_AGAIN:
         return (), waiting
-    return hand_over(leader, reach), waiting
+    return ask_leader(leader, reach), waiting
 
 
 def _objection(observed: Observed, victim: PodFacts, size: int) -> Wait | Blocked | None:

@@ -15,6 +15,7 @@ from typing import Literal
 from contracts import labels, names
 from contracts.desired import Effect, Operation
 from contracts.observed import ClaimFacts, Observed, PodFacts
+from contracts.pause import counted_from
 from contracts.resolved import Resolved
 from runtime import quantity
 from runtime.memo import remembered
@@ -155,7 +156,8 @@ def cramped(observed: Observed) -> tuple[PodFacts, ...]:
 def _helps(pod: PodFacts, since: datetime | None, observed: Observed) -> bool:
     if since is None or pod.made is None:
         return False
-    return pod.made <= since and observed.now - since >= IN_PLACE
+    counted = counted_from(since, observed.resumed_at)
+    return pod.made <= since and observed.now - counted >= IN_PLACE
 
 
 def _claim_of(pod: PodFacts) -> str:

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from contracts import names
 from contracts.api.cluster import OpenBaoCluster
 from contracts.desired import Operation
 from contracts.observed import Observed
+from contracts.pause import counted_from, resumed_at
 from contracts.resolved import Resolved
 from managers.workload.size import Size, standing
 from runtime.outcome import Wait
@@ -84,7 +84,7 @@ def slept(resolved: Resolved, observed: Observed) -> int:
     annotation carries our UID and does not say that its server was removed from the raft cluster.
     """
     ordinals = [
-        names.claim_ordinal_of(resolved.name, claim.name)
+        resolved.voter_set.claim_ordinal_of(claim.name)
         for claim in observed.claims
         if claim.owner_uid == resolved.owner.uid
         and not claim.removed_peer
@@ -105,4 +105,5 @@ def waking_since(cluster: OpenBaoCluster, now: datetime) -> datetime | None:
     told = next((one for one in cluster.status.conditions if one.type == HIBERNATED), None)
     if told is None:
         return None
-    return (told.last_transition_time if told.reason == WAKING else None) or now
+    since = (told.last_transition_time if told.reason == WAKING else None) or now
+    return counted_from(since, resumed_at(cluster, now))

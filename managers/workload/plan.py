@@ -8,9 +8,10 @@ from datetime import datetime, timedelta
 from itertools import islice
 
 from contracts.api.cluster import ClusterSpec
-from contracts.desired import Effect, Operation, Plan
+from contracts.desired import Effect, Operation, Plan, Rolled
 from contracts.observed import Observed, PodFacts, StatefulSetFacts
 from contracts.resolved import Resolved
+from contracts.upgrade import MAKE_HAND_OVER, HandOver
 from managers.workload import fence as fencing
 from managers.workload import scale as scaling
 from managers.workload.after_restore import all_at_once
@@ -30,7 +31,7 @@ from managers.workload.reload import (
     container,
     split,
 )
-from managers.workload.replace import REST, Move, hand_over, mark_log, next_move
+from managers.workload.replace import REST, Move, ask_leader, mark_log, next_move
 from managers.workload.size import Row, Size, first_boot
 from managers.workload.statefulset import Shape, disruption_budget, stateful_set, template_digest
 from managers.workload.stuck import absent, stuck
@@ -44,8 +45,9 @@ ROLL = frozenset({ROLLING_OUT, ROLL_STUCK})
 # A pod is back within seconds; a roll that lasts longer than this is in trouble. Judged here and
 # nowhere else: conditions follow the reason.
 ROLL_PATIENCE = timedelta(minutes=5)
+_UNDER_WAY = frozenset({"replace", "step-down", "hold"})
 # What a leader finds of its followers changes without any event.
-QUORUM_RECHECK = 1.0
+QUORUM_RECHECK = 0.5
 # Kubernetes API reference, PodCondition PodScheduled.
 UNSCHEDULABLE = "Unschedulable"
 
@@ -62,6 +64,10 @@ class Inputs:
     """Image of the operator, which tells a server to; "" when that is not known."""
     hold: str = ""
     """Why no ready server may be replaced now; "" when nothing speaks against it."""
+    halt: str = ""
+    """Why no server may be replaced now, ready or not; "" when nothing speaks against it."""
+    hand_over: HandOver | None = None
+    """Jobs ask leaders to step down; None: the operator does itself."""
     hold_reload: bool = False
     """No server may be told to read its files again now."""
 
@@ -128,7 +134,7 @@ def plan(resolved: Resolved, observed: Observed, inputs: Inputs) -> Plan:
         *asked,
         *volumes.effects,
         *anew.effects,
-        *_of_move(move, observed),
+        *_of_move(move, observed, inputs.hand_over),
         *of_reload(resolved, pods.lagging, inputs, observed.now),
     )
     progress = _later(pods, held) or _progress(
@@ -143,12 +149,28 @@ def plan(resolved: Resolved, observed: Observed, inputs: Inputs) -> Plan:
     )
     pods_told = combine(size.outcome, stopped.outcome, progress, stuck(observed))
     outcome = combine(pods_told, volumes.told.outcome(), anew.outcome)
-    return Plan(intents, effects, outcome, operation=operation)
+    rolled = _rolled(observed, pods, move, shape)
+    return Plan(intents, effects, outcome, operation=operation, rolled=rolled)
+
+
+def _rolled(observed: Observed, pods: Pods, move: Move, shape: Shape) -> Rolled:
+    live = observed.stateful_set
+    newest = live is not None and live.settled and is_newest(live, shape)
+    there = [pod for pod in observed.pods if pod.ready and not pod.terminating]
+    renewed = tuple(sorted(p.ordinal for p in there if p not in pods.outdated)) if newest else ()
+    missing = next((p.name for p in observed.pods if p not in there), "")
+    return Rolled(
+        renewed=renewed,
+        complete=newest and len(renewed) == shape.replicas == len(observed.pods),
+        pod=missing or (move.pod.name if move.pod and move.kind in _UNDER_WAY else ""),
+    )
 
 
 def _one(observed: Observed, pods: Pods, inputs: Inputs, size: int) -> Move:
     """Pick the one pod that a roll replaces next, unless others go first."""
-    move = next_move(observed, pods.outdated, size)
+    if inputs.halt:
+        return Move("hold", why=inputs.halt) if pods.outdated else REST
+    move = next_move(observed, pods.outdated, size, inputs.hand_over)
     if inputs.hold and move.pod is not None and move.pod.ready:
         return Move("hold", move.pod, inputs.hold)
     return move
@@ -196,6 +218,8 @@ def wants_quorum(
         return False
     if any(asks(spec, observed) for asks in ASKS):
         return True
+    if observed.upgrade.asks_quorum and live.replicas > 1:
+        return True
     if live.replicas < 2 or spec.fenced_pods or spec.in_maintenance:
         return False
     small = cramped(observed)
@@ -229,14 +253,19 @@ def sort_pods(observed: Observed, shape: Shape, inputs: Inputs) -> Pods:
     return Pods(older, Split(lagging.due, lagging.waiting, hopeless), renewed, len(small))
 
 
-def _of_move(move: Move, observed: Observed) -> tuple[Effect, ...]:
+def _of_move(
+    move: Move, observed: Observed, hand_over: HandOver | None = None
+) -> tuple[Effect, ...]:
     pod = move.pod
     if move.kind == "restart":
         return restart(move)
     if pod is not None and move.kind == "replace":
         return (Effect(REPLACE_POD, pod.name, pod.uid),)
+    if pod is not None and move.kind == "step-down" and hand_over is not None:
+        said = {"run": hand_over.run(pod.uid), "job": hand_over.job(pod.uid)}
+        return (Effect(MAKE_HAND_OVER, pod.name, pod.uid, said),)
     if pod is not None and move.kind == "step-down":
-        return hand_over(pod, observed.reach)
+        return ask_leader(pod, observed.reach)
     if pod is not None and move.kind == "mark":
         return mark_log(pod, observed)
     return ()

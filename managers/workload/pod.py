@@ -36,7 +36,7 @@ def pod_template(
     is the first one of a cluster without data.
     """
     metadata = {
-        "labels": {**resolved.pod.labels, **pool.pod_labels(resolved.name)},
+        "labels": {**resolved.pod.labels, **pool.pod_labels(resolved.voter_set)},
         "annotations": {
             **resolved.pod.annotations,
             # Servers keep of the data before in memory what they have read of it.
@@ -57,7 +57,7 @@ def _spec(resolved: Resolved, pool: Pool, *, first_boot: bool) -> dict[str, Any]
         "enableServiceLinks": False,
         "terminationGracePeriodSeconds": GRACE_SECONDS,
         "securityContext": _security(resolved),
-        **scheduling_fields(resolved.pod.scheduling, pool.selector(resolved.name)),
+        **scheduling_fields(resolved.pod.scheduling, pool.selector(resolved.voter_set)),
         "containers": [_container(resolved, whole, first_boot=first_boot)],
         "volumes": [*map(dict, whole.volumes)],
     }
@@ -140,7 +140,7 @@ def _mounts(*, first_boot: bool) -> list[dict[str, Any]]:
 def _volumes(resolved: Resolved, pool: Pool, *, first_boot: bool) -> list[dict[str, Any]]:
     cluster = resolved.name
     volumes: list[dict[str, Any]] = [
-        {"name": "config", "configMap": {"name": pool.config_map(cluster)}},
+        {"name": "config", "configMap": {"name": pool.config_map(resolved.voter_set)}},
         api_token_volume("api-token"),
         {"name": "tmp", "emptyDir": {}},
     ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from contracts.observed import PodFacts, Quorum, RaftServer
 
@@ -49,6 +49,37 @@ def objection(quorum: Quorum | None, victim: PodFacts, size: int) -> str:
             f"{others} healthy voters would be left and {needed} are needed "
             f"(failure tolerance {quorum.failure_tolerance})"
         )
+    return ""
+
+
+def objection_to_hand_over(
+    quorum: Quorum | None,
+    leader: PodFacts,
+    size: int,
+    young: Collection[str] = (),
+    unproven: Collection[str] = (),
+) -> str:
+    """Say why the leader may not step down now; "" when it may.
+
+    It stays a voter, so nobody is missed: enough others must have its log, so that one of them
+    can lead at once, and be followed. Those that are `young`, started a moment ago, may still be
+    on their way to it. What is known of those that are `unproven` proves nothing.
+    """
+    if quorum is None or size == 1:
+        return ""
+    if quorum.trouble:
+        return f"the leader could not be asked for its followers: {quorum.trouble}"
+    voters = [server for server in quorum.servers if server.voter]
+    if len(voters) != size:
+        return f"{len(voters)} of {size} servers are voters"
+    others = [one for one in voters if one.node_id != leader.name]
+    unfit = _unfit([one for one in others if one.node_id not in young], leader)
+    if unfit:
+        return unfit
+    fit = sum(one.healthy and one.follows and one.node_id not in unproven for one in others)
+    needed = max(majority(len(voters)) - 1, 1)
+    if fit < needed:
+        return unreached(others) or f"{fit} of {needed} servers could take over"
     return ""
 
 

@@ -7,16 +7,13 @@ from dataclasses import replace
 from contracts import labels
 from contracts.api.cluster import OpenBaoCluster
 from contracts.api.read_replicas import ReadPodTemplate, ReadReplicas, ReadService, ReadStorage
-from contracts.hcl.render import ConfigInput, Join, render_config, restart_text
+from contracts.hcl.render import ConfigInput, render_config, restart_text
 from contracts.observed import Observed
 from contracts.resolved import PodWishes, ReadWishes
 from managers.workload.read_size import wanted
 
 # No metadata of the spec may say otherwise.
 OURS = (labels.UNSEAL_KEYS,)
-# By the names of the first voters, like a voter: to find them by label would take the right to
-# list pods.
-JOIN = Join(non_voter=True)
 
 
 def wants_pool(cluster: OpenBaoCluster, observed: Observed) -> bool:
@@ -30,7 +27,9 @@ def read_wishes(cluster: OpenBaoCluster, config: ConfigInput, pod: PodWishes) ->
     asked = cluster.spec.read_replicas or ReadReplicas()
     template = asked.template or ReadPodTemplate()
     service, storage = asked.service or ReadService(), asked.storage or ReadStorage()
-    joining = replace(config, join=JOIN)
+    # By the names of the first voters, like a voter: to find them by label would take the right to
+    # list pods.
+    joining = replace(config, join=replace(config.join, non_voter=True))
     voters = cluster.spec.storage
     return ReadWishes(
         replicas=wanted(cluster.spec),

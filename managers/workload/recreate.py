@@ -77,8 +77,9 @@ def renewal(
     waits_for = _unsettled(live, observed)
     if not barred:
         waits_for = waits_for or _growing(live, observed, resolved, rolling=rolling)
+    name = resolved.voter_set.stateful_set
     told = (
-        f"StatefulSet {resolved.name} is made anew around its running pods, because the API server "
+        f"StatefulSet {name} is made anew around its running pods, because the API server "
         f"changes no {', '.join(differs)} in place"
     )
     if waits_for:
@@ -91,7 +92,7 @@ def renewal(
             Wait(RECREATING, told, ASK_AGAIN.total_seconds()),
             Operation("Recreating", 0, 1),
         )
-    effect = Effect(RECREATE_SET, resolved.name, live.uid, {"version": live.version})
+    effect = Effect(RECREATE_SET, name, live.uid, {"version": live.version})
     return Renewal(True, (effect,), Wait(RECREATING, told), Operation("Recreating", 0, 1))
 
 

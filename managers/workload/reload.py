@@ -19,6 +19,7 @@ from typing import Any
 
 from contracts import names, paths
 from contracts.observed import Observed, PodFacts, Reload
+from contracts.pause import counted_from
 from contracts.shapes.security import container_security
 from managers.workload.pod import CONTAINER
 from runtime.types import Object
@@ -184,7 +185,8 @@ def _was_told(pod: PodFacts, digest: str) -> bool:
 
 def _given_up(observed: Observed, pod: PodFacts, digest: str) -> bool:
     asked = pod.reloads[-1].asked if _was_told(pod, digest) else None
-    late = asked is not None and observed.now - asked >= RELOAD_PATIENCE
+    since = None if asked is None else counted_from(asked, observed.resumed_at)
+    late = since is not None and observed.now - since >= RELOAD_PATIENCE
     refused = observed.attempted(RELOAD_POD, pod.uid)
     failed = sum(code not in (None, 0) for code in _of(pod, digest))
     return (

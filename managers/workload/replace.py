@@ -14,14 +14,23 @@ from datetime import timedelta
 from typing import Any, Literal
 
 from contracts.desired import Effect
-from contracts.observed import Observed, PodFacts, Reach
-from managers.workload.quorum import is_down, objection
+from contracts.observed import Attempt, Observed, PodFacts, Reach
+from contracts.upgrade import HandOver
+from managers.workload.quorum import is_down, objection, objection_to_hand_over
 
 STEP_DOWN = "step-down"
 # A server that stepped down sleeps for ten seconds before it may lead again: who still leads after
 # this has been elected anew, or never heard us.
 STEP_DOWN_AGAIN = timedelta(seconds=20)
+# OpenBao 2.4.0, vault/ha.go: a server that stepped down sleeps this long. If it is told to end
+# meanwhile, it ends after that all the same, and answers no request until then.
+STEP_DOWN_SLEEP = timedelta(seconds=10)
+# From the making of a Job to the moment in which the server does what the Job asks.
+JOB_STARTS = timedelta(seconds=2)
 MARK_LOG = "mark-log"
+# OpenBao 2.4.0 does not hear a signal that comes before it listens for one, and then ends with its
+# grace, two minutes later. A server that starts well is ready before this is over.
+STARTS = timedelta(seconds=5)
 # A leader needs up to some twenty seconds to reach a server that was restarted.
 YOUNG = timedelta(seconds=60)
 
@@ -45,8 +54,15 @@ class Move:
 REST = Move("rest")
 
 
-def next_move(observed: Observed, outdated: Collection[PodFacts], size: int) -> Move:
+def next_move(
+    observed: Observed,
+    outdated: Collection[PodFacts],
+    size: int,
+    hand_over: HandOver | None = None,
+) -> Move:
     """Pick the pod to replace now, of those that are outdated.
+
+    `hand_over`: leaders are asked to step down by Jobs, as an upgrade does.
 
     Safe means that every other pod of the set is there and ready, and that their leader finds
     them well. A pod that is outdated and not ready is taken first: it serves nobody, and a newer
@@ -62,47 +78,94 @@ def next_move(observed: Observed, outdated: Collection[PodFacts], size: int) -> 
     if unready:
         down = [pod for pod in ill if is_down(pod)]
         victim = down[0] if down else ill[0] if len(unready) == 1 and ill else None
+        if victim is not None and not down and _starts(observed, victim):
+            told = f"{victim.name} has just started, and would not hear that it is to end"
+            return Move("hold", victim, told)
         return REST if victim is None else _unless_objected(observed, victim, size)
     # Two that say they lead, or none while several run: nobody is touched until that is settled.
     if size > 1 and len(observed.leaders) != 1:
         return REST
     leaders = {pod.uid for pod in observed.leaders}
     victim = min(outdated, key=lambda pod: (pod.uid in leaders, -pod.ordinal))
-    if victim.uid in leaders and size > 1 and observed.quorum is not None:
-        return _hand_over(observed, victim, size)
+    if victim.uid in leaders and size > 1 and (hand_over or observed.quorum is not None):
+        return _hand_over(observed, victim, size, _asked(observed, victim, hand_over))
     return _unless_objected(observed, victim, size)
 
 
-def hand_over(leader: PodFacts, reach: Reach | None) -> tuple[Effect, ...]:
+def ask_leader(leader: PodFacts, reach: Reach | None) -> tuple[Effect, ...]:
     """Ask a leader to step down; nothing while it is not known how to reach it."""
     if reach is None:
         return ()
     return (Effect(STEP_DOWN, leader.name, leader.uid, where(leader, reach)),)
 
 
-def _hand_over(observed: Observed, leader: PodFacts, size: int) -> Move:
-    asked = observed.attempted(STEP_DOWN, leader.uid)
+def _asked(observed: Observed, leader: PodFacts, hand_over: HandOver | None) -> Attempt | None:
+    """Tell when a leader was asked, by whatever asks in this roll."""
+    if hand_over is None:
+        return observed.attempted(STEP_DOWN, leader.uid)
+    job = observed.upgrade.job
+    if job is None or job.name != hand_over.job(leader.uid):
+        return None
+    return Attempt(STEP_DOWN, leader.uid, job.created_at or observed.now)
+
+
+def _hand_over(observed: Observed, leader: PodFacts, size: int, asked: Attempt | None) -> Move:
     if asked is not None and asked.refused:
         # It hands over when it is told to end, as it would without a login.
         return _unless_objected(observed, leader, size)
     if asked is not None and observed.now - asked.at < STEP_DOWN_AGAIN:
         return Move("hold", leader, f"{leader.name} was asked to step down, and leads still")
-    return _unless_objected(observed, leader, size, kind="step-down")
+    # While the one that was made last is still reached by the leader, this one may step down: the
+    # next leader reaches it sooner, and its predecessor takes ten seconds to be able to end.
+    young = [pod for pod in observed.pods if _is_young(observed, pod)]
+    reason = objection_to_hand_over(
+        observed.quorum,
+        leader,
+        size,
+        young={pod.name for pod in young},
+        unproven={pod.name for pod in young if observed.attempted(MARK_LOG, pod.uid) is None},
+    )
+    if not reason:
+        return Move("step-down", leader)
+    return _mark_first(observed, leader) or Move("hold", leader, reason)
 
 
 def _unless_objected(
     observed: Observed,
     pod: PodFacts,
     size: int,
-    kind: Literal["replace", "step-down"] = "replace",
 ) -> Move:
     reason = objection(observed.quorum, pod, size)
     if reason:
         return Move("hold", pod, reason)
-    young = _unmarked(observed, pod)
-    if young is not None:
-        return Move("mark", young, f"{young.name} is new, and has to follow the leader first")
-    return Move(kind, pod)
+    if _sleeps(observed, pod):
+        return Move("hold", pod, f"{pod.name} stepped down, and cannot end for ten seconds")
+    return _mark_first(observed, pod) or Move("replace", pod)
+
+
+def _sleeps(observed: Observed, pod: PodFacts) -> bool:
+    """Tell whether a server stepped down a moment ago."""
+    if not pod.ready:
+        return False
+    asked, by_job = observed.attempted(STEP_DOWN, pod.uid), observed.upgrade.handed_over_at
+    if asked is not None and not asked.refused and observed.now - asked.at < STEP_DOWN_SLEEP:
+        return True
+    return by_job is not None and observed.now - by_job < STEP_DOWN_SLEEP + JOB_STARTS
+
+
+def _mark_first(observed: Observed, victim: PodFacts) -> Move | None:
+    young = _unmarked(observed, victim)
+    if young is None:
+        return None
+    return Move("mark", young, f"{young.name} is new, and has to follow the leader first")
+
+
+def _starts(observed: Observed, pod: PodFacts) -> bool:
+    return pod.made is not None and observed.now - pod.made < STARTS
+
+
+def _is_young(observed: Observed, pod: PodFacts) -> bool:
+    return pod.made is not None and observed.now - pod.made < YOUNG
 
 
 def _unmarked(observed: Observed, victim: PodFacts) -> PodFacts | None:
@@ -119,8 +182,7 @@ def _unmarked(observed: Observed, victim: PodFacts) -> PodFacts | None:
             for pod in observed.pods
             if pod.uid != victim.uid
             and pod.uid != observed.leaders[0].uid
-            and pod.made is not None
-            and observed.now - pod.made < YOUNG
+            and _is_young(observed, pod)
             and observed.attempted(MARK_LOG, pod.uid) is None
         ),
         None,

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from contracts import names
 from contracts.api.cluster import ClusterSpec
 from contracts.desired import Effect, Operation
 from contracts.observed import Observed, PodFacts, Quorum, RaftServer
@@ -20,7 +19,7 @@ from managers.workload.claims import answered, claim_at, is_marked, member, room
 from managers.workload.hold import hold
 from managers.workload.peers import Peer, refusal, removal
 from managers.workload.quorum import majority, unreached
-from managers.workload.replace import STEP_DOWN, STEP_DOWN_AGAIN, hand_over
+from managers.workload.replace import STEP_DOWN, STEP_DOWN_AGAIN, ask_leader
 from managers.workload.size import SCALE_RECHECK, SCALING, Size, standing
 from runtime.outcome import Blocked, Wait
 
@@ -75,10 +74,10 @@ def _ordinal(claim: str) -> int:
 
 def _is_leaving(resolved: Resolved, observed: Observed, ordinal: int) -> bool:
     """Tell whether the removal of a server was begun."""
-    claim = claim_at(observed, resolved.name, ordinal)
+    claim = claim_at(observed, resolved.voter_set, ordinal)
     if claim is None or claim.terminating or observed.pod(ordinal) is None:
         return False
-    return is_marked(resolved, claim, names.pod(resolved.name, ordinal))
+    return is_marked(resolved, claim, resolved.voter_set.pod(ordinal))
 
 
 def _stranded(resolved: Resolved, observed: Observed, count: int) -> int:
@@ -90,7 +89,7 @@ def _stranded(resolved: Resolved, observed: Observed, count: int) -> int:
         return 0
     back = count
     while back < resolved.voters:
-        claim = claim_at(observed, resolved.name, back)
+        claim = claim_at(observed, resolved.voter_set, back)
         if claim is None or claim.terminating or claim.removed_peer:
             break
         if claim.owner_uid != resolved.owner.uid:
@@ -102,8 +101,8 @@ def _stranded(resolved: Resolved, observed: Observed, count: int) -> int:
 def _leave(resolved: Resolved, observed: Observed, count: int) -> Size:
     """Take the highest server away, or say what that waits for."""
     ordinal = count - 1
-    name, pod = names.pod(resolved.name, ordinal), observed.pod(ordinal)
-    claim = claim_at(observed, resolved.name, ordinal)
+    name, pod = resolved.voter_set.pod(ordinal), observed.pod(ordinal)
+    claim = claim_at(observed, resolved.voter_set, ordinal)
     told = f"spec.replicas is {resolved.replicas} and {count} servers run"
     busy = Operation("Scaling", 0, 0)
     held = _held(resolved, observed, count, told)
@@ -208,7 +207,7 @@ def _hand_over(observed: Observed, leader: PodFacts, count: int, told: str) -> S
         return Size(count, blocked, operation=busy)
     effects: tuple[Effect, ...] = ()
     if asked is None or observed.now - asked.at >= STEP_DOWN_AGAIN:
-        effects = hand_over(leader, observed.reach)
+        effects = ask_leader(leader, observed.reach)
     waits = Wait(SCALING, f"{told}; {leader.name} leads and steps down first", SCALE_RECHECK)
     return Size(count, waits, effects, busy, alone=True)
 

@@ -54,7 +54,7 @@ def stateful_set(resolved: Resolved, shape: Shape, pool: Pool = VOTERS) -> Inten
     return cluster_object(
         resolved,
         STATEFUL_SET,
-        pool.stateful_set(resolved.name),
+        pool.stateful_set(resolved.voter_set),
         {
             "spec": {
                 "serviceName": names.headless_service(resolved.name),
@@ -65,7 +65,7 @@ def stateful_set(resolved: Resolved, shape: Shape, pool: Pool = VOTERS) -> Inten
                     "whenDeleted": "Retain",
                     "whenScaled": "Retain",
                 },
-                "selector": {"matchLabels": pool.selector(resolved.name)},
+                "selector": {"matchLabels": pool.selector(resolved.voter_set)},
                 "template": with_marks(
                     resolved,
                     pool,

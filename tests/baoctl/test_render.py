@@ -29,6 +29,7 @@ KINDS = {
         "ServiceAccount",
         "Role",
         "RoleBinding",
+        "ServiceAccount",
         "StatefulSet",
         "PodDisruptionBudget",
     ],

@@ -1,6 +1,7 @@
 """baoctl.settings: environment to settings."""
 
 from collections.abc import Mapping
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -82,6 +83,16 @@ ROWS: dict[str, tuple[Mapping[str, str], str, Any]] = {
         "installation.admission_recheck",
         5.0,
     ),
+    "a server has its time to come back": (
+        {},
+        "installation.pod_deadline",
+        timedelta(minutes=10),
+    ),
+    "it may have less": (
+        {"UPGRADE_POD_DEADLINE_SECONDS": "20"},
+        "installation.pod_deadline",
+        timedelta(seconds=20),
+    ),
     "a lease is taken": ({}, "leader_election", True),
     "the port has a default": ({}, "port", 8080),
     "the port may be another": ({"METRICS_PORT": "0"}, "port", 0),
@@ -136,6 +147,7 @@ def test_no_log_is_believed_without_a_trust_root(tmp_path: Path) -> None:
         ({"TENANCY_MODE": "shared"}, "TENANCY_MODE"),
         ({"TENANCY_MODE": "multi-tenant", "TENANT_READS": "list"}, "TENANT_READS"),
         ({"ADMISSION_RECHECK_SECONDS": "0"}, "ADMISSION_RECHECK_SECONDS"),
+        ({"UPGRADE_POD_DEADLINE_SECONDS": "0"}, "UPGRADE_POD_DEADLINE_SECONDS"),
     ],
 )
 def test_a_mode_that_makes_no_sense_is_refused(env: dict[str, str], word: str) -> None:

@@ -14,6 +14,7 @@ from contracts.job_env import (
     ServerEnv,
     StoreEnv,
     TestEnv,
+    UpgradeEnv,
 )
 
 RUN = RunEnv("openbaobackups", "ns", "nightly", "uid-1")
@@ -34,9 +35,15 @@ RESTORE = RestoreEnv(
     expected_size=5, force=True, deadline="2026-01-01T00:00:00Z",
 )  # fmt: skip
 TEST = TestEnv(run=RUN, store=STORE, server=SERVER, key="k", expected_index=9)
+UPGRADE = UpgradeEnv(
+    server=SERVER, action="a", run_id="r", target="c-0", blue=("c-0", "c-1"), green=("c-g-0",),
+    sync_threshold=7, timeout=9,
+)  # fmt: skip
 
 
-@pytest.mark.parametrize("env", [BACKUP, RESTORE, TEST], ids=lambda env: type(env).__name__)
+@pytest.mark.parametrize(
+    "env", [BACKUP, RESTORE, TEST, UPGRADE], ids=lambda env: type(env).__name__
+)
 def test_what_is_written_is_read_back(env: Env) -> None:
     assert type(env).from_environment(env.to_environment()) == env
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 import pytest
 
 from contracts import names
+from contracts.sets import VoterSet
 
 LONGEST = "a" + "b" * 39
 
@@ -39,7 +40,21 @@ def test_the_longest_cluster_name_fits_a_dns_label(name: Callable[[str], str]) -
 @pytest.mark.parametrize("name", OF_CLUSTER, ids=lambda function: function.__name__)
 @pytest.mark.parametrize(
     "cluster",
-    ["", "-a", "a-", "1a", "A", "a.b", "a/b", "../a", "a\n", "a" * 41, "a-public", "a-read"],
+    [
+        "",
+        "-a",
+        "a-",
+        "1a",
+        "A",
+        "a.b",
+        "a/b",
+        "../a",
+        "a\n",
+        "a" * 41,
+        "a-public",
+        "a-read",
+        "a-0123456789abcdef",
+    ],
 )
 def test_no_name_is_made_of_a_bad_cluster_name(name: Callable[[str], str], cluster: str) -> None:
     with pytest.raises(ValueError, match="not a name for a cluster"):
@@ -91,7 +106,7 @@ def test_a_service_account_name_leaves_room_for_its_suffixes() -> None:
 
 
 def test_dns_names_of_pods_and_services() -> None:
-    assert names.pod_dns("c", "ns", 1) == "c-1.c.ns.svc"
+    assert VoterSet("c").pod_dns("ns", 1) == "c-1.c.ns.svc"
     assert names.service_dns_names("c-public", "ns") == (
         "c-public",
         "c-public.ns",
@@ -109,9 +124,11 @@ def test_the_certificate_names_cover_every_way_to_dial_a_server() -> None:
         *names.service_dns_names(names.public_service("c"), "ns"),
     }
     assert wanted <= set(listed)
-    for pod in (names.pod_dns("c", "ns", 7), f"{names.pod_dns('c', 'ns', 7)}.cluster.local"):
-        _, _, parent = pod.partition(".")
-        assert f"*.{parent}" in listed
+    for voters in (VoterSet("c"), VoterSet("c", "0123456789abcdef")):
+        pod = voters.pod_dns("ns", 7)
+        for name in (pod, f"{pod}.cluster.local"):
+            _, _, parent = name.partition(".")
+            assert f"*.{parent}" in listed
     assert list(listed) == sorted(set(listed))
 
 

@@ -35,6 +35,14 @@ def executor(**changes: Any) -> Executor:
     return replace(usual, **changes)
 
 
+def upgrader(**changes: Any) -> Executor:
+    """The same for the steps of an upgrade."""
+    usual = executor(
+        account="x-upgrade-serviceaccount", login=JobLogin(role="openbao-operator-upgrade")
+    )
+    return replace(usual, **changes)
+
+
 def target(provider: str = "s3", **fields: Any) -> BackupTarget:
     """A store, as `spec.backup.target` names it."""
     usual: dict[str, Any] = {"provider": provider, "bucket": "snapshots", "pathPrefix": "prod"}

@@ -9,6 +9,7 @@ from typing import Any
 
 from contracts import labels, names
 from contracts.observed import PodFacts
+from contracts.sets import VoterSet
 from managers.cluster.facts import server_facts
 from managers.workload.pod import CONTAINER
 from runtime.types import Object
@@ -42,6 +43,12 @@ class Pod:
     age: timedelta | None = None
     reader: bool = False
     """It has no vote: a pod of the other StatefulSet."""
+    revision: str = ""
+    """Of the set of voters; "" for the one without."""
+
+    def of(self, revision: str) -> Pod:
+        """Let it be a voter of the set of that revision."""
+        return replace(self, revision=revision)
 
     def ready(self, *, leading: bool = False, version: str = VERSION) -> Pod:
         """Let it serve, and say of itself what a server says."""
@@ -121,8 +128,10 @@ class Pod:
 
     def object(self) -> Object:
         """The object as the API server shows it."""
-        name = (names.read_pod if self.reader else names.pod)(self.cluster, self.ordinal)
-        marks = (labels.read_pod if self.reader else labels.server_pod)(self.cluster)
+        voters = VoterSet(self.cluster, self.revision)
+        name, marks = voters.pod(self.ordinal), voters.pod_labels
+        if self.reader:
+            name, marks = names.read_pod(self.cluster, self.ordinal), labels.read_pod(self.cluster)
         metadata: Object = {
             "name": name,
             "namespace": NAMESPACE,
@@ -181,7 +190,7 @@ class Pod:
 
     def facts(self) -> PodFacts:
         """The pod as a plan sees it."""
-        (facts,) = server_facts(self.cluster, [self.object()])
+        (facts,) = server_facts((VoterSet(self.cluster, self.revision),), [self.object()])
         return facts
 
 

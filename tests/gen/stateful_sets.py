@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from contracts import labels, names
 from contracts.observed import StatefulSetFacts
+from contracts.sets import VoterSet
 from managers.cluster.facts import stateful_set_facts
 from managers.workload.pod import INIT_VOLUME
 from runtime.types import Object
@@ -33,6 +34,12 @@ class StatefulSet:
     account: str = ""
     reader: bool = False
     """The one of the read replicas."""
+    revision: str = ""
+    """Of the voters; "" for the set without one."""
+
+    def of(self, revision: str) -> StatefulSet:
+        """Let it be the set of voters of that revision."""
+        return replace(self, revision=revision)
 
     def under(self, account: str) -> StatefulSet:
         """Let its pods run under that ServiceAccount."""
@@ -72,8 +79,11 @@ class StatefulSet:
 
     def object(self) -> Object:
         """The object as the API server shows it."""
-        name = (names.read_stateful_set if self.reader else names.stateful_set)(self.cluster)
-        selector = (labels.read_replicas if self.reader else labels.voters)(self.cluster)
+        voters = VoterSet(self.cluster, self.revision)
+        name, selector = voters.stateful_set, voters.selector
+        if self.reader:
+            name = names.read_stateful_set(self.cluster)
+            selector = labels.read_replicas(self.cluster)
         metadata: Object = {
             "name": name,
             "namespace": NAMESPACE,

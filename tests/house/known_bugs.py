@@ -8,7 +8,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 COUNT = 47
+UPGRADES = 11
 _ROW = re.compile(r"^\| B-(\d\d) \| (.+?) \| (.+?) \|$", re.MULTILINE)
+_UPGRADE = re.compile(r"^\| U-(\d\d) \| (.+?) \| (.+?) \|$", re.MULTILINE)
 _TEST = re.compile(r"`([a-z0-9_/]+\.py)::([A-Za-z0-9_:]+)`")
 LATER = "not built yet"
 
@@ -26,9 +28,22 @@ class Row:
         return tuple((path, name) for path, name in _TEST.findall(self.guard))
 
 
-def rows(document: str) -> list[Row]:
-    """The rows of the table."""
-    return [Row(int(number), bug, guard) for number, bug, guard in _ROW.findall(document)]
+def rows(document: str, pattern: re.Pattern[str] = _ROW) -> list[Row]:
+    """The rows of a table."""
+    return [Row(int(number), bug, guard) for number, bug, guard in pattern.findall(document)]
+
+
+def of_upgrades(document: str, has_test: Callable[[str, str], bool]) -> Iterator[str]:
+    """The same of the table about upgrades, of which each row names a test."""
+    found = rows(document, _UPGRADE)
+    if [row.number for row in found] != list(range(1, UPGRADES + 1)):
+        yield f"the rows about upgrades are not 1 to {UPGRADES} in order"
+    for row in found:
+        if not row.tests():
+            yield f"U-{row.number:02}: names no test"
+        for path, name in row.tests():
+            if not has_test(path, name):
+                yield f"U-{row.number:02}: there is no {path}::{name}"
 
 
 def problems(document: str, has_test: Callable[[str, str], bool]) -> Iterator[str]:

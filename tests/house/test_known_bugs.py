@@ -27,6 +27,13 @@ def test_each_bug_has_a_test_or_says_that_its_part_is_not_built() -> None:
     expect_none(known_bugs.problems(DOCUMENT.read_text(encoding="utf-8"), has_test), "known bugs")
 
 
+def test_each_bug_of_upgrades_has_a_test() -> None:
+    text = DOCUMENT.read_text(encoding="utf-8")
+    expect_none(known_bugs.of_upgrades(text, has_test), "known bugs of upgrades")
+    assert list(known_bugs.of_upgrades(text, lambda *_: False))
+    assert list(known_bugs.of_upgrades(text.replace("U-02", "U-03"), has_test))
+
+
 def _whole(last: str) -> str:
     rows = [f"| B-{n:02} | it broke | not built yet |" for n in range(1, known_bugs.COUNT)]
     return "\n".join([*rows, last])

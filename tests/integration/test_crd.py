@@ -96,6 +96,16 @@ class TestRules:
         await _apply(client, _body(namespace, "c", before), dry_run=False)
         await _apply(client, _body(namespace, "c", after), dry_run=True)
 
+    @pytest.mark.parametrize("version", ["2.4.0", "v2.4.0"])
+    async def test_an_upgrade_may_be_given_up(
+        self, client: Client, namespace: str, version: str
+    ) -> None:
+        body = _body(namespace, "c", {"version": "2.5.0"})
+        upgrade = {"targetVersion": "2.5.0", "fromVersion": "2.4.0"}
+        await _apply(client, body, dry_run=False)
+        await _observe(client, body, {"currentVersion": "2.4.0", "upgrade": upgrade})
+        await _apply(client, _body(namespace, "c", {"version": version}), dry_run=True)
+
     async def test_two_requests_of_one_name_are_refused(
         self, client: Client, namespace: str
     ) -> None:

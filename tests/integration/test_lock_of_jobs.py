@@ -15,9 +15,18 @@ from contracts import labels, names
 from contracts.admission.locks_controller import CONTROLLER_POLICIES
 from contracts.admission.locks_pods import LOCK_PODS
 from contracts.admission.policy import Policy
-from contracts.api.group import API_VERSION, BACKUP_KIND, BACKUPS, RESTORE_KIND, RESTORES
+from contracts.api.group import (
+    API_VERSION,
+    BACKUP_KIND,
+    BACKUPS,
+    CLUSTER_KIND,
+    RESTORE_KIND,
+    RESTORES,
+)
 from contracts.shapes.executor_job import backup_job, proof_job, restore_job
 from contracts.shapes.security import container_security
+from contracts.shapes.upgrade_job import upgrade_job
+from contracts.upgrade_action import STEP_DOWN, Order
 from e2e.rig import Rig
 from e2e.rig.kube import ApiError
 from managers.jobs.plan import Rights, rights_objects
@@ -30,13 +39,19 @@ from tests.integration.locked import OPERATOR, TENANT, Place, owned_by
 
 POLICIES: tuple[Policy, ...] = (LOCK_PODS, *CONTROLLER_POLICIES)
 CLUSTER = "x"
-BACKUP, RESTORE = (
+BACKUP, RESTORE, ITSELF = (
     Owner(API_VERSION, kind, "ns", name, "00000000-0000-0000-0000-000000000001")
-    for kind, name in ((BACKUP_KIND, "nightly"), (RESTORE_KIND, "monday"))
+    for kind, name in (
+        (BACKUP_KIND, "nightly"),
+        (RESTORE_KIND, "monday"),
+        (CLUSTER_KIND, CLUSTER),
+    )
 )
 S3 = target(credentialsSecretRef={"name": "store"})
 PVC = target("pvc", pvc={"claimName": "bao-snapshots"})
 RESTORER = executor(account=names.job_service_account(CLUSTER, "restore"))
+UPGRADER = executor(account=names.job_service_account(CLUSTER, "upgrade"))
+STEP = upgrade_job(UPGRADER, Order(STEP_DOWN, "run-1", "x-0"))
 
 
 @dataclass(frozen=True)
@@ -75,6 +90,7 @@ JOBS: dict[str, tuple[Owner, Object]] = {
     "backup to a volume": (BACKUP, backup_job(executor(), PVC, backup_env(PVC))),
     "restore": (RESTORE, restore_job(RESTORER, S3, restore_env(S3))),
     "test": (BACKUP, proof_job(executor(), S3, proof_env(S3), Server())),
+    "step of an upgrade": (ITSELF, STEP),
 }
 
 
@@ -142,6 +158,21 @@ REFUSED: dict[str, tuple[str, Change, str]] = {
         "backup",
         lambda job: job["metadata"]["ownerReferences"][0].update(kind="OpenBaoCluster"),
         "is controlled by",
+    ),
+    "a step of an upgrade of another cluster": (
+        "step of an upgrade",
+        lambda job: job["metadata"]["ownerReferences"][0].update(name="another"),
+        "is controlled by",
+    ),
+    "a step of an upgrade with the account of a restore": (
+        "step of an upgrade",
+        _pod(lambda pod: pod.update(serviceAccountName="x-restore-serviceaccount")),
+        "of an upgrade <cluster>-upgrade-serviceaccount",
+    ),
+    "a backup with the account of an upgrade": (
+        "backup",
+        _pod(lambda pod: pod.update(serviceAccountName="x-upgrade-serviceaccount")),
+        "must be <cluster>-backup-serviceaccount",
     ),
     "of no cluster": (
         "backup",

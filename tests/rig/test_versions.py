@@ -99,3 +99,9 @@ def test_a_lock_of_npm_names_hashes_and_no_registry() -> None:
 @pytest.mark.parametrize("lock", ["moto/requirements.txt", "azurite/node.txt"])
 def test_the_locks_of_python_packages_hold_hashes_alone(lock: str) -> None:
     assert list(lock_problems(lock, (TOOLS / lock).read_text())) == []
+
+
+def test_each_stamp_is_a_build_of_its_own_and_the_first_is_what_the_source_is() -> None:
+    assert versions.OPENBAO_STAMPS[0] == versions.OPENBAO_STAMP
+    assert len({versions.openbao(stamp) for stamp in versions.OPENBAO_STAMPS}) >= 4
+    assert list(versions.OPENBAO_STAMPS) == sorted(set(versions.OPENBAO_STAMPS))

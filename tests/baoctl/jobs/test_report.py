@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from baoctl.jobs.report import PAUSES, ObjectGone, leave_word, write_status
+from baoctl.jobs.last_word import leave_word
+from baoctl.jobs.report import PAUSES, ObjectGone, write_status
 from contracts.api.group import BACKUPS, RESTORES
 from contracts.api.job_report import EXECUTOR_MANAGER
 from contracts.job_env import RunEnv

@@ -1,6 +1,7 @@
 """The frame of a job: every way to end is a report, and an exit status of its class."""
 
 import asyncio
+import importlib
 import os
 import subprocess
 import sys
@@ -9,9 +10,11 @@ from typing import Any, cast
 
 import pytest
 
+from baoctl.cli import JOBS
 from baoctl.jobs.failures import MESSAGE_MAX, JobFailure
 from baoctl.jobs.run import MODES, Job, Mode, do, outcome
-from contracts.api.job_report import EXIT_CODES, BackupReport, FailureClass, Report
+from contracts.api.job_report import BackupReport, Report
+from contracts.exit_codes import EXIT_CODES, FailureClass
 from contracts.job_env import BackupEnv, RunEnv, ServerEnv, StoreEnv
 from runtime.client import Client
 from runtime.testing.clock import ManualClock
@@ -107,7 +110,9 @@ def test_a_message_is_bounded_and_has_no_signature_in_it() -> None:
 
 
 def test_every_mode_is_one_of_the_command_line() -> None:
-    assert set(MODES) == {"backup", "restore", "restore-test"}
+    assert {*MODES, "upgrade"} == {*JOBS}
+    for mode, module in JOBS.items():
+        assert callable(importlib.import_module(module).main), mode
 
 
 def test_the_process_ends_by_its_own_status() -> None:

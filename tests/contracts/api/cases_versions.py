@@ -31,6 +31,20 @@ CASES: dict[str, Case] = {
             "upgrade": {"targetVersion": "2.5.0", "fromVersion": "2.4.0"},
         },
     ),
+    "a way back after a leader stepped down": Case(
+        "version-downgrade",
+        "spec.version",
+        {"version": "2.4.0"},
+        before={"version": "2.5.0"},
+        status={
+            "currentVersion": "2.4.0",
+            "upgrade": {
+                "targetVersion": "2.5.0",
+                "fromVersion": "2.4.0",
+                "lastStepDownTime": "2030-01-01T00:00:00Z",
+            },
+        },
+    ),
     "key exchange that old TLS has nothing of": Case(
         "key-exchange-tls13",
         f"{LISTENER}.tlsMinVersion",

@@ -64,7 +64,24 @@ ASKS: dict[str, tuple[dict[str, Any], list[str]]] = {
     ),
     "another way to change versions": (
         {"upgrade": {"strategy": "BlueGreen"}},
-        ["spec.upgrade"],
+        ["spec.upgrade.strategy"],
+    ),
+    "settings and orders of that way": (
+        {
+            "upgrade": {
+                "blueGreen": {"maxJobFailures": 2},
+                "requests": {"retry": "1", "promote": "2", "rollback": "3"},
+            }
+        },
+        [
+            "spec.upgrade.blueGreen",
+            "spec.upgrade.requests.promote",
+            "spec.upgrade.requests.rollback",
+        ],
+    ),
+    "a version that changes in place": (
+        {"upgrade": {"preUpgradeSnapshot": True, "requests": {"retry": "1"}}},
+        [],
     ),
     "parts that are switched off": (
         {

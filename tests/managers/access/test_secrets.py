@@ -111,7 +111,8 @@ async def test_a_secret_that_went_is_noticed() -> None:
 async def test_our_own_write_is_known_at_once() -> None:
     bench = Bench()
     await bench.ask()
-    owned = {"ownerReferences": [{"uid": "u", "controller": True}], "resourceVersion": "7"}
+    owner = {"apiVersion": "v1", "kind": "A", "name": "a", "uid": "u", "controller": True}
+    owned = {"ownerReferences": [owner], "resourceVersion": "7"}
     assert bench.store.written(secret("ours", **owned)) == "ours"
     bench.api.calls.clear()
     assert await bench.ask() == "ours"

@@ -6,6 +6,7 @@ import pytest
 
 from contracts.api.violation import InvalidClusterError
 from managers.cluster.resolve import resolve
+from managers.upgrade.course import as_accepted, direct
 from runtime.outcome import Blocked
 from tests import gen
 
@@ -56,7 +57,11 @@ def refused(cluster: gen.Cluster) -> str:
         read = cluster.read()
     except InvalidClusterError:
         return "unreadable"
-    answer = resolve(read, cluster.owner(), gen.running(OLD).facts(), gen.INSTALLATION)
+    observed = gen.running(OLD).facts()
+    course = direct(read, observed, gen.INSTALLATION.pod_deadline)
+    if isinstance(course.outcome, Blocked):
+        return course.outcome.reason
+    answer = resolve(as_accepted(read), cluster.owner(), observed, gen.INSTALLATION)
     return answer.reason if isinstance(answer, Blocked) else ""
 
 

@@ -31,6 +31,7 @@ from tests.managers.cluster.read_rows import READ_ROWS
 from tests.managers.cluster.seal_rows import SEAL_ROWS
 from tests.managers.cluster.server_rows import SERVER_ROWS, pods, raft, trouble
 from tests.managers.cluster.storage_rows import STORAGE_ROWS
+from tests.managers.cluster.upgrade_rows import UPGRADE_ROWS
 from tests.managers.cluster.ways_rows import WAYS_ROWS
 
 NEW = gen.cluster()
@@ -55,6 +56,7 @@ ROWS: dict[str, Row] = {
     **SEAL_ROWS,
     **SERVER_ROWS,
     **STORAGE_ROWS,
+    **UPGRADE_ROWS,
     **WAYS_ROWS,
     "all are ready": (OLD, FINE, Done(), "Ready", "True AllReplicasReady"),
     "one is not ready": (OLD, pods(LEADER, SECOND), Done(), "Ready", "False NotReady"),

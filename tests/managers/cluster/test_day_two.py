@@ -158,11 +158,18 @@ async def test_a_roll_that_is_paused_stops_where_it_is() -> None:
     assert bench.condition("Reconciling") == ("True", "RollingOut")
 
 
-async def test_a_status_follows_the_pods_of_a_paused_cluster() -> None:
+async def test_the_status_of_a_paused_cluster_is_that_of_the_moment_until_it_resumes() -> None:
     bench = await booted(THREE)
     bench.ask_for(paused=True)
     await bench.turn()
     del bench.api.objects[(POD, ObjectKey(gen.NAMESPACE, "x-2"))]
+    await bench.turn()
+    assert bench.writes == []
+    bench.ask_for(paused=True, replicas=3)
+    await bench.turn()
+    assert bench.writes == [STATUS]
+    assert bench.cluster["status"]["observedGeneration"] == bench.cluster["metadata"]["generation"]
+    bench.ask_for(paused=False)
     await bench.turn()
     assert bench.cluster["status"]["readyReplicas"] == 2
 

@@ -155,6 +155,54 @@ class TestRetain:
             await bench.run("Retain")
 
 
+def of_another_set(revision: str) -> tuple[tuple[Resource, Object], ...]:
+    """What a set of voters of that revision has; the volume is also left by one that is gone."""
+    return (
+        (STATEFUL_SET, gen.stateful_set().of(revision).object()),
+        (POD, gen.pod(0).of(revision).object()),
+        (PVC, claim(0, name=f"data-x-{revision}-0")),
+    )
+
+
+BLUE, GREEN, FORMER = "0" * 16, "1" * 16, "2" * 16
+
+
+@pytest.mark.parametrize("policy", DELETING)
+class TestSetsOfVoters:
+    async def test_all_that_the_status_names_stop(self, policy: str) -> None:
+        told = {"blueRevision": BLUE, "greenRevision": GREEN}
+        cluster = CLUSTER.wanting(deletionPolicy=policy).having(blueGreen=told).read()
+        sets = [(STATEFUL_SET, gen.stateful_set().of(one).object()) for one in (BLUE, GREEN)]
+        bench = Bench(*sets)
+        assert isinstance(await bench.deletion.run(cluster, OWNER, bench.asked), Wait)
+        assert bench.writes == [f"delete StatefulSet x-{one}" for one in (BLUE, GREEN)]
+
+    async def test_one_that_no_status_names_is_told_by_what_it_left(self, policy: str) -> None:
+        bench = Bench(*WHOLE, *of_another_set(FORMER))
+        assert isinstance(await bench.run(policy), Wait)
+        assert bench.writes == ["delete StatefulSet x", f"delete StatefulSet x-{FORMER}"]
+
+    async def test_its_volumes_go_with_the_others(self, policy: str) -> None:
+        bench = Bench((PVC, claim(0)), of_another_set(FORMER)[2])
+        assert await bench.run(policy) == Done()
+        assert bench.writes == [
+            "delete PersistentVolumeClaim data-x-0",
+            f"delete PersistentVolumeClaim data-x-{FORMER}-0",
+        ]
+
+    async def test_a_pod_of_it_is_waited_for(self, policy: str) -> None:
+        bench = Bench((PVC, claim(0)), of_another_set(FORMER)[1])
+        outcome = await bench.run(policy)
+        assert isinstance(outcome, Wait)
+        assert f"x-{FORMER}-0" in outcome.message
+        assert bench.writes == []
+
+    async def test_what_only_looks_like_one_stays(self, policy: str) -> None:
+        bench = Bench((PVC, claim(0, name="data-x-0123-0")), (PVC, claim(0, name="x-backup")))
+        assert await bench.run(policy) == Done()
+        assert bench.writes == []
+
+
 @pytest.mark.parametrize("policy", DELETING)
 class TestDelete:
     async def test_the_servers_go_first(self, policy: str) -> None:

@@ -12,7 +12,8 @@ from contracts.desired import Effect
 from contracts.resolved import Resolved
 from managers.access.context import Context
 from managers.cluster import effects
-from managers.cluster.effects import EFFECTS, SERVER_EFFECTS, run_effects
+from managers.cluster.effects import EFFECTS, SERVER_EFFECTS, Effects
+from managers.upgrade.run import ACTS
 from tests import gen
 from tests.gen.api import Outside
 
@@ -46,8 +47,9 @@ def _effects_named_in_plans() -> set[str]:
 def test_the_table_is_complete_and_holds_nothing_else() -> None:
     named = _effects_named_in_plans()
     assert len(named) >= 12
-    assert named == EFFECTS.keys() | SERVER_EFFECTS.keys()
+    assert named == EFFECTS.keys() | SERVER_EFFECTS.keys() | ACTS
     assert not EFFECTS.keys() & SERVER_EFFECTS.keys()
+    assert not ACTS & (EFFECTS.keys() | SERVER_EFFECTS.keys())
 
 
 def test_no_two_effects_share_a_function() -> None:
@@ -69,11 +71,11 @@ async def test_they_run_in_order_with_their_own_arguments_and_stop_at_an_error(
     wanted = (Effect("a", "1"), Effect("b", "2"), Effect("a", "bad"), Effect("b", "3"))
     there = Outside()
     with pytest.raises(RuntimeError, match="bad"):
-        await run_effects(there.context, there.logins, gen.resolved(gen.cluster()), wanted)
+        await Effects(there.context, there.logins).run(gen.resolved(gen.cluster()), wanted)
     assert ran == [("a", "1"), ("b", "2"), ("a", "bad")]
 
 
 async def test_an_effect_that_nobody_knows_is_a_bug() -> None:
     there, meant = Outside(), gen.resolved(gen.cluster())
     with pytest.raises(KeyError):
-        await run_effects(there.context, there.logins, meant, (Effect("dance", "now"),))
+        await Effects(there.context, there.logins).run(meant, (Effect("dance", "now"),))

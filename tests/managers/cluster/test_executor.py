@@ -59,6 +59,24 @@ LOGINS: dict[str, tuple[gen.Cluster, Job, Asked, JobLogin | str]] = {
         Asked(),
         JobLogin(role="mine"),
     ),
+    "upgrades with the role of the first boot": (
+        LOGIN.wanting(backup=OWN_TOKEN),
+        "upgrade",
+        Asked(),
+        JobLogin(role="openbao-operator-upgrade"),
+    ),
+    "upgrades with a token of their own": (
+        PLAIN.wanting(upgrade={"tokenSecretRef": {"name": "own"}}),
+        "upgrade",
+        Asked(),
+        JobLogin(token_secret="own"),
+    ),
+    "nobody made a role for upgrades": (
+        PLAIN.wanting(backup=OWN_TOKEN),
+        "upgrade",
+        Asked(),
+        MISSING,
+    ),
     "a restore has a role of its own": (
         LOGIN.wanting(backup=OWN_ROLE),
         "restore",
@@ -239,8 +257,10 @@ class Bench:
         self.api.holding((resource, {**head, "metadata": metadata}))
         return self
 
-    async def of(self, cluster: gen.Cluster, asked: Asked | None = None) -> Any:
-        return await self.source.of(cluster.read(), "backup", asked or Asked())
+    async def of(
+        self, cluster: gen.Cluster, asked: Asked | None = None, job: Job = "backup"
+    ) -> Any:
+        return await self.source.of(cluster.read(), job, asked or Asked())
 
 
 async def test_an_executor_is_described() -> None:
@@ -281,6 +301,24 @@ async def test_without_an_image_nothing_can_run() -> None:
     found = await Bench(image="").having(SERVICE_ACCOUNT, ACCOUNT).of(BACKED_UP)
     assert isinstance(found, Blocked)
     assert found.reason == "ExecutorImageUnknown"
+
+
+@pytest.mark.parametrize(("job", "field"), [("backup", "backup"), ("upgrade", "upgrade")])
+async def test_the_field_that_names_the_image_is_told(job: Job, field: str) -> None:
+    found = await Bench(image="").of(BACKED_UP, job=job)
+    assert f"set spec.{field}.image" in found.message
+
+
+async def test_a_step_of_an_upgrade_has_its_own_image_and_account_and_needs_no_store() -> None:
+    bench = Bench().having(SERVICE_ACCOUNT, "x-upgrade-serviceaccount")
+    cluster = VOLUME.wanting(upgrade={"image": "registry.example.com/step:1"})
+    found = await bench.of(cluster, job="upgrade")
+    assert isinstance(found, Executor)
+    assert (found.image, found.account) == (
+        "registry.example.com/step:1",
+        "x-upgrade-serviceaccount",
+    )
+    assert found.login == JobLogin(role="openbao-operator-upgrade")
 
 
 async def test_a_job_waits_for_its_account() -> None:

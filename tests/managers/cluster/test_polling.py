@@ -14,6 +14,7 @@ from managers.bao.client import BaoError
 from managers.bao.models import Health
 from managers.cluster.apply import PRUNED, Applier
 from managers.cluster.delete import PODS_RECHECK, Deletion
+from managers.cluster.effects import Effects
 from managers.cluster.observe import Observer, Witnesses
 from managers.cluster.polling import CALM, CALM_AFTER, JITTER, PACE, PULSE, SLOWEST, SWIFT, Polling
 from managers.cluster.pulse import Pulse
@@ -96,7 +97,7 @@ class PolledBench(Bench):
             Applier(owned),
             Deletion(context, self.mirrors),
             StatusWriter(self.api, self.clusters, self.outside.events, clock),
-            context,
+            Effects(context, self.outside.logins),
         )
 
     async def turn(self) -> Outcome:
@@ -148,6 +149,21 @@ async def test_a_new_cluster_is_made_without_asking_for_what_cannot_be_there() -
     claims = bench.asked_for("PersistentVolumeClaim")
     assert claims[:3] == ["data-x-0", "data-x-1", "data-x-2"]
     assert len(claims) <= 7
+
+
+async def test_the_objects_of_the_set_that_serves_and_of_the_second_are_asked_for() -> None:
+    blue, green = "0" * 16, "1" * 16
+    told = {"blueRevision": blue, "greenRevision": green}
+    cluster = gen.cluster().initialized().having(blueGreen=told)
+    bench = PolledBench(cluster.marked(finalizers=[names.FINALIZER]))
+    await bench.turn()
+    assert bench.asked_for("StatefulSet") == sorted((f"x-{blue}", f"x-{green}", "x-read"))
+    for row in ("x-{}-0", "x-{}-1"):
+        assert {row.format(blue), row.format(green)} <= set(bench.asked_for("Pod"))
+    claims = bench.asked_for("PersistentVolumeClaim")
+    assert {f"data-x-{blue}-2", f"data-x-{green}-0"} <= set(claims)
+    assert "data-x-0" not in claims
+    assert {f"x-{blue}-config", f"x-{green}-config"} <= set(bench.asked_for("ConfigMap"))
 
 
 async def test_it_comes_up_and_what_is_awaited_is_asked_for_each_second() -> None:

@@ -6,15 +6,23 @@ import random
 import pytest
 
 from contracts import labels, names
+from contracts.api.cluster import OpenBaoCluster
 from contracts.api.group import CLUSTERS
+from contracts.executor import NOTHING_ASKED, Asked, Executor
+from contracts.names import Job
 from managers.access.context import FIELD_MANAGER, MARKS
 from managers.access.token_issuer import ApiServer
 from managers.cluster import observe
 from managers.cluster.apply import PRUNED, Applier
 from managers.cluster.delete import Deletion
+from managers.cluster.effects import Effects
 from managers.cluster.observe import Observer, Witnesses
 from managers.cluster.reconcile import TOLD_AFTER, WorkloadReconciler
 from managers.cluster.status_writer import DETAIL_INTERVAL, StatusWriter
+from managers.jobs.run import Jobs
+from managers.oplock.run import OperationLocks
+from managers.upgrade.observe import UpgradeSight
+from managers.upgrade.run import UpgradeActs
 from runtime.apply import OwnedApply
 from runtime.errors import ServerError
 from runtime.metrics import Metrics
@@ -24,11 +32,25 @@ from runtime.settled import Settled
 from runtime.types import Object, ObjectKey
 from tests import gen
 from tests.gen.api import FakeApi, Outside, StillInformer, api_error
+from tests.gen.executors import executor
 from tests.gen.worlds import digest_of
 from tests.managers.membership.servers import Servers
 
 KEY = ObjectKey(gen.NAMESPACE, "x")
 STATUS = "apply/status OpenBaoCluster x"
+
+
+class AnExecutor:
+    """Says what a Job of a cluster has, or why there can be none."""
+
+    def __init__(self, answer: Executor | Wait | Blocked) -> None:
+        self.answer = answer
+
+    async def of(
+        self, cluster: OpenBaoCluster, job: Job, asked: Asked = NOTHING_ASKED
+    ) -> Executor | Wait | Blocked:
+        """Answer as it was told to."""
+        return self.answer
 
 
 class Bench:
@@ -57,8 +79,12 @@ class Bench:
             Witnesses(
                 self.outside.logins,
                 self.outside.context.attempts,
+                upgrades=UpgradeSight(self.api),
             ),
         )
+        locks = OperationLocks(self.api, self.clusters, self.outside.clock)
+        self.executors = AnExecutor(executor())
+        acts = UpgradeActs(locks, Jobs(self.api), self.executors)
         context = self.outside.context
         self.reconcile = WorkloadReconciler(
             self.clusters,
@@ -66,7 +92,7 @@ class Bench:
             Applier(owned),
             Deletion(context, self.caches),
             StatusWriter(self.api, self.clusters, self.outside.events, self.outside.clock),
-            context,
+            Effects(context, self.outside.logins, acts),
         )
 
     async def turn(self) -> Outcome:

@@ -171,18 +171,6 @@ REFUSALS: dict[str, tuple[gen.Cluster, gen.World, str, str]] = {
         "FieldsNotServed",
         "spec.imageVerification",
     ),
-    "a version before the one that runs": (
-        gen.cluster().initialized("2.4.1"),
-        gen.world(),
-        "DowngradeBlocked",
-        "2.4.1",
-    ),
-    "a pre-release of the version that runs": (
-        gen.cluster(version="2.5.0-beta1").initialized("2.5.0"),
-        gen.world(),
-        "DowngradeBlocked",
-        "2.5.0-beta1",
-    ),
     "a first server that was started twice": (
         gen.cluster(),
         gen.world()

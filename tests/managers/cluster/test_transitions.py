@@ -7,13 +7,13 @@ import pytest
 
 from contracts.api.meta import Condition
 from contracts.conditions import TYPES
+from contracts.note import Note
 from managers.cluster.transitions import (
     ASKED_FOR,
     GOOD,
     OVER,
     ROUTINE,
     TAKE_TIME,
-    Note,
     notes,
 )
 

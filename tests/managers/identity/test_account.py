@@ -202,6 +202,7 @@ def test_attack_t06_accounts_that_are_never_meant_are_refused(name: str) -> None
 TARGET: dict[str, Any] = {"endpoint": "https://s3.example.com", "bucket": "b"}
 BACKUP: dict[str, Any] = {"schedule": "0 3 * * *", "jwtAuthRole": "mine", "target": TARGET}
 BACKUP_ACCOUNT, RESTORE_ACCOUNT = "x-backup-serviceaccount", "x-restore-serviceaccount"
+UPGRADE_ACCOUNT = "x-upgrade-serviceaccount"
 
 
 def locked(operation: str) -> gen.Cluster:
@@ -218,7 +219,15 @@ JOB_ACCOUNTS: dict[str, tuple[gen.Cluster, list[str]]] = {
     "restores alone": (gen.cluster(restore={"jwtAuthRole": "mine"}), [RESTORE_ACCOUNT]),
     "one restore that runs": (locked("Restore"), [RESTORE_ACCOUNT]),
     "a backup that runs on after spec.backup is gone": (locked("Backup"), [BACKUP_ACCOUNT]),
-    "an upgrade": (locked("Upgrade"), []),
+    "an upgrade that runs": (locked("Upgrade"), [UPGRADE_ACCOUNT]),
+    "upgrades with a role of their own": (
+        gen.cluster(upgrade={"jwtAuthRole": "mine"}),
+        [UPGRADE_ACCOUNT],
+    ),
+    "a first boot that made the roles of jobs": (
+        gen.cluster().self_init(login=True),
+        [UPGRADE_ACCOUNT],
+    ),
 }
 
 
@@ -235,7 +244,7 @@ def test_which_accounts_jobs_have(cluster: gen.Cluster, expected: list[str]) -> 
 def test_a_cloud_knows_the_accounts_of_jobs_by_their_annotations() -> None:
     identity = {"serviceAccountAnnotations": {"iam": "arn"}}
     target = {**TARGET, "workloadIdentity": identity}
-    cluster = gen.cluster(backup={**BACKUP, "target": target})
+    cluster = gen.cluster(backup={**BACKUP, "target": target}, upgrade={"jwtAuthRole": "its-own"})
     made = plan(gen.resolved(cluster), gen.world().facts()).intents
     found = {
         intent.key.name: intent.body["metadata"].get("annotations", {})
@@ -243,4 +252,4 @@ def test_a_cloud_knows_the_accounts_of_jobs_by_their_annotations() -> None:
         if intent.resource == SERVICE_ACCOUNT
     }
     assert found[BACKUP_ACCOUNT] == found[RESTORE_ACCOUNT] == {"iam": "arn"}
-    assert found["x-serviceaccount"] == {}
+    assert found["x-serviceaccount"] == found[UPGRADE_ACCOUNT] == {}

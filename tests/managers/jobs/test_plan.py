@@ -24,7 +24,8 @@ FAILED = {
 
 
 def job(owner: str | None = RUN.uid, **status: Any) -> dict[str, Any]:
-    owners = [{"controller": True, "kind": "OpenBaoBackup", "name": "n", "uid": owner}]
+    kind = {"apiVersion": "openbao.org/v1alpha1", "kind": "OpenBaoBackup"}
+    owners = [{**kind, "controller": True, "name": "n", "uid": owner}]
     metadata: dict[str, Any] = {"name": "backup-nightly", "uid": "u", "creationTimestamp": MADE}
     if owner:
         metadata["ownerReferences"] = owners

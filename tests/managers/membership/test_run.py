@@ -6,9 +6,8 @@ from contracts.api import job_roles
 from contracts.api.rules_selfinit import JWT_MOUNT
 from contracts.observed import PodFacts
 from managers.access.account_token import RENEW_AFTER, AccountTokens
-from managers.bao.client import BaoError, Denied
+from managers.bao.client import OPERATOR_MOUNT, BaoError, Denied
 from managers.bao.login import (
-    OPERATOR_MOUNT,
     OPERATOR_ROLE,
     TOKEN_SECONDS,
     ServiceAccountLogin,

@@ -56,7 +56,8 @@ def test_every_row_decides_in_some_example() -> None:
         ),
         facts(at("Recovering"), None),
         facts(at("Recovering"), replace(LOCKED, lock=BACKUP)),
-        facts(at("Recovering"), replace(MARKED, paused=True)),
+        *(facts(at(stage), replace(MARKED, paused=True)) for stage in STAGES),
+        facts({"phase": "Completed", "message": "done"}, replace(MARKED, paused=True)),
         facts(at("Unknown"), None),
         facts(at("Unknown"), READY),
     ]  # fmt: skip

@@ -1,5 +1,6 @@
 """managers.workload.replace: a leader hands over before its pod goes (rules I06, I07)."""
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -7,7 +8,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from contracts.observed import Quorum, RaftServer
-from managers.workload.replace import MARK_LOG, STEP_DOWN, STEP_DOWN_AGAIN, YOUNG, Move, next_move
+from contracts.upgrade import UpgradeFacts
+from managers.workload.replace import (
+    JOB_STARTS,
+    MARK_LOG,
+    STEP_DOWN,
+    STEP_DOWN_AGAIN,
+    STEP_DOWN_SLEEP,
+    YOUNG,
+    Move,
+    next_move,
+)
 from tests import gen
 
 LEAD = gen.pod(0).made_from("old").ready(leading=True)
@@ -100,9 +111,29 @@ class TestNewPods:
         made = move(world(LEAD, self.OLD, self.NEW, quorum=late).tried(MARK_LOG, "uid-x-2"))
         assert (made.kind, made.pod and made.pod.name) == ("hold", "x-1")
 
-    def test_a_leader_does_not_step_down_before_either(self) -> None:
-        made = move(world(LEAD, NEW_ONE, self.NEW))
-        assert (made.kind, made.pod and made.pod.name) == ("mark", "x-2")
+    def test_a_leader_steps_down_if_another_can_lead_whatever_the_newest_does(self) -> None:
+        late = Quorum((*WELL.servers[:2], RaftServer("x-2", True, False, follows=False)), 0)
+        made = move(world(LEAD, NEW_ONE, self.NEW, quorum=late))
+        assert (made.kind, made.pod and made.pod.name) == ("step-down", "x-0")
+
+    def test_it_does_not_while_nothing_proves_that_another_can(self) -> None:
+        both = world(LEAD, NEW_ONE.born(timedelta(seconds=30)), self.NEW)
+        made = move(both)
+        assert (made.kind, made.pod and made.pod.name) == ("mark", "x-1")
+        made = move(both.tried(MARK_LOG, "uid-x-1"))
+        assert (made.kind, made.pod and made.pod.name) == ("step-down", "x-0")
+
+    def test_it_does_not_while_the_only_proven_one_is_late(self) -> None:
+        servers = (WELL.servers[0], RaftServer("x-1", True, True, follows=False), WELL.servers[2])
+        late = world(LEAD, NEW_ONE, self.NEW, quorum=Quorum(servers, 1))
+        made = move(late.tried(MARK_LOG, "uid-x-2"))
+        assert (made.kind, made.pod and made.pod.name) == ("hold", "x-0")
+
+    def test_the_former_leader_goes_once_the_newest_follows_the_next(self) -> None:
+        now = (gen.pod(0).made_from("old").ready(), NEW_ONE.saying(active="true"), self.NEW)
+        late = Quorum((*WELL.servers[:2], RaftServer("x-2", True, True, follows=False)), 1)
+        made = move(world(*now, quorum=late).tried(MARK_LOG, "uid-x-2"))
+        assert (made.kind, made.pod and made.pod.name) == ("hold", "x-0")
 
     def test_one_that_runs_for_a_minute_needs_no_proof(self) -> None:
         made = move(world(LEAD, self.OLD, NEW_TWO.born(YOUNG)))
@@ -206,3 +237,42 @@ def test_a_whole_roll_ends_with_the_former_leader(ordinal: int) -> None:
         gone.append(made.pod.ordinal)
     assert gone[-1] == ordinal
     assert sorted(gone) == [0, 1, 2]
+
+
+class TestAsleep:
+    """Who stepped down cannot end for ten seconds, and answers nothing if it is told to."""
+
+    NOW = (gen.pod(0).made_from("old").ready(), NEW_ONE.saying(active="true"), NEW_TWO)
+
+    def test_the_former_leader_goes_when_it_is_awake(self) -> None:
+        asked = world(*self.NOW).tried(STEP_DOWN, "uid-x-0", ago=STEP_DOWN_SLEEP / 2)
+        assert (move(asked).kind, move(asked).why[:18]) == ("hold", "x-0 stepped down, ")
+        awake = world(*self.NOW).tried(STEP_DOWN, "uid-x-0", ago=STEP_DOWN_SLEEP)
+        assert (move(awake).kind, move(awake).pod and "x-0") == ("replace", "x-0")
+
+    def test_one_that_a_job_asked_likewise(self) -> None:
+        facts = world(*self.NOW).facts()
+        late = STEP_DOWN_SLEEP + JOB_STARTS
+        for ago, kind in ((late - timedelta(seconds=1), "hold"), (late, "replace")):
+            seen = replace(facts, upgrade=UpgradeFacts(handed_over_at=facts.now - ago))
+            old = [pod for pod in seen.pods if pod.template == "old"]
+            assert next_move(seen, old, 3).kind == kind
+
+    def test_one_that_was_not_asked_goes_at_once(self) -> None:
+        assert move(world(*self.NOW)).kind == "replace"
+
+
+@pytest.mark.parametrize(
+    ("age", "kind"), [(1, "hold"), (4, "hold"), (5, "replace"), (60, "replace")]
+)
+def test_a_pod_that_has_just_started_is_not_told_to_end(age: int, kind: str) -> None:
+    """It would not hear it, and end with its grace."""
+    starting = gen.pod(2).made_from("old").born(timedelta(seconds=age))
+    made = move(world(LEAD.made_from("new"), NEW_ONE, starting))
+    assert (made.kind, made.pod and made.pod.name) == (kind, "x-2")
+
+
+def test_one_whose_server_cannot_even_start_goes_at_once() -> None:
+    stuck = gen.pod(2).made_from("old").born(timedelta(seconds=1)).waiting("ImagePullBackOff")
+    made = move(world(LEAD.made_from("new"), NEW_ONE, stuck))
+    assert (made.kind, made.pod and made.pod.name) == ("replace", "x-2")

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from contracts.observed import PodFacts
+from contracts.sets import VoterSet
 from managers.cluster.facts import pod_facts
 from managers.workload.plan import Inputs, plan, wants_quorum
 from managers.workload.pod import pod_template
@@ -126,7 +127,7 @@ def test_other_ephemeral_containers_are_nobodys_business() -> None:
         {"name": "reload-1-nothexxx"},
         {"name": f"reload-3-{NEW[:8]}", "args": ["--asked", "never"]},
     ]
-    (found,) = pod_facts("x", [pod])
+    (found,) = pod_facts(VoterSet("x"), [pod])
     assert [(one.number, one.asked) for one in found.reloads] == [(3, None)]
 
 

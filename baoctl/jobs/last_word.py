@@ -1,0 +1,18 @@
+"""A line for people where the kubelet finds it. Uses the standard library."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+TERMINATION_LOG: Final = Path("/dev/termination-log")
+_BYTES = 4000
+
+
+def leave_word(text: str, path: Path = TERMINATION_LOG) -> None:
+    """Leave a line for whoever looks at the pod."""
+    try:
+        path.write_text(text[:_BYTES], encoding="utf-8")
+    except OSError:
+        # No pod, or none that takes it: the line is in the log too.
+        return

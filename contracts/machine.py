@@ -1,0 +1,80 @@
+"""State machines as tables of rows: the one interpreter, and the diagram that the docs print.
+
+No I/O. The tables are in managers.upgrade; whoever reads one sees all that may happen there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+Facts = TypeVar("Facts")
+Guard = Callable[[Facts], str | None]
+"""None: the row does not apply. Otherwise a message for people; "" for what the reason means."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row(Generic[Facts]):
+    """One line of a table: at a place, when a guard has something to say, what is done.
+
+    Without `to` it stays where it is. `act` names what is done before the next place is written.
+    `after` in seconds; None: an event is certain to wake us.
+    """
+
+    at: str
+    when: Guard[Facts]
+    says: str
+    """The guard in a few words, for the diagram."""
+    to: str | None = None
+    act: str = ""
+    reason: str = ""
+    after: float | None = None
+    blocked: bool = False
+    """A person must act."""
+
+
+@dataclass(frozen=True, slots=True)
+class Decision(Generic[Facts]):
+    """The row that decided, and its message."""
+
+    row: Row[Facts]
+    message: str
+
+    @property
+    def next(self) -> str:
+        """Where the machine is after this."""
+        return self.row.to or self.row.at
+
+
+def decide(rows: Sequence[Row[Facts]], place: str, facts: Facts) -> Decision[Facts]:
+    """Let the first row of a place decide whose guard has something to say.
+
+    Raises ValueError when none has: each place of a table ends with a row that always applies.
+    """
+    for row in rows:
+        message = row.when(facts) if row.at == place else None
+        if message is not None:
+            return Decision(row, message)
+    raise ValueError(f"no row of the table applies at {place}")
+
+
+def always(_: object) -> str | None:
+    """The guard of the last row of a place."""
+    return ""
+
+
+def diagram(rows: Sequence[Row[Facts]]) -> str:
+    """Draw a table as a Mermaid state diagram: places, and the rows that lead elsewhere.
+
+    Several rows from one place to the same one are told on one arrow. Mermaid ends the words of an
+    arrow at a colon or a semicolon.
+    """
+    arrows: dict[tuple[str, str], list[str]] = {}
+    for row in rows:
+        if row.to is not None and row.to != row.at:
+            told = f"{row.says} / {row.act}" if row.act else row.says
+            arrows.setdefault((row.at, row.to), []).append(told)
+    lines = ["stateDiagram-v2", f"    [*] --> {rows[0].at}"]
+    lines += [f"    {at} --> {to}: {', or '.join(told)}" for (at, to), told in arrows.items()]
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,147 @@
+"""The set of voters: by which names and labels one StatefulSet of servers is told from another.
+
+Uses contracts.names, contracts.upgrade_names and contracts.labels. Called by whoever names a voter,
+its volume or their StatefulSet, so that no other line decides which set serves.
+
+A cluster is born with a set that has no revision: StatefulSet `<cluster>`, pods `<cluster>-<n>`. An
+upgrade by a second set leaves it with one that has: `<cluster>-<revision>`, and its pods carry the
+label openbao.org/revision. No name of one is a name of another, nor of another cluster's
+(docs/adr/20261122-sets-of-voters.md).
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+
+from contracts import labels, names, upgrade_names
+from contracts.api.cluster import OpenBaoCluster
+
+REVISION_DIGITS = 16
+
+_DIGITS = re.compile("[0-9a-f]+")
+_REVISION = re.compile(f"[0-9a-f]{{{REVISION_DIGITS}}}")
+
+
+@dataclass(frozen=True, slots=True)
+class VoterSet:
+    """One StatefulSet of voters of a cluster.
+
+    `revision` is "" for the set without one, else 16 hexadecimal digits; anything else raises
+    ValueError, as every name here does when that of the cluster is none.
+    """
+
+    cluster: str
+    revision: str = ""
+
+    def __post_init__(self) -> None:
+        """Refuse a revision that no name can be made of."""
+        if self.revision and _REVISION.fullmatch(self.revision) is None:
+            raise ValueError(f"not a revision: {self.revision[:80]!r}")
+
+    @property
+    def stateful_set(self) -> str:
+        """The StatefulSet."""
+        return upgrade_names.server_set(self.cluster, self.revision)
+
+    @property
+    def config_map(self) -> str:
+        """The ConfigMap with config.hcl."""
+        if not self.revision:
+            return names.config_map(self.cluster)
+        return f"{self.stateful_set}-config"
+
+    def pod(self, ordinal: int) -> str:
+        """Pod number `ordinal` (from 0), which is also the raft node id."""
+        return upgrade_names.server_pod(self.cluster, self.revision, ordinal)
+
+    def data_claim(self, ordinal: int) -> str:
+        """The PersistentVolumeClaim of pod number `ordinal`."""
+        return names.claim_of_pod(self.pod(ordinal))
+
+    def pod_dns(self, namespace: str, ordinal: int) -> str:
+        """The DNS name of a pod, through the one headless Service of the cluster."""
+        service = names.headless_service(self.cluster)
+        return f"{self.pod(ordinal)}.{names.service_dns(service, namespace)}"
+
+    def ordinal_of(self, pod_name: str) -> int | None:
+        """The ordinal in a pod's name; None when the pod is not one of this set."""
+        return names.ordinal_in(self.stateful_set, pod_name)
+
+    def claim_ordinal_of(self, claim_name: str) -> int | None:
+        """The ordinal in a data claim's name; None when the claim is not one of this set."""
+        return names.claim_ordinal_in(self.stateful_set, claim_name)
+
+    @property
+    def selector(self) -> labels.Labels:
+        """The selector of the pods.
+
+        That of the set without a revision takes in the voters of any: a StatefulSet keeps to the
+        pods that it made, and its selector can never be changed.
+        """
+        return labels.of_revision(labels.voters(self.cluster), self.revision)
+
+    @property
+    def pod_labels(self) -> labels.Labels:
+        """The labels of a pod; a superset of the selector."""
+        return labels.of_revision(labels.server_pod(self.cluster), self.revision)
+
+
+@dataclass(frozen=True, slots=True)
+class Green:
+    """A second set of voters that is to take over, as it was when the upgrade began.
+
+    `image` is the reference that is written, with `records` of what was proven of it.
+    """
+
+    revision: str
+    version: str
+    image: str
+    replicas: int
+    records: tuple[tuple[str, str], ...] = ()
+
+
+def serving_set(cluster: OpenBaoCluster) -> VoterSet:
+    """Return the set that `status.blueGreen.blueRevision` names; without one, the first set."""
+    return voter_sets(cluster)[0]
+
+
+def voter_sets(cluster: OpenBaoCluster) -> tuple[VoterSet, ...]:
+    """Return every set that a cluster may have now: the one that serves, then the second one."""
+    status = cluster.status.blue_green
+    if status is None:
+        return _first_alone(cluster.metadata.name)
+    serving, second = (
+        _named(cluster, revision) for revision in (status.blue_revision, status.green_revision)
+    )
+    return (serving, second) if second.revision not in ("", serving.revision) else (serving,)
+
+
+# Every pass of every cluster asks, and hardly any has another answer.
+@lru_cache(maxsize=4096)
+def _first_alone(cluster: str) -> tuple[VoterSet, ...]:
+    return (VoterSet(cluster),)
+
+
+def _named(cluster: OpenBaoCluster, revision: str | None) -> VoterSet:
+    """Anybody may have written a status: what is no revision names no set."""
+    known = revision is not None and _REVISION.fullmatch(revision) is not None
+    return VoterSet(cluster.metadata.name, revision if known and revision else "")
+
+
+def stateful_set_of(cluster: str, pod_name: str) -> str | None:
+    """Return the StatefulSet of a voter, of whatever revision; None for any other pod.
+
+    For pods that carry the label of this cluster: told by the form of the name alone.
+    """
+    found, _, number = pod_name.rpartition("-")
+    if names.ordinal_in(found, pod_name) is None or not number:
+        return None
+    first = names.stateful_set(cluster)
+    rest = found.removeprefix(f"{first}-")
+    if found == first:
+        return found
+    whole = upgrade_names.server_set(cluster, "0" * REVISION_DIGITS)
+    fits = found != rest and len(found) == len(whole) and _DIGITS.fullmatch(rest) is not None
+    return found if fits else None

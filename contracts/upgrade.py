@@ -1,0 +1,134 @@
+"""What an upgrade is decided by, and what was decided: two records between observe and status.
+
+`UpgradeFacts` is part of contracts.observed, `Course` is made by managers.upgrade.course before
+resolve and read by resolve, plan and status. No I/O.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+
+from contracts import names
+from contracts.api.cluster import OpenBaoCluster
+from contracts.api.status_upgrade import ReleaseStatus, UpgradeRequestsStatus, UpgradeStatus
+from contracts.conditions import Finding
+from contracts.desired import CONTENT, Effect
+from runtime.outcome import Outcome
+
+MAKE_HAND_OVER = "make-step-down-job"
+"""Effect that makes the Job which asks a leader to step down."""
+
+STEP_DOWN_ACTION = "rolling-stepdown-leader"
+
+JobState = Literal["Active", "Succeeded", "Failed"]
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """What servers run: a version, and the image as the spec names it ("" for the usual one)."""
+
+    version: str
+    image: str = ""
+
+    @staticmethod
+    def asked(cluster: OpenBaoCluster) -> Release:
+        """Read what the spec asks for."""
+        return Release(cluster.spec.version.removeprefix("v"), cluster.spec.image or "")
+
+    @staticmethod
+    def accepted(cluster: OpenBaoCluster) -> Release | None:
+        """Read what was accepted last; None when nothing was yet."""
+        known = cluster.status.release
+        return None if known is None else Release(known.version, known.image or "")
+
+    def status(self) -> ReleaseStatus:
+        """Show it in `status.release`."""
+        return ReleaseStatus(version=self.version, image=self.image or None)
+
+    def __str__(self) -> str:
+        """Name it for a message."""
+        return f"{self.version} ({self.image})" if self.image else self.version
+
+
+@dataclass(frozen=True, slots=True)
+class JobEnd:
+    """A Job of an upgrade at one moment; `message` is the word of Kubernetes or of the executor."""
+
+    name: str
+    state: JobState
+    foreign: bool = False
+    created_at: datetime | None = None
+    message: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class HandOver:
+    """How Jobs ask the leaders of one cluster to step down during one upgrade."""
+
+    cluster: str
+    id: str
+    """Of the attempt to upgrade: each has Jobs of its own."""
+    turn: int = 1
+    """Number of the Job that is there, or comes next: a leader may come back and be asked again."""
+
+    def run(self, pod_uid: str) -> str:
+        """Name what the Job for one leader does."""
+        return f"{self.id}-{pod_uid}-{self.turn}"
+
+    def job(self, pod_uid: str) -> str:
+        """Name the Job for one leader."""
+        return names.upgrade_job(self.cluster, STEP_DOWN_ACTION, self.run(pod_uid))
+
+
+@dataclass(frozen=True, slots=True)
+class SnapshotSeen:
+    """The OpenBaoBackup that was made before an upgrade, at one moment."""
+
+    name: str
+    phase: str
+    """As in its status; "" before anybody looked at it."""
+    message: str = ""
+    foreign: bool = False
+    """It was not made by this upgrade."""
+
+
+@dataclass(frozen=True, slots=True)
+class UpgradeFacts:
+    """What is looked up only while the spec and the accepted release differ, or pods change."""
+
+    asks_quorum: bool = False
+    """The leader has to be asked for its followers, though no pod is about to go."""
+    job: JobEnd | None = None
+    """The Job that `status.upgrade.stepDownJob` names; None: it names none, or it is gone."""
+    handed_over_at: datetime | None = None
+    """When a Job was last made that asks a leader to step down."""
+    snapshot: SnapshotSeen | None = None
+    """The backup that `status.upgrade.snapshot` names; None: it names none, or it is gone."""
+
+
+NO_FACTS = UpgradeFacts()
+
+
+@dataclass(frozen=True, slots=True)
+class Course:
+    """What one pass does about releases, decided before anything else."""
+
+    release: Release
+    """What servers are rendered with in this pass."""
+    halt: str = ""
+    """Why no pod may be touched at all; "" when nothing speaks against it."""
+    hand_over: HandOver | None = None
+    """None: no Job asks a leader to step down; it hands over when it is told to end."""
+    outcome: Outcome = CONTENT
+    effects: tuple[Effect, ...] = ()
+    place: str = ""
+    """Where the machine is after this pass."""
+    upgrade: UpgradeStatus | None = None
+    """`status.upgrade` after this pass, without what only pods can tell."""
+    requests: UpgradeRequestsStatus | None = None
+    accepted: Release | None = None
+    """`status.release` after this pass."""
+    finding: Finding | None = None
+    """The condition Upgrading; None while nothing was ever upgraded."""

@@ -1,0 +1,200 @@
+"""The Prometheus families about upgrades.
+
+The gauges are read off the status of each cluster at each scrape, so none outlives its cluster; the
+others are fed once per change, by the write of the status that says so. Only the leader tells them.
+Names are those of the public operator; docs/upgrade-metrics.md lists them, and a test compares.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from datetime import datetime
+from typing import Final
+
+from contracts.api.cluster_status import ClusterStatus
+from contracts.api.status_upgrade import UpgradeStatus
+from managers.upgrade.condition import KIND
+from managers.upgrade.notes import completed
+from runtime.cache import Cache
+from runtime.memo import remembered
+from runtime.metrics import Metrics
+from runtime.series import Reading
+from runtime.types import Object, ObjectKey, key_of
+
+ABOUT: Final = ("namespace", "name")
+NONE, RUNNING, SUCCESS, FAILURE = 0.0, 1.0, 2.0, 3.0
+DURATIONS: Final = (60.0, 120.0, 300.0, 600.0, 1200.0, 1800.0, 3600.0)
+POD_DURATIONS: Final = (10.0, 20.0, 30.0, 60.0, 120.0, 300.0, 600.0)
+STEP_DOWN_FAILURES: Final = frozenset({"StepDownFailed", "StepDownTimeout"})
+PAIRS_KEPT: Final = 16
+"""Pairs of versions of one cluster that get series of their own: users choose the words."""
+OTHER: Final = "other"
+
+Read = Callable[[ClusterStatus, int], float]
+
+
+def _state(status: ClusterStatus, _: int) -> float:
+    upgrade = status.upgrade
+    if upgrade is not None:
+        return RUNNING if upgrade.failure is None else FAILURE
+    if _by_second_set(status):
+        return RUNNING
+    told = next((one for one in status.conditions if one.type == KIND), None)
+    return SUCCESS if told is not None and told.reason == "Idle" else NONE
+
+
+def _in_progress(status: ClusterStatus, _: int) -> float:
+    rolling = status.upgrade is not None and status.upgrade.failure is None
+    return float(rolling or _by_second_set(status))
+
+
+def _by_second_set(status: ClusterStatus) -> bool:
+    return status.blue_green is not None and status.blue_green.phase != "Idle"
+
+
+def _completed(status: ClusterStatus, _: int) -> float:
+    return float(len(status.upgrade.completed_pods)) if status.upgrade else 0.0
+
+
+def _total(status: ClusterStatus, replicas: int) -> float:
+    return float(replicas) if status.upgrade else 0.0
+
+
+def _partition(status: ClusterStatus, _: int) -> float:
+    return float(status.upgrade.current_partition) if status.upgrade else 0.0
+
+
+GAUGES: Final[tuple[tuple[str, str, Read], ...]] = (
+    (
+        "openbao_upgrade_status",
+        "0 if there never was an upgrade, 1 while one runs, 2 when the last one is over, 3 when it "
+        "failed.",
+        _state,
+    ),
+    ("openbao_upgrade_in_progress", "1 while an upgrade runs, else 0.", _in_progress),
+    ("openbao_upgrade_pods_completed", "Servers that have the new release.", _completed),
+    ("openbao_upgrade_pods_total", "Servers that an upgrade replaces; 0 without one.", _total),
+    (
+        "openbao_upgrade_partition",
+        "Lowest ordinal that may have the new release by now; 0 without an upgrade.",
+        _partition,
+    ),
+)
+DURATION: Final = "openbao_upgrade_duration_seconds"
+POD_DURATION: Final = "openbao_upgrade_pod_duration_seconds"
+STEP_DOWNS: Final = "openbao_upgrade_stepdown_total"
+FAILED_STEP_DOWNS: Final = "openbao_upgrade_stepdown_failures_total"
+
+_lenient = remembered(ClusterStatus.lenient)
+
+
+class UpgradeMetrics:
+    """The families of all clusters that this process watches over."""
+
+    def __init__(self, metrics: Metrics, clusters: Cache, leads: Callable[[], bool]) -> None:
+        self._clusters = clusters
+        self._leads = leads
+        self._pairs: dict[ObjectKey, set[tuple[str, str]]] = {}
+        for name, meaning, read in GAUGES:
+            metrics.read_gauge(name, meaning, ABOUT, self._reader(read))
+        self._durations = metrics.object_histogram(
+            DURATION,
+            "Seconds from the beginning of an upgrade to its end.",
+            DURATIONS,
+            ("from_version", "to_version"),
+        )
+        self._pods = metrics.object_histogram(
+            POD_DURATION,
+            "Seconds that an upgrade took to replace one server.",
+            POD_DURATIONS,
+            ("ordinal",),
+        )
+        self._step_downs = metrics.object_counter(
+            STEP_DOWNS, "Leaders that were asked to step down for an upgrade."
+        )
+        self._failed = metrics.object_counter(
+            FAILED_STEP_DOWNS, "Leaders that did not step down when an upgrade asked them."
+        )
+
+    def changed(
+        self, key: ObjectKey, before: ClusterStatus, after: ClusterStatus, now: datetime
+    ) -> None:
+        """Count what a write of the status says anew; call it once per write."""
+        was, present = before.upgrade, after.upgrade
+        if was is None and present is None:
+            return
+        self._step_downs.start(key)
+        self._failed.start(key)
+        if present is None and was is not None:
+            self._ended(key, was, after, now)
+        if present is not None:
+            self._moved(key, was, present, now)
+
+    def forget(self, key: ObjectKey) -> None:
+        """Tell nothing more of a cluster that is gone."""
+        self._pairs.pop(key, None)
+        for family in (self._durations, self._pods, self._step_downs, self._failed):
+            family.forget(key)
+
+    def _ended(
+        self, key: ObjectKey, was: UpgradeStatus, after: ClusterStatus, now: datetime
+    ) -> None:
+        if not completed(was, after):
+            return
+        # The write that says that it is over says that its last server is new, too.
+        last = tuple(n for n in range(after.replicas) if n not in was.completed_pods)
+        self._replaced(key, last, was.step_started_at, now)
+        if was.started_at is not None:
+            pair = self._pair(key, (was.from_version, was.target_version))
+            self._durations.observe(key, _seconds(was.started_at, now), *pair)
+
+    def _moved(
+        self, key: ObjectKey, was: UpgradeStatus | None, present: UpgradeStatus, now: datetime
+    ) -> None:
+        known = was or UpgradeStatus(target_version="", from_version="")
+        if present.step_down_job and present.step_down_job != known.step_down_job:
+            self._step_downs.inc(key)
+        failure = present.failure
+        if failure is not None and known.failure is None and failure.reason in STEP_DOWN_FAILURES:
+            self._failed.inc(key)
+        if present.id == known.id:
+            fresh = tuple(n for n in present.completed_pods if n not in known.completed_pods)
+            self._replaced(key, fresh, known.step_started_at, now)
+
+    def _replaced(
+        self, key: ObjectKey, ordinals: tuple[int, ...], since: datetime | None, now: datetime
+    ) -> None:
+        if since is None:
+            # A pause was in between: nobody knows how long it would have taken.
+            return
+        for ordinal in ordinals:
+            self._pods.observe(key, _seconds(since, now), str(ordinal))
+
+    def _pair(self, key: ObjectKey, pair: tuple[str, str]) -> tuple[str, str]:
+        known = self._pairs.setdefault(key, set())
+        if pair not in known and len(known) >= PAIRS_KEPT:
+            return OTHER, OTHER
+        known.add(pair)
+        return pair
+
+    def _reader(self, read: Read) -> Callable[[], Iterator[Reading]]:
+        def readings() -> Iterator[Reading]:
+            for live in self._clusters.list() if self._leads() else ():
+                yield (*key_of(live),), read(_status(live), _replicas(live))
+
+        return readings
+
+
+def _seconds(since: datetime, now: datetime) -> float:
+    return max(0.0, (now - since).total_seconds())
+
+
+def _status(live: Object) -> ClusterStatus:
+    status = live.get("status")
+    return _lenient(status) if isinstance(status, dict) else ClusterStatus()
+
+
+def _replicas(live: Object) -> int:
+    spec = live.get("spec")
+    asked = spec.get("replicas") if isinstance(spec, dict) else None
+    return asked if isinstance(asked, int) else 0

@@ -1,0 +1,68 @@
+"""The second set of voters, for an upgrade that replaces all servers at once. Pure.
+
+Built with the parts of the set that serves, on a view of what is meant that names the other set
+(as the read replicas are). Its servers join without a vote at the pods that serve, by their names,
+and never see the document of the first boot: they cannot make a cluster of their own
+(docs/adr/20261122-sets-of-voters.md). The budget of the voters guards both sets.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from contracts.hcl.render import Join, render_config, restart_text
+from contracts.resolved import ImageChoice, Resolved
+from contracts.sets import Green
+from managers.workload.plan import Inputs
+from managers.workload.statefulset import Shape, stateful_set, template_digest
+from runtime.intent import Intent
+from runtime.memo import remembered
+
+
+@remembered
+def green_view(resolved: Resolved, green: Green) -> Resolved:
+    """Return what is meant, with the second set in the place of the one that serves.
+
+    The template of its pods stays the same when it comes to serve, since a server that has data
+    reads nothing any more of how it joined: `restart_text` is that of a set that serves. Raises
+    UnwritableError as `render_config` does.
+    """
+    joining = replace(resolved.config, join=Join(dialled=resolved.revision, non_voter=True))
+    serving = replace(resolved.config, join=Join(dialled=green.revision))
+    return replace(
+        resolved,
+        revision=green.revision,
+        version=green.version,
+        replicas=green.replicas,
+        initialized=True,
+        config=joining,
+        config_text=render_config(joining),
+        restart_text=restart_text(serving),
+        pod=replace(resolved.pod, image=green.image),
+        images=ImageChoice(green.image, resolved.images.helper, records=green.records),
+        # A fence is for a server that serves.
+        fenced=(),
+    )
+
+
+def green_inputs(meant: Resolved, serving: Inputs) -> Inputs:
+    """Say what a server of the second set reads; `meant` is its view."""
+    files = replace(serving.files, config=meant.config_text)
+    return replace(serving, restart=meant.restart_text, files=files)
+
+
+def green_set(meant: Resolved, serving: Inputs) -> Intent:
+    """Build the StatefulSet of the second set; `meant` is its view, `serving` what the others read.
+
+    Volumes of its own, of the size that the spec asks for now.
+    """
+    inputs = green_inputs(meant, serving)
+    shape = Shape(
+        replicas=meant.replicas,
+        digest=template_digest(meant, inputs.restart),
+        reload=inputs.files.digest,
+        first_boot=False,
+        claim_size=meant.storage_size,
+        claim_class=meant.storage_class,
+    )
+    return stateful_set(meant, shape)

@@ -1,0 +1,109 @@
+"""Servers of one cluster as a job meets them: who leads, who votes, and what they were asked."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, cast
+
+from baoctl.jobs.session import Reach
+from baoctl.jobs.upgrade_work import Work
+from contracts.job_env import ServerEnv, UpgradeEnv
+from managers.bao.client import Bao, BaoError, JoinOrder
+from managers.bao.models import AutopilotState, Health, Login, Member, ServerState
+from runtime.testing.clock import ManualClock
+
+
+class Prompt(ManualClock):
+    """Passes the time of whoever sleeps at once, and tells what happens then."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.later: list[tuple[float, Callable[[], None]]] = []
+
+    async def sleep(self, seconds: float) -> None:
+        self._move_to(self.monotonic() + seconds)
+        due = [one for one in self.later if one[0] <= self.monotonic()]
+        self.later = [one for one in self.later if one not in due]
+        for _, happen in due:
+            happen()
+        # Whoever waits beside this one has its turn.
+        await super().sleep(0)
+
+
+@dataclass
+class Raft:
+    """Pods by name; the address of a pod is its name."""
+
+    leader: str = "c-0"
+    voters: set[str] = field(default_factory=lambda: {"c-0", "c-1", "c-2"})
+    others: set[str] = field(default_factory=set)
+    """Members without a vote."""
+    ill: set[str] = field(default_factory=set)
+    silent: set[str] = field(default_factory=set)
+    asked: list[str] = field(default_factory=list)
+    on_step_down: Callable[[], None] = lambda: None
+    lag: dict[str, int] = field(default_factory=dict)
+
+    async def health(self, address: str) -> Health:
+        if address in self.silent:
+            raise BaoError("no answer")
+        return Health(initialized=True, sealed=False, standby=address != self.leader)
+
+    async def login(self, address: str, mount: str, role: str, token: str) -> Login:
+        return Login(client_token="t")
+
+    async def step_down(self, address: str, token: str) -> None:
+        self.asked.append(f"step-down {address}")
+        self.on_step_down()
+
+    async def members(self, address: str, token: str) -> tuple[Member, ...]:
+        return tuple(
+            Member(node_id=pod, leader=pod == self.leader, voter=pod in self.voters)
+            for pod in sorted(self.voters | self.others)
+        )
+
+    async def autopilot_state(self, address: str, token: str) -> AutopilotState:
+        servers = {
+            pod: ServerState(
+                healthy=pod not in self.ill,
+                status="leader" if pod == self.leader else "voter",
+                last_index=1000 - self.lag.get(pod, 0),
+            )
+            for pod in self.voters | self.others
+        }
+        return AutopilotState(servers=servers)
+
+    async def promote(self, address: str, token: str, node_id: str) -> None:
+        self.asked.append(f"promote {node_id}")
+        self.others.discard(node_id)
+        self.voters.add(node_id)
+
+    async def demote(self, address: str, token: str, node_id: str) -> None:
+        self.asked.append(f"demote {node_id}")
+        self.voters.discard(node_id)
+        self.others.add(node_id)
+
+    async def remove_peer(self, address: str, token: str, node_id: str) -> None:
+        self.asked.append(f"remove {node_id}")
+        self.others.discard(node_id)
+
+    async def leader_address(self, address: str) -> str:
+        return f"https://{self.leader}:8200"
+
+    async def join(self, address: str, order: JoinOrder) -> bool:
+        self.asked.append(f"join {address} to {order.leader}")
+        self.others.add(address)
+        return True
+
+    def work(self, folder: Path, clock: ManualClock | None = None, **told: Any) -> Work:
+        """An action that knows all pods of `told` and has a minute."""
+        (folder / "jwt").write_text("a-token")
+        pods = dict.fromkeys((*sorted(self.voters | self.others), *told.get("green", ())))
+        server = ServerEnv("ns", "c", tuple(pods), role="r", jwt_path=str(folder / "jwt"))
+        env = UpgradeEnv(server=server, action="any", run_id="r", **told)
+        clock = clock or Prompt()
+
+        async def resolve(host: str) -> str:
+            return host.partition(".")[0]
+
+        return Work(env, cast(Bao, self), clock, Reach(resolve), clock.monotonic() + 60.0)

@@ -1,0 +1,34 @@
+"""An upgrade may be given up by asking for the former version, until a leader stepped down."""
+
+from typing import Any
+
+import pytest
+
+from contracts.api.cluster import OpenBaoCluster
+from contracts.api.rules import violations
+from tests.contracts.api.clusters import cluster_object
+
+UPGRADE = {"targetVersion": "2.5.0", "fromVersion": "2.4.0"}
+
+
+def asked(version: str, **upgrade: Any) -> tuple[OpenBaoCluster, OpenBaoCluster]:
+    status = {"currentVersion": "2.4.0", "upgrade": {**UPGRADE, **upgrade}}
+    new, old = (
+        OpenBaoCluster.from_object({**cluster_object(version=one), "status": status})
+        for one in (version, "2.5.0")
+    )
+    return new, old
+
+
+@pytest.mark.parametrize("version", ["2.4.0", "v2.4.0"])
+def test_the_former_version_may_come_back(version: str) -> None:
+    assert violations(*asked(version)) == ()
+
+
+@pytest.mark.parametrize(
+    ("version", "upgrade"),
+    [("2.4.1", {}), ("2.4.0", {"lastStepDownTime": "2030-01-01T00:00:00Z"})],
+    ids=["another older one", "a leader stepped down"],
+)
+def test_no_other_older_version_may(version: str, upgrade: dict[str, Any]) -> None:
+    assert [one.field for one in violations(*asked(version, **upgrade))] == ["spec.version"]

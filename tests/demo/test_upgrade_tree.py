@@ -1,0 +1,70 @@
+"""e2e.demo_upgrade.tree: what is drawn of a moment."""
+
+from typing import Any
+
+import pytest
+
+from contracts import labels
+from e2e.demo.objects import Object
+from e2e.demo_upgrade.tree import tree
+from tests.demo import shapes
+
+ROLLING: Object = {
+    "fromVersion": "2.4.0",
+    "targetVersion": "2.4.1",
+    "phase": "Rolling",
+    "completedPods": [1],
+    "pod": "bao-0",
+}
+
+
+def server(name: str, version: str, **marks: str) -> Object:
+    made = shapes.ready_pod(name)
+    made["metadata"]["labels"] |= marks
+    containers = [{"name": "openbao", "image": f"localhost:5000/openbao:{version}"}]
+    return {**made, "spec": {"containers": containers}}
+
+
+def moment(**status: Any) -> Object:
+    made = shapes.cluster(*status.pop("conditions", ()))
+    made["spec"] = {"version": "2.4.1", "replicas": 2}
+    made["status"] |= {"currentVersion": "2.4.0", **status}
+    return made
+
+
+def test_the_step_the_servers_and_the_job() -> None:
+    pods = [server("bao-1", "2.4.1"), server("bao-0", "2.4.0", **{labels.SERVER_ACTIVE: "true"})]
+    job = shapes.child("upgrade-bao-x")
+    assert tree(moment(upgrade=ROLLING), pods, [job]) == [
+        "bao 2.4.0 > 2.4.1  Rolling, 1 of 2 are new",
+        "|- bao-0  2.4.0  is ready, leads, its turn",
+        "|- bao-1  2.4.1  is ready",
+        "`- Job upgrade-bao-x asks the leader to step down",
+    ]
+
+
+def test_a_failure_takes_the_place_of_the_step() -> None:
+    failed = {**ROLLING, "failure": {"reason": "PodNotReady", "message": "bao-0 is not back"}}
+    assert tree(moment(upgrade=failed), [], []) == [
+        "bao 2.4.0 > 2.4.1  PodNotReady, 1 of 2 are new"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("version", "line"),
+    [("2.4.0", "bao 2.4.0: the lock is held"), ("2.4.1", "bao 2.4.1")],
+)
+def test_what_keeps_it_from_beginning_is_told_and_forgotten_at_its_end(
+    version: str, line: str
+) -> None:
+    waits = shapes.condition("Upgrading", "False", "OperationLockBlocked", "the lock is held")
+    assert tree(moment(conditions=[waits], currentVersion=version), [], []) == [line]
+
+
+@pytest.mark.parametrize(
+    ("kind", "words"), [("Complete", "is done"), ("Failed", "failed: too late")]
+)
+def test_how_a_job_ended(kind: str, words: str) -> None:
+    job = shapes.child("upgrade-bao-x")
+    job["status"] = {"conditions": [{"type": kind, "status": "True", "message": "too late"}]}
+    assert tree(moment(), [], [job])[-1] == f"`- Job upgrade-bao-x {words}"

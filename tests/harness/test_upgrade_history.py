@@ -1,0 +1,167 @@
+"""e2e.harness.upgrade_history: what is concluded from what watches reported."""
+
+from typing import Any
+
+import pytest
+
+from contracts import labels
+from e2e.demo.journal import Change, Sight
+from e2e.demo.objects import Object
+from e2e.harness.upgrade_history import (
+    CLUSTERS,
+    HEADERS,
+    JOBS,
+    PODS,
+    Figures,
+    History,
+    StepDown,
+    finished,
+    is_server,
+)
+
+CLUSTER = "bao"
+OLD, NEW = "localhost/openbao:2.4.0", "localhost/openbao:2.4.1"
+READY = {"type": "Ready", "status": "True"}
+
+
+def server(ordinal: int, uid: str, image: str = OLD, *, leads: bool = False, **more: Any) -> Object:
+    marks = {**labels.server_pod(CLUSTER), labels.SERVER_ACTIVE: str(leads).lower()}
+    meta: Object = {"name": f"{CLUSTER}-{ordinal}", "uid": uid, "labels": marks}
+    if more.get("ending"):
+        meta["deletionTimestamp"] = "2026-11-22T12:00:00Z"
+    containers = [{"restartCount": more.get("restarts", 0)}]
+    ready = more.get("ready", True)
+    return {
+        "metadata": meta,
+        "spec": {"containers": [{"name": "openbao", "image": image}]},
+        "status": {"conditions": [READY] if ready else [], "containerStatuses": containers},
+    }
+
+
+def job(*, complete: bool = False, failed: bool = False, part: str = "upgrade") -> Object:
+    ended = [("Complete", complete), ("Failed", failed)]
+    conditions = [{"type": kind, "status": "True"} for kind, so in ended if so]
+    meta = {"name": "upgrade-bao", "uid": "job", "labels": labels.component(CLUSTER, part)}
+    return {"metadata": meta, "status": {"conditions": conditions}}
+
+
+def sight(at: float, obj: Object, kind: str = PODS, change: Change = "MODIFIED") -> Sight:
+    return Sight(at, kind, change, obj)
+
+
+BEFORE = [server(0, "a0", leads=True), server(1, "a1")]
+ROLL = [
+    sight(1.0, server(1, "a1", ending=True)),
+    # The same news again is no second end.
+    sight(1.5, server(1, "a1", ending=True, ready=False)),
+    sight(2.0, server(1, "a1", ending=True), change="DELETED"),
+    sight(2.1, server(1, "b1", NEW, ready=False), change="ADDED"),
+    sight(4.0, server(1, "b1", NEW)),
+    sight(5.0, job(), JOBS, "ADDED"),
+    sight(6.0, server(1, "b1", NEW, leads=True)),
+    # The old leader keeps its label for a moment, and loses it.
+    sight(6.1, server(0, "a0", leads=True)),
+    sight(6.2, server(0, "a0")),
+    sight(6.5, job(complete=True), JOBS),
+    sight(7.0, server(0, "a0", ending=True)),
+    sight(8.0, server(0, "a0", ending=True), change="DELETED"),
+    sight(8.1, server(0, "b0", NEW, ready=False), change="ADDED"),
+    sight(9.0, server(0, "b0", NEW, restarts=1)),
+]
+
+
+def test_each_pod_has_one_life_and_its_times() -> None:
+    lives = {life.uid: life for life in History(CLUSTER, BEFORE, ROLL).lives()}
+    assert set(lives) == {"a0", "a1", "b0", "b1"}
+    old, new = lives["a1"], lives["b1"]
+    assert (old.made, old.told_to_end, old.gone, old.image) == (None, 1.0, 2.0, OLD)
+    assert (new.made, new.ready, new.told_to_end, new.image) == (2.1, 4.0, None, NEW)
+    assert (lives["b1"].restarts, lives["b0"].restarts) == (0, 1)
+
+
+def test_the_order_the_leaders_and_the_jobs() -> None:
+    history = History(CLUSTER, BEFORE, ROLL)
+    assert history.replaced() == ["bao-1", "bao-0"]
+    assert history.leaders() == ["bao-0", "bao-1"]
+    assert history.step_downs() == [StepDown("upgrade-bao", 5.0, 6.5, True)]
+    assert history.first_touch() == 1.0
+
+
+def test_a_lead_that_comes_back_counts_again() -> None:
+    lost = [sight(1.0, server(0, "a0")), sight(2.0, server(0, "a0", leads=True))]
+    assert History(CLUSTER, BEFORE, lost).leaders() == ["bao-0", "bao-0"]
+
+
+def test_a_pod_that_vanishes_unannounced_is_touched_and_leads_no_more() -> None:
+    gone = [sight(3.0, server(0, "a0", leads=True), change="DELETED")]
+    history = History(CLUSTER, BEFORE, gone)
+    assert history.first_touch() == 3.0
+    assert history.leaders() == ["bao-0"]
+
+
+@pytest.mark.parametrize(
+    ("last", "ended", "succeeded"),
+    [(job(), None, False), (job(failed=True), 2.0, False), (job(complete=True), 2.0, True)],
+)
+def test_how_a_job_ended(last: Object, ended: float | None, succeeded: bool) -> None:
+    seen = [sight(1.0, job(), JOBS), sight(2.0, last, JOBS)]
+    (found,) = History(CLUSTER, [], seen).step_downs()
+    assert (found.made, found.ended, found.succeeded) == (1.0, ended, succeeded)
+
+
+def test_jobs_and_pods_of_others_are_left_out() -> None:
+    pod = {"metadata": {"name": "x", "uid": "x", "labels": labels.component(CLUSTER, "upgrade")}}
+    backup = job(part="backup")
+    history = History(CLUSTER, [], [sight(1.0, pod), sight(1.0, backup, JOBS)])
+    assert (history.lives(), history.step_downs()) == ([], [])
+    assert not is_server(pod, CLUSTER)
+    assert is_server(server(0, "a"), CLUSTER)
+    assert not is_server(server(0, "a"), "other")
+
+
+def done(**status: Any) -> Object:
+    upgrading = {"type": "Upgrading", "status": "False", "reason": "Idle"}
+    return {
+        "metadata": {"name": CLUSTER, "generation": 1},
+        "status": {
+            "currentVersion": "2.4.1",
+            "release": {"version": "2.4.1"},
+            "conditions": [READY, upgrading],
+            **status,
+        },
+    }
+
+
+@pytest.mark.parametrize(
+    "left",
+    [
+        {"upgrade": {"phase": "Rolling"}},
+        {"operationLock": {"holder": "somebody"}},
+        {"currentVersion": "2.4.0"},
+        {"release": {"version": "2.4.0"}},
+        {"release": None},
+        {"conditions": [READY, {"type": "Upgrading", "status": "True", "reason": "Idle"}]},
+        {"conditions": [READY, {"type": "Upgrading", "status": "False", "reason": "PodNotReady"}]},
+        {"conditions": []},
+    ],
+)
+def test_what_is_left_is_no_end(left: Object) -> None:
+    assert finished(done(), "2.4.1")
+    assert not finished(done(**left), "2.4.1")
+
+
+def test_when_something_was_first_so() -> None:
+    seen = [sight(at, done(currentVersion=version), CLUSTERS) for at, version in
+            ((1.0, "2.4.0"), (2.0, "2.4.1"), (3.0, "2.4.1"))]  # fmt: skip
+    history = History(CLUSTER, [], seen)
+    assert history.first(CLUSTERS, lambda found: finished(found, "2.4.1")) == 2.0
+    assert history.first(CLUSTERS, lambda found: finished(found, "2.4.2")) is None
+    assert history.first(PODS, lambda _: True) is None
+
+
+def test_a_row_has_a_cell_for_each_heading() -> None:
+    row = Figures(
+        "leader 0", 21.26, 300, 2, 0.456, 90, ("bao-2", "bao-0"), ("bao-0", "bao-2")
+    ).row()
+    assert row == ("leader 0", "21.3 s", "0.46 s", "2 of 300", "90", "2 0", "0 > 2")
+    assert len(row) == len(HEADERS)

@@ -1,0 +1,206 @@
+"""Several real OpenBao servers of one cluster, each at a loopback address of its own.
+
+The first one boots with the document of the first boot, so that the roles of jobs are those that a
+cluster has; the others join. Servers know each other by a certificate for one name.
+"""
+
+import os
+import subprocess
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from baoctl.jobs.session import Reach
+from contracts import paths
+from contracts.api.job_roles import DEFAULTS
+from contracts.hcl.render import ConfigInput, OidcBootstrap, render_self_init
+from contracts.hcl.roles import upgrade_role
+from contracts.job_env import ServerEnv
+from managers.bao.client import Bao, BaoError, Denied
+from managers.bao.models import Member
+from runtime.clock import SystemClock
+from tests.integration.account_tokens import AUDIENCE, ISSUER, Signer
+from tests.integration.bao_server import ROOT_TOKEN, free_port, make_certificate
+
+NS, CLUSTER = "ns", "c"
+SUBJECT = f"system:serviceaccount:{NS}:{CLUSTER}-upgrade-serviceaccount"
+NAME = "127.0.0.1"
+"""Name in the certificate of all."""
+LEADS = "acquired lock, enabling active operation"
+"""What a server says once whenever it begins to lead."""
+
+
+@dataclass
+class Fleet:
+    """Servers by the names of their pods. `address` gives each one of its own."""
+
+    folder: Path
+    binary: Path
+    port: int
+    cluster_port: int
+    signer: Signer
+    addresses: dict[str, str] = field(default_factory=dict)
+    processes: dict[str, "subprocess.Popen[bytes]"] = field(default_factory=dict)
+
+    def start(self, pod: str, *, self_init: str = "", joins: Sequence[str] = ()) -> None:
+        """Start a server with empty storage; without `joins` it waits to be told whom to join."""
+        self.addresses[pod] = f"127.9.0.{len(self.addresses) + 1}"
+        own = self.folder / pod
+        (own / "data").mkdir(parents=True)
+        (own / "config.hcl").write_text(self._config(pod, joins))
+        command = [str(self.binary), "server", "-config", str(own / "config.hcl")]
+        if self_init:
+            (own / "self-init.hcl").write_text(self_init)
+            command += ["-config", str(own / "self-init.hcl")]
+        environment = {
+            "PATH": os.environ["PATH"],
+            "BAO_RAFT_NODE_ID": pod,
+            "BAO_API_ADDR": f"https://{self.addresses[pod]}:{self.port}",
+            "BAO_CLUSTER_ADDR": f"https://{self.addresses[pod]}:{self.cluster_port}",
+        }
+        with (own / "log").open("wb") as output:
+            self.processes[pod] = subprocess.Popen(
+                command, env=environment, stdout=output, stderr=subprocess.STDOUT
+            )
+
+    def _config(self, pod: str, joins: Sequence[str]) -> str:
+        tls = self.folder / "tls"
+        blocks = "\n".join(
+            f"""  retry_join {{
+    leader_api_addr       = "https://{self.addresses[one]}:{self.port}"
+    leader_ca_cert_file   = "{tls}/ca.crt"
+    leader_tls_servername = "{NAME}"
+  }}"""
+            for one in joins
+        )
+        return f"""
+listener "tcp" {{
+  address         = "{self.addresses[pod]}:{self.port}"
+  cluster_address = "{self.addresses[pod]}:{self.cluster_port}"
+  tls_cert_file   = "{tls}/tls.crt"
+  tls_key_file    = "{tls}/tls.key"
+}}
+seal "static" {{
+  current_key    = "file://{self.folder}/unseal"
+  current_key_id = "k1"
+}}
+storage "raft" {{
+  path                   = "{self.folder}/{pod}/data"
+  performance_multiplier = 1
+{blocks}
+}}
+"""
+
+    def kill(self, *pods: str) -> None:
+        """End servers at once."""
+        for pod in pods:
+            process = self.processes.pop(pod)
+            process.kill()
+            process.wait()
+
+    async def resolve(self, host: str) -> str:
+        """As the headless Service does. Raises OSError for a pod that is not there."""
+        pod = host.partition(".")[0]
+        if pod not in self.processes:
+            raise OSError(host)
+        return self.addresses[pod]
+
+    @property
+    def reach(self) -> Reach:
+        """How jobs get there."""
+        return Reach(self.resolve, self.port)
+
+    def env(self, *pods: str) -> ServerEnv:
+        """What a job is told of the servers."""
+        token = self.folder / "jwt"
+        token.write_text(self.signer.token(SUBJECT))
+        return ServerEnv(
+            NS, CLUSTER, pods, server_name=NAME, ca_path=str(self.folder / "tls" / "ca.crt"),
+            role=DEFAULTS["upgrade"], jwt_path=str(token),
+        )  # fmt: skip
+
+    def client(self) -> Bao:
+        """The operator's own client of these servers."""
+        return Bao((self.folder / "tls" / "ca.crt").read_text(), NAME, self.port)
+
+    def leads(self) -> int:
+        """How often any of the servers began to lead."""
+        logs = (self.folder / pod / "log" for pod in self.addresses)
+        return sum(log.read_text(errors="replace").count(LEADS) for log in logs)
+
+    async def leader(self) -> str:
+        """The one that leads. Fails when none does in time."""
+        found: str | None = None
+        async with self.client() as bao:
+            clock = SystemClock()
+            ends = clock.monotonic() + 40.0
+            while found is None and clock.monotonic() < ends:
+                await clock.sleep(0.1)
+                active = [pod for pod in self.processes if await self._active(bao, pod)]
+                found = active[0] if len(active) == 1 else None
+        assert found is not None, self._tails()
+        return found
+
+    async def members(self) -> dict[str, Member]:
+        """The members by node id, as the leader tells."""
+        leader = self.addresses[await self.leader()]
+        async with self.client() as bao:
+            token = await self._token(bao, leader)
+            return {one.node_id: one for one in await bao.members(leader, token)}
+
+    async def wait_for(self, voters: Sequence[str]) -> None:
+        """Wait until these vote and are well."""
+        clock = SystemClock()
+        ends = clock.monotonic() + 60.0
+        while clock.monotonic() < ends:
+            await clock.sleep(0.2)
+            leader = self.addresses[await self.leader()]
+            async with self.client() as bao:
+                try:
+                    state = await bao.autopilot_state(leader, await self._token(bao, leader))
+                except (BaoError, Denied):
+                    continue
+            well = [pod for pod, one in (state.servers or {}).items() if one.healthy]
+            if {*voters} <= {*(state.voters or ())} and {*voters} <= {*well}:
+                return
+        raise AssertionError(self._tails())
+
+    async def _token(self, bao: Bao, address: str) -> str:
+        own = self.signer.token(SUBJECT)
+        return (await bao.login(address, "jwt-operator", DEFAULTS["upgrade"], own)).client_token
+
+    async def _active(self, bao: Bao, pod: str) -> bool:
+        try:
+            health = await bao.health(self.addresses[pod])
+        except BaoError:
+            return False
+        return health.initialized and not health.sealed and not health.standby
+
+    def _tails(self) -> str:
+        return "\n".join(
+            f"--- {pod}\n{(self.folder / pod / 'log').read_text(errors='replace')[-1500:]}"
+            for pod in self.addresses
+        )
+
+
+@contextmanager
+def fleet(binary: Path, folder: Path, pods: Sequence[str], *, blue_green: bool) -> Iterator[Fleet]:
+    """Start a cluster whose first server is the first of `pods`, and end all that were started."""
+    (folder / "tls").mkdir()
+    make_certificate(folder / "tls")
+    (folder / "unseal").write_bytes(os.urandom(32))
+    signer = Signer()
+    role = upgrade_role(DEFAULTS["upgrade"], (SUBJECT,), blue_green=blue_green)
+    oidc = OidcBootstrap(AUDIENCE, ISSUER, (signer.public,), (role,))
+    self_init = render_self_init(ConfigInput(CLUSTER, NS, oidc=oidc))
+    (folder / "root-token").write_text(ROOT_TOKEN)
+    self_init = self_init.replace(f"{paths.ROOT_TOKEN}/token", str(folder / "root-token"))
+    made = Fleet(folder, binary, free_port(), free_port(), signer)
+    try:
+        made.start(pods[0], self_init=self_init)
+        for pod in pods[1:]:
+            made.start(pod, joins=pods[:1])
+        yield made
+    finally:
+        made.kill(*list(made.processes))

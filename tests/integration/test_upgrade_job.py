@@ -1,0 +1,83 @@
+"""The job of a rolling upgrade against three real servers: the lead moves once, and only then."""
+
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+
+from baoctl.jobs.upgrade import do
+from contracts.exit_codes import EXIT_CODES, STEP_EXIT_CODES
+from contracts.job_env import UpgradeEnv
+from contracts.upgrade_action import PROMOTE, STEP_DOWN
+from runtime.clock import SystemClock
+from tests.integration.bao_fleet import Fleet, fleet
+
+PODS = ("c-0", "c-1", "c-2")
+pytestmark = [pytest.mark.timeout(300), pytest.mark.asyncio(loop_scope="module")]
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def servers(bao: Path, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Fleet]:
+    with fleet(bao, tmp_path_factory.mktemp("three"), PODS, blue_green=False) as made:
+        await made.wait_for(PODS)
+        yield made
+
+
+async def _step_down(servers: Fleet, target: str, *pods: str) -> tuple[str, int]:
+    env = UpgradeEnv(servers.env(*(pods or PODS)), STEP_DOWN, "run-1", target)
+    return await do(env.to_environment(), SystemClock(), servers.reach)
+
+
+async def test_the_leader_hands_over_once(servers: Fleet) -> None:
+    before, count = await servers.leader(), servers.leads()
+    said, code = await _step_down(servers, before)
+    after = await servers.leader()
+    assert (code, said) == (0, f"{before} handed over to {after}")
+    assert after != before
+    assert servers.leads() == count + 1
+
+
+async def test_a_second_run_leaves_the_successor_alone(servers: Fleet) -> None:
+    before = await servers.leader()
+    await servers.wait_for(PODS)
+    await _step_down(servers, before)
+    after, count = await servers.leader(), servers.leads()
+    said, code = await _step_down(servers, before)
+    assert (code, said) == (0, f"{before} does not lead; nothing was done")
+    assert (await servers.leader(), servers.leads()) == (after, count)
+
+
+async def test_a_pod_that_is_gone_does_not_lead(servers: Fleet) -> None:
+    assert await _step_down(servers, "c-7", *PODS, "c-7") == (
+        "c-7 does not lead; nothing was done",
+        0,
+    )
+
+
+async def test_the_rights_of_a_rolling_upgrade_move_no_votes(servers: Fleet) -> None:
+    env = UpgradeEnv(servers.env(*PODS), PROMOTE, "run-1", blue=PODS[:2], green=PODS[2:])
+    said, code = await do(env.to_environment(), SystemClock(), servers.reach)
+    assert code == EXIT_CODES["Authentication"]
+    assert "the role of the job may not do this" in said
+
+
+async def test_an_account_that_the_role_does_not_know_moves_nobody(servers: Fleet) -> None:
+    leader, count = await servers.leader(), servers.leads()
+    env = UpgradeEnv(
+        replace(servers.env(*PODS), role="another"), STEP_DOWN, "run-1", leader, timeout=5
+    )
+    said, code = await do(env.to_environment(), SystemClock(), servers.reach)
+    assert (code, servers.leads()) == (EXIT_CODES["Authentication"], count)
+    assert "role another" in said
+
+
+async def test_a_lead_that_nobody_takes_over_is_a_failure_that_says_so(servers: Fleet) -> None:
+    """The servers that could take it over are not among those that the job knows."""
+    leader = await servers.leader()
+    env = UpgradeEnv(servers.env(leader, "c-7"), STEP_DOWN, "run-2", leader, timeout=3)
+    said, code = await do(env.to_environment(), SystemClock(), servers.reach)
+    assert code == STEP_EXIT_CODES["StepDown"]
+    assert f"{leader} was asked, and no other leads" in said
+    assert "c-7: its name is not known" in said

@@ -1,0 +1,141 @@
+"""The jobs of an upgrade by a second set of servers: three real servers, and three more.
+
+The tests go on where the last one ended, as an upgrade does: there and back again, and there for
+good. Every action is done twice, and in every wrong order that could cost votes it is refused.
+"""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+
+from baoctl.jobs.upgrade import do
+from contracts.exit_codes import STEP_EXIT_CODES
+from contracts.job_env import UpgradeEnv
+from contracts.upgrade_action import (
+    DEMOTE,
+    JOIN,
+    PROMOTE,
+    REMOVE_BLUE,
+    REMOVE_GREEN,
+    REPAIR,
+    WAIT,
+)
+from runtime.clock import SystemClock
+from tests.integration.bao_fleet import Fleet, fleet
+
+BLUE = ("c-0", "c-1", "c-2")
+# One of them begins as a server of blue does: whoever looks for a part of a name finds both.
+GREEN = ("c-1-0", "c-g-0", "c-g-1")
+pytestmark = [pytest.mark.timeout(600), pytest.mark.asyncio(loop_scope="module")]
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def servers(bao: Path, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Fleet]:
+    with fleet(bao, tmp_path_factory.mktemp("sets"), BLUE, blue_green=True) as made:
+        await made.wait_for(BLUE)
+        for pod in GREEN:
+            made.start(pod)
+        yield made
+
+
+async def _do(servers: Fleet, action: str, seconds: int = 60) -> tuple[str, int]:
+    env = UpgradeEnv(
+        servers.env(*BLUE, *GREEN), action, "run-1", blue=BLUE, green=GREEN, timeout=seconds
+    )
+    return await do(env.to_environment(), SystemClock(), servers.reach)
+
+
+async def _twice(servers: Fleet, action: str) -> str:
+    """Do an action twice; the second time it finds all done, and nobody begins to lead anew."""
+    said, code = await _do(servers, action)
+    assert code == 0, said
+    count, members = servers.leads(), await servers.members()
+    again, code = await _do(servers, action)
+    assert code == 0, again
+    assert (servers.leads(), await servers.members()) == (count, members)
+    return said
+
+
+async def _refused(servers: Fleet, action: str) -> str:
+    """Find that an action changes nothing, and return why."""
+    before = await servers.members()
+    said, code = await _do(servers, action, 3)
+    assert code in STEP_EXIT_CODES.values(), said
+    assert await servers.members() == before
+    return said
+
+
+async def _votes(servers: Fleet) -> dict[str, bool]:
+    return {pod: one.voter for pod, one in (await servers.members()).items()}
+
+
+def _all(pods: tuple[str, ...], vote: bool) -> dict[str, bool]:
+    return dict.fromkeys(pods, vote)
+
+
+@pytest.mark.parametrize("action", [WAIT, PROMOTE, DEMOTE, REMOVE_BLUE])
+async def test_nothing_comes_before_green_has_joined(servers: Fleet, action: str) -> None:
+    assert await _refused(servers, action)
+    assert await _votes(servers) == _all(BLUE, True)
+
+
+async def test_green_joins_without_votes(servers: Fleet) -> None:
+    assert await _twice(servers, JOIN) == f"{', '.join(GREEN)} joined"
+    assert await _votes(servers) == {**_all(BLUE, True), **_all(GREEN, False)}
+
+
+@pytest.mark.parametrize("action", [DEMOTE, REMOVE_BLUE])
+async def test_blue_keeps_all_while_green_has_no_votes(servers: Fleet, action: str) -> None:
+    assert await _refused(servers, action)
+
+
+async def test_green_gets_in_sync_and_then_its_votes(servers: Fleet) -> None:
+    await _twice(servers, WAIT)
+    await _twice(servers, PROMOTE)
+    assert await _votes(servers) == _all((*BLUE, *GREEN), True)
+    assert await servers.leader() in BLUE
+
+
+async def test_servers_that_vote_are_not_removed(servers: Fleet) -> None:
+    assert "votes and was not removed" in await _refused(servers, REMOVE_GREEN)
+    assert "leads, and is to go" in await _refused(servers, REMOVE_BLUE)
+
+
+async def test_the_way_back_leaves_blue_as_it_was(servers: Fleet) -> None:
+    await _twice(servers, REPAIR)
+    assert await _votes(servers) == {**_all(BLUE, True), **_all(GREEN, False)}
+    assert await servers.leader() in BLUE
+
+
+async def test_green_takes_over(servers: Fleet) -> None:
+    await _twice(servers, PROMOTE)
+    await _twice(servers, DEMOTE)
+    assert await _votes(servers) == {**_all(BLUE, False), **_all(GREEN, True)}
+    assert await servers.leader() in GREEN
+
+
+async def test_what_leads_is_not_removed(servers: Fleet) -> None:
+    assert "leads, and is to go" in await _refused(servers, REMOVE_GREEN)
+
+
+async def test_the_way_back_works_after_green_has_led(servers: Fleet) -> None:
+    await _twice(servers, REPAIR)
+    assert await _votes(servers) == {**_all(BLUE, True), **_all(GREEN, False)}
+    assert await servers.leader() in BLUE
+
+
+async def test_blue_is_removed_in_the_end(servers: Fleet) -> None:
+    for action in (PROMOTE, DEMOTE):
+        said, code = await _do(servers, action)
+        assert code == 0, said
+    # One is gone already: it has no vote, so it is removed all the same.
+    servers.kill(BLUE[1])
+    await _twice(servers, REMOVE_BLUE)
+    assert await _votes(servers) == _all(GREEN, True)
+    assert await servers.leader() in GREEN
+
+
+async def test_there_is_no_way_back_after_that(servers: Fleet) -> None:
+    assert "did not become members" in await _refused(servers, REPAIR)

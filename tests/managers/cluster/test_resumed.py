@@ -1,0 +1,273 @@
+"""No deadline passes while a cluster is paused: each one begins anew when the cluster resumes.
+
+The deadlines that are counted from a stored moment are the rows of `DEADLINES`. Two more are
+dropped from the status by the pause itself: since when a roll goes on, and since when something is
+done to the cluster. What Kubernetes counts goes on: a pause stops neither Jobs nor kubelets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+
+from contracts.api.backup import Backup
+from contracts.api.backup_object import OpenBaoBackup
+from contracts.api.cluster import OpenBaoCluster
+from contracts.api.meta import rfc3339
+from contracts.api.status_backup import FinishedRestoreTest, RestoreTestStatus
+from contracts.pause import counted_from, is_told, resumed_at, told_of
+from managers.backup.facts import upgrades
+from managers.backup.schedule_plan import overdue
+from managers.cluster.status import Pass, compute
+from managers.proof.condition import backup_proven
+from managers.proof.plan import Conclude, decide
+from managers.restore.acts import environment
+from managers.restore.facts import PREPARATION, Facts, Judgement, Source
+from managers.restore.guards import (
+    bootstrap_late,
+    preparation_late,
+    recovery_blocked,
+    servers_sealed,
+)
+from managers.restore.observe import Seen
+from managers.workload.growth import cramped
+from managers.workload.hibernate import WAKE_PATIENCE_SECONDS, waking_since
+from managers.workload.plan import ROLLING_OUT
+from managers.workload.reload import Target, split
+from runtime.outcome import Done, Wait
+from tests import gen
+from tests.managers.backup.bench import STORE, scheduled
+from tests.managers.jobs.test_plan import ACTIVE
+from tests.managers.proof import situations as proving
+from tests.managers.restore import situations as restoring
+from tests.managers.restore.bench import EXECUTOR
+from tests.managers.restore.cases_before import FRESH, MADE, VALIDATING
+from tests.managers.workload.test_reload import NEW, POD
+from tests.managers.workload.volume_worlds import made, waiting, world
+
+NOW = gen.NOW
+WEEK = timedelta(days=7)
+"""Longer than every deadline, and shorter than a pause may be."""
+Late = Callable[[datetime | None], bool]
+"""Whether a deadline has passed by now that began a week ago, by when a pause ended."""
+
+
+def job_does_not_start(resumed: datetime | None) -> bool:
+    return replace(ACTIVE, created_at=NOW - WEEK).unstarted(NOW, resumed)
+
+
+def snapshot_is_overdue(resumed: datetime | None) -> bool:
+    wish = Backup.model_validate({"schedule": "0 3 * * *", "target": STORE})
+    waits = OpenBaoBackup.from_object(scheduled(NOW - WEEK))
+    return overdue(wish, [waits], NOW, resumed).since is not None
+
+
+def pod_of_a_test_does_not_start(resumed: datetime | None) -> bool:
+    begun = proving.run(uid="job-1")
+    job = replace(proving.job(), ready=False, created_at=NOW - WEEK)
+    seen = proving.situation(proving.taken(test=begun), now=NOW, job=job, resumed=resumed)
+    return isinstance(decide(seen), Conclude)
+
+
+def proof_is_outdated(resumed: datetime | None) -> bool:
+    last = FinishedRestoreTest(run="r", outcome="Passed", reason="Restored", finished_at=NOW - WEEK)
+    known = RestoreTestStatus(
+        last=last, schedule="0 5 * * *", next_scheduled_test=NOW - WEEK
+    ).to_object()
+    wish = {"schedule": "0 3 * * *", "target": STORE, "restoreTest": {"schedule": "0 5 * * *"}}
+    cluster = gen.cluster(backup=wish).having(backup={"restoreTest": known})
+    found = backup_proven(_resumed(cluster, resumed).read(), NOW)
+    return found is not None and found.reason == "ProofOutdated"
+
+
+def servers_do_not_wake(resumed: datetime | None) -> bool:
+    woken = {"type": "Hibernated", "status": "False", "reason": "Waking", "message": ""}
+    since = {**woken, "lastTransitionTime": rfc3339(NOW - WEEK)}
+    cluster = _resumed(gen.cluster().initialized().having(conditions=[since]), resumed)
+    began = waking_since(cluster.read(), NOW)
+    return began is not None and (NOW - began).total_seconds() >= WAKE_PATIENCE_SECONDS
+
+
+def server_does_not_read_its_files(resumed: datetime | None) -> bool:
+    told = POD.reloading(NEW, asked=int((NOW - WEEK).timestamp())).facts()
+    observed = replace(gen.world().facts(), pods=(told,), resumed_at=resumed)
+    return bool(split(observed, (told,), Target(NEW, "c1"), "image").hopeless)
+
+
+def file_system_does_not_grow(resumed: datetime | None) -> bool:
+    there = world(waiting(0, NOW - WEEK))
+    pods = made(there, NOW - 2 * WEEK)
+    return bool(cramped(replace(there.facts(), pods=pods, resumed_at=resumed)))
+
+
+def _restoring(resumed: datetime | None, stage: str, **execution: Any) -> Facts:
+    """A restore at a stage, a week after everything that was written down."""
+    return restoring.facts(
+        {**restoring.at(stage), "execution": restoring.receipts(stage, **execution)},
+        replace(restoring.LOCKED, resumed=_in_their_time(resumed)),
+        now=restoring.NOW + WEEK,
+    )
+
+
+def _in_their_time(resumed: datetime | None) -> datetime | None:
+    """The examples about restores have a present of their own."""
+    return None if resumed is None else restoring.NOW + WEEK + (resumed - NOW)
+
+
+def restore_is_prepared_for_too_long(resumed: datetime | None) -> bool:
+    return preparation_late(_restoring(resumed, "Prepared")) is not None
+
+
+def fresh_cluster_does_not_come(resumed: datetime | None) -> bool:
+    target = replace(MADE, available=False, resumed=_in_their_time(resumed))
+    later = restoring.NOW + WEEK
+    return bootstrap_late(restoring.facts(VALIDATING, target, FRESH, now=later)) is not None
+
+
+def members_do_not_agree(resumed: datetime | None) -> bool:
+    seen = _restoring(resumed, "Recovering", terminalObservedAt=rfc3339(restoring.NOW))
+    return recovery_blocked(replace(seen, recovery=Judgement("Astray", "one is lost"))) is not None
+
+
+def servers_stay_sealed(resumed: datetime | None) -> bool:
+    seen = _restoring(resumed, "Recovering", terminalObservedAt=rfc3339(restoring.NOW))
+    return servers_sealed(replace(seen, recovery=Judgement("Sealed", "x-0 is"))) is not None
+
+
+DEADLINES: tuple[Late, ...] = (
+    job_does_not_start,
+    snapshot_is_overdue,
+    pod_of_a_test_does_not_start,
+    proof_is_outdated,
+    servers_do_not_wake,
+    server_does_not_read_its_files,
+    file_system_does_not_grow,
+    restore_is_prepared_for_too_long,
+    fresh_cluster_does_not_come,
+    members_do_not_agree,
+    servers_stay_sealed,
+)
+
+
+def _resumed(cluster: gen.Cluster, at: datetime | None) -> gen.Cluster:
+    return cluster if at is None else cluster.having(resumedAt=rfc3339(at))
+
+
+@pytest.mark.parametrize("late", DEADLINES, ids=lambda one: one.__name__)
+def test_a_deadline_begins_anew_when_a_pause_ends(late: Late) -> None:
+    assert late(None), "without a pause it has passed"
+    assert not late(NOW), "nobody had the time"
+    assert late(NOW - WEEK), "and after the pause it counts again"
+
+
+def test_a_job_that_is_made_after_a_pause_gets_all_of_its_time() -> None:
+    """The job of a restore knows by when it has to be done."""
+    facts = _restoring(NOW, "Committed")
+    assert isinstance(facts.source, Source)
+    seen = Seen(restoring.restore_object(), facts, None, EXECUTOR)
+    asked = environment(seen, facts.source)
+    assert asked.deadline == rfc3339(restoring.NOW + WEEK + PREPARATION)
+
+
+# --- the two that the pause drops -----------------------------------------------------------------
+
+ROLLED = (
+    gen.cluster(replicas=3)
+    .initialized("2.3.0")
+    .having(
+        workload={"rollingSince": rfc3339(NOW - WEEK)},
+        operation={"kind": "Rolling", "startedAt": rfc3339(NOW - WEEK)},
+    )
+)
+ROLLS = Wait(ROLLING_OUT, "x-2 is replaced")
+
+
+def _after(cluster: gen.Cluster, outcome: Done | Wait) -> gen.Cluster:
+    read = cluster.read()
+    status = compute(Pass(read, gen.running(cluster).facts(), outcome))
+    return cluster.having(**status.to_object())
+
+
+def test_a_roll_is_not_stuck_because_it_was_paused() -> None:
+    assert _after(ROLLED, ROLLS).read().status.workload == ROLLED.read().status.workload
+    paused = compute(Pass(ROLLED.wanting(paused=True).read(), gen.running(ROLLED).facts(), Done()))
+    assert paused.workload is None
+    resumed = ROLLED.having(**{**paused.to_object(), "workload": {}})
+    workload = _after(resumed, ROLLS).read().status.workload
+    assert workload is not None
+    assert workload.rolling_since == NOW
+
+
+def test_backups_wait_for_an_upgrade_that_was_paused() -> None:
+    assert not upgrades(ROLLED.read(), NOW)
+    paused = compute(Pass(ROLLED.wanting(paused=True).read(), gen.running(ROLLED).facts(), Done()))
+    assert paused.operation is None
+
+
+def test_the_clock_of_an_upgrade_is_taken_away_by_a_pause() -> None:
+    since = rfc3339(NOW - WEEK)
+    upgrade = {
+        "id": "u1", "phase": "Rolling", "targetVersion": "2.4.0", "fromVersion": "2.3.0",
+        "stepStartedAt": since, "startedAt": since, "completedPods": [2],
+    }  # fmt: skip
+    cluster = ROLLED.having(upgrade=upgrade).wanting(paused=True)
+    paused = compute(Pass(cluster.read(), gen.running(ROLLED).facts(), Done())).upgrade
+    assert paused is not None
+    assert paused.step_started_at is None
+    assert (paused.phase, paused.completed_pods) == ("Rolling", (2,))
+
+
+# --- when a pause ended ---------------------------------------------------------------------------
+
+PAUSED = [{"type": "Paused", "status": "True", "reason": "Paused", "message": ""}]
+
+# sentence: (cluster, when the last pause ended)
+ENDS: dict[str, tuple[gen.Cluster, datetime | None]] = {
+    "it was never paused": (gen.cluster(), None),
+    "it is paused, and nobody has said so": (gen.cluster(paused=True), NOW),
+    "it is paused": (gen.cluster(paused=True).having(conditions=PAUSED), NOW),
+    "it resumes, and the status is not written yet": (gen.cluster().having(conditions=PAUSED), NOW),
+    "it resumed": (_resumed(gen.cluster(), NOW - WEEK), NOW - WEEK),
+    "it is paused again": (_resumed(gen.cluster(paused=True), NOW - WEEK), NOW),
+}
+
+
+@pytest.mark.parametrize(("cluster", "expected"), ENDS.values(), ids=ENDS.keys())
+def test_when_the_last_pause_ended(cluster: gen.Cluster, expected: datetime | None) -> None:
+    assert resumed_at(cluster.read(), NOW) == expected
+
+
+def test_no_cluster_was_never_paused() -> None:
+    assert resumed_at(None, NOW) is None
+    assert counted_from(NOW, None) == NOW
+
+
+def _said(cluster: gen.Cluster, at: datetime) -> OpenBaoCluster:
+    observed = gen.running(cluster).at(at).facts()
+    status = compute(Pass(cluster.read(), observed, Done()))
+    return cluster.having(**status.to_object()).read()
+
+
+def test_the_end_is_written_once_by_the_status_that_tells_it() -> None:
+    cluster = gen.cluster().initialized()
+    assert _said(cluster, NOW).status.resumed_at is None
+    told = cluster.wanting(paused=True).having(conditions=PAUSED)
+    still = _said(told, NOW + WEEK)
+    assert is_told(still.status)
+    assert still.status.resumed_at is None
+    after = _said(cluster.having(conditions=PAUSED), NOW + WEEK)
+    assert not is_told(after.status)
+    assert after.status.resumed_at == NOW + WEEK
+    later = _said(_resumed(cluster, NOW + WEEK), NOW + 2 * WEEK)
+    assert later.status.resumed_at == NOW + WEEK
+
+
+def test_a_pause_is_told_of_the_spec_as_it_is() -> None:
+    paused = gen.cluster(paused=True).having(conditions=PAUSED, observedGeneration=1)
+    assert told_of(paused.read())
+    assert not told_of(paused.marked(generation=2).read())
+    assert not told_of(gen.cluster(paused=True).having(observedGeneration=1).read())

@@ -1,0 +1,172 @@
+"""A cluster whose voters have a revision: everything follows them, and nothing else changes."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from contracts import labels
+from contracts.desired import Desired
+from contracts.resolved import Resolved
+from contracts.sets import Green, VoterSet
+from managers.cluster.executor import servers_of
+from managers.cluster.restored import wanted_servers
+from managers.cluster.steps import fold
+from managers.identity.plan import plan as identity
+from managers.membership.plan import Expected, judge
+from managers.networking.services import public_service
+from managers.workload.claims import claim_at
+from runtime.resources import ROLE
+from tests import gen
+from tests.gen.worlds import running
+from tests.managers.membership.test_plan import answers, members
+
+REVISION, OTHER = "0123456789abcdef", "fedcba9876543210"
+NEWER = VoterSet("x", REVISION)
+PLAIN = gen.cluster().initialized()
+WISHES: dict[str, dict[str, Any]] = {
+    "three servers": {},
+    "one server": {"replicas": 1},
+    "five servers, with read replicas": {"replicas": 5, "readReplicas": {"replicas": 2}},
+    "a maintenance": {"maintenance": {"enabled": True}},
+    "hibernation": {"hibernate": True},
+}
+
+
+def on(revision: str, **spec: Any) -> gen.Cluster:
+    return PLAIN.wanting(**spec).having(blueGreen={"blueRevision": revision})
+
+
+def folded(cluster: gen.Cluster, revision: str) -> tuple[Resolved, Desired]:
+    world = running(cluster)
+    pods = (pod.of(revision) for pod in world.pods)
+    live = world.stateful_set
+    world = world.with_pods(*pods)
+    if live is not None:
+        world = replace(world, stateful_set=live.of(revision))
+    meant = gen.resolved(cluster, world)
+    return meant, fold(meant, world.facts())
+
+
+def text(desired: Desired) -> str:
+    return json.dumps([intent.body for intent in desired.intents], sort_keys=True)
+
+
+def as_plain(told: str) -> str:
+    """The text with the names of the set as those of a set without a revision."""
+    named = told.replace(f"{NEWER.stateful_set}-config", "x-config").replace(f"-{REVISION}", "")
+    return named.replace(f', "{labels.REVISION}": "{REVISION}"', "")
+
+
+def without_digests(told: str) -> str:
+    """The name of the file and the hosts in it are part of two digests in the pod template."""
+    found = json.loads(told)
+    for body in found:
+        template = body.get("spec", {}).get("template")
+        if template is not None:
+            for mark in (labels.TEMPLATE_HASH, labels.RELOAD_HASH):
+                template["metadata"]["annotations"].pop(mark)
+    return json.dumps(found, sort_keys=True)
+
+
+@pytest.mark.parametrize("wish", WISHES.values(), ids=WISHES)
+def test_its_objects_are_those_of_any_cluster_under_the_names_of_its_set(
+    wish: dict[str, Any],
+) -> None:
+    _, first = folded(on("", **wish), "")
+    meant, other = folded(on(REVISION, **wish), REVISION)
+    assert meant.voter_set == NEWER
+    assert REVISION not in text(first)
+    assert without_digests(as_plain(text(other))) == without_digests(text(first))
+
+
+def test_a_server_that_is_new_asks_the_pods_of_its_own_set() -> None:
+    meant, _ = folded(on(REVISION), REVISION)
+    for ordinal in range(3):
+        assert f"https://{NEWER.pod_dns(gen.NAMESPACE, ordinal)}:8200" in meant.config_text
+
+
+def test_its_volumes_are_found_by_their_names() -> None:
+    facts = gen.world().with_claims(0).facts()
+    assert claim_at(facts, VoterSet("x"), 0) is not None
+    assert claim_at(facts, NEWER, 0) is None
+
+
+class TestWhoMayLead:
+    def test_jobs_ask_the_servers_of_the_set_that_serves(self) -> None:
+        found = servers_of(on(REVISION).read())
+        assert found == tuple(NEWER.pod(ordinal) for ordinal in range(3))
+
+    def test_jobs_ask_both_sets_while_there_are_two(self) -> None:
+        cluster = PLAIN.having(blueGreen={"greenRevision": OTHER}).read()
+        second = VoterSet("x", OTHER)
+        first = tuple(f"x-{ordinal}" for ordinal in range(3))
+        assert servers_of(cluster) == first + tuple(second.pod(ordinal) for ordinal in range(3))
+
+    def test_a_leader_of_either_set_is_seen(self) -> None:
+        leader = gen.pod(1).of(OTHER).ready(leading=True).facts()
+        seen = gen.world().with_pods(gen.pod(0).ready()).facts()
+        both = replace(seen, green=replace(seen.green, pods=(leader,)))
+        assert seen.leaders == ()
+        assert both.leaders == (leader,)
+
+
+def test_after_a_restore_the_servers_of_the_set_are_restarted() -> None:
+    wanted, voters = wanted_servers(on(REVISION).read(), "x")
+    assert tuple(wanted) == tuple(NEWER.pod(ordinal) for ordinal in range(3))
+    assert voters == frozenset(wanted)
+
+
+def test_a_voter_of_the_set_that_is_no_member_is_told_with_its_own_volume() -> None:
+    lost = NEWER.pod(2)
+    here = {NEWER.pod(n): "id" for n in range(3)}
+    status, _ = judge(answers(members(2), here), Expected("x", 3, 0, REVISION), None, gen.NOW)
+    assert status.last_error is not None
+    assert lost in status.last_error.message
+    # No pod of the first set is one of these.
+    strangers = {f"x-{n}": "id" for n in range(3)}
+    quiet, _ = judge(answers(members(2), strangers), Expected("x", 3, 0, REVISION), None, gen.NOW)
+    assert quiet.last_error is None
+
+
+class TestRights:
+    def names(self, green: Green | None = None, *pods: gen.Pod) -> list[str]:
+        facts = gen.world().facts()
+        seen = replace(facts, green=replace(facts.green, pods=tuple(p.facts() for p in pods)))
+        made = identity(replace(gen.resolved(PLAIN), green=green), seen)
+        (role,) = (one.body for one in made.intents if one.resource == ROLE)
+        found: list[str] = role["rules"][0]["resourceNames"]
+        return found
+
+    def test_servers_of_a_second_set_may_label_their_pods_before_they_are_made(self) -> None:
+        green = Green(OTHER, "2.5.0", "image", 2)
+        second = VoterSet("x", OTHER)
+        assert self.names(green) == [*self.names(), second.pod(0), second.pod(1)]
+
+    def test_and_as_long_as_one_of_them_runs(self) -> None:
+        left = gen.pod(4).of(OTHER)
+        assert self.names(None, left) == [*self.names(), VoterSet("x", OTHER).pod(4)]
+
+
+class TestTraffic:
+    def selector(self, traffic: str, template: str = "") -> dict[str, str]:
+        meant = replace(gen.resolved(PLAIN), traffic=traffic, traffic_template=template)
+        found: dict[str, str] = public_service(meant).body["spec"]["selector"]
+        return found
+
+    def test_clients_are_sent_to_all_servers(self) -> None:
+        assert self.selector("") == labels.servers("x")
+
+    def test_the_first_set_is_told_by_what_kubernetes_calls_its_template(self) -> None:
+        found = self.selector("", "x-5d4")
+        assert found == {**labels.servers("x"), "controller-revision-hash": "x-5d4"}
+        assert not found.items() <= VoterSet("x", OTHER).pod_labels.items()
+
+    def test_clients_are_sent_to_one_set_alone(self) -> None:
+        found = self.selector(OTHER)
+        assert found == {**labels.servers("x"), labels.REVISION: OTHER}
+        assert found.items() <= VoterSet("x", OTHER).pod_labels.items()
+        assert not found.items() <= VoterSet("x").pod_labels.items()

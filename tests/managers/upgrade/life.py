@@ -1,0 +1,194 @@
+"""A cluster in a dict whose pods come back as the StatefulSet says: upgrades from end to end."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from contracts import labels, names
+from contracts.api.backup_object import OpenBaoBackup
+from contracts.api.cluster_status import ClusterStatus
+from contracts.api.group import BACKUPS
+from contracts.api.status_upgrade import UpgradeStatus
+from managers.cluster import observe
+from managers.workload import run
+from runtime.outcome import Outcome
+from runtime.resources import JOB, POD, STATEFUL_SET
+from runtime.types import Object, ObjectKey
+from tests import gen
+from tests.gen.api import FakeApi
+from tests.managers.cluster.test_reconcile import KEY, Bench
+from tests.managers.membership.servers import Servers
+
+OLD = "2.4.0"
+NEW = "2.4.1"
+SIZE = 3
+
+
+class UpgradeLife(Bench):
+    """Pods that were deleted come back from the template of the moment."""
+
+    def __init__(self, cluster: gen.Cluster, api: FakeApi | None = None) -> None:
+        super().__init__(cluster, api)
+        self.gone: list[str] = []
+        """Names of the pods that were deleted, in order."""
+        self.broken: frozenset[str] = frozenset()
+        """Versions that cannot start."""
+        self.births = 0
+        self.leads = "x-0"
+
+    @property
+    def template(self) -> Object:
+        """The template of the StatefulSet."""
+        found: Object = self.api.objects[(STATEFUL_SET, KEY)]["spec"]["template"]
+        return found
+
+    @property
+    def version(self) -> str:
+        """The version in the template."""
+        image: str = self.template["spec"]["containers"][0]["image"]
+        return image.rpartition(":")[2]
+
+    @property
+    def status(self) -> ClusterStatus:
+        """The status as it is stored."""
+        return ClusterStatus.lenient(self.cluster["status"])
+
+    @property
+    def upgrade(self) -> UpgradeStatus:
+        """`status.upgrade`; there has to be one."""
+        found = self.status.upgrade
+        assert found is not None
+        return found
+
+    def running(self) -> Iterator[str]:
+        """Names of the pods that there are."""
+        for pod in self.api.of(POD):
+            yield pod["metadata"]["name"]
+
+    def revive(self) -> None:
+        """Make the pods that are missing, and let another one lead if the leader went."""
+        live = self.api.objects[(STATEFUL_SET, KEY)]
+        if live.get("status", {}).get("observedGeneration") is None:
+            self.api.holding((STATEFUL_SET, {**live, "status": {"observedGeneration": 9}}))
+        for job in self.api.of(JOB):
+            if "creationTimestamp" not in job["metadata"]:
+                job["metadata"]["creationTimestamp"] = self.outside.clock.now().isoformat()
+                self.api.holding((JOB, job))
+        there = set(self.running())
+        missing = [n for n in range(SIZE) if f"x-{n}" not in there]
+        for n in missing:
+            name = f"x-{n}"
+            self.gone.append(name)
+            if name == self.leads:
+                self.leads = next(f"x-{other}" for other in range(SIZE) if other not in missing)
+                self.label_as_leader(int(self.leads[-1]))
+            self.births += 1
+            self.api.holding((POD, self._newborn(n)))
+
+    def hand_over(self) -> None:
+        """Let the next server lead."""
+        before = self.leads
+        self.leads = f"x-{(int(before[-1]) + 1) % SIZE}"
+        for name, leads in ((before, "false"), (self.leads, "true")):
+            live = copy.deepcopy(self.api.objects[(POD, ObjectKey(gen.NAMESPACE, name))])
+            live["metadata"]["labels"][labels.SERVER_ACTIVE] = leads
+            self.api.holding((POD, live))
+
+    def _newborn(self, ordinal: int) -> Object:
+        annotations = self.template["metadata"]["annotations"]
+        pod = gen.pod(ordinal).made_from(annotations[labels.TEMPLATE_HASH])
+        pod = pod.reading(annotations[labels.RELOAD_HASH])
+        if self.version in self.broken:
+            pod = pod.waiting("ImagePullBackOff", "no such image")
+        else:
+            pod = pod.ready(version=self.version)
+        found = pod.object()
+        found["metadata"]["uid"] = f"uid-{ordinal}-{self.births}"
+        return found
+
+    async def on(self, turns: int = 1) -> Outcome:
+        """Make passes, each after the world had time to answer the last one."""
+        outcome = await self.turn()
+        for _ in range(turns - 1):
+            self.revive()
+            await self.outside.clock.advance(2.0)
+            outcome = await self.turn()
+        self.revive()
+        await self.outside.clock.advance(2.0)
+        return outcome
+
+    async def until_idle(self, turns: int = 60) -> None:
+        """Make passes until there is no upgrade any more and its lock is free."""
+        for _ in range(turns):
+            await self.on()
+            if self.status.upgrade is None and self.status.operation_lock is None:
+                return
+        raise AssertionError(f"still at {self.status.upgrade} after {turns} passes")
+
+    async def until(self, phase: str, turns: int = 40) -> None:
+        """Make passes until the upgrade is in that phase, or Failed."""
+        for _ in range(turns):
+            await self.on()
+            found = self.status.upgrade
+            if found and (found.phase == phase or (phase == "Failed" and found.failure)):
+                return
+        raise AssertionError(f"{self.status.upgrade} after {turns} passes, and not {phase}")
+
+    async def later(self, time: timedelta) -> None:
+        """Let time go by."""
+        await self.outside.clock.advance(time.total_seconds())
+
+    def jobs(self) -> list[str]:
+        """Names of the Jobs that were made, in order."""
+        return [job["metadata"]["name"] for job in self.api.of(JOB)]
+
+    def end_job(self, how: str) -> None:
+        """Let the newest Job end."""
+        live = self.api.of(JOB)[-1]
+        live["status"] = {"conditions": [{"type": how, "status": "True", "reason": "Said"}]}
+        self.api.holding((JOB, live))
+
+    def backups(self) -> list[OpenBaoBackup]:
+        """The OpenBaoBackups that were made."""
+        return [OpenBaoBackup.from_object(one) for one in self.api.of(BACKUPS)]
+
+    def end_backup(self, phase: str) -> None:
+        """Let the newest OpenBaoBackup end."""
+        live = copy.deepcopy(self.api.of(BACKUPS)[-1])
+        live["status"] = {"phase": phase, "message": "as the test says"}
+        self.api.holding((BACKUPS, live))
+
+
+class Raft(Servers):
+    """The servers of a life: a leader that is asked to step down does."""
+
+    def __init__(self, life: UpgradeLife) -> None:
+        super().__init__()
+        self.life = life
+
+    async def step_down(self, address: str, token: str) -> None:
+        await super().step_down(address, token)
+        self.life.hand_over()
+
+
+async def serving(monkeypatch: pytest.MonkeyPatch, **spec: Any) -> UpgradeLife:
+    """A cluster of three that serves, in the old version."""
+    life = UpgradeLife(gen.cluster(version=OLD, **spec))
+    for asks in (observe, run):
+        monkeypatch.setattr(asks, "Bao", lambda authority, name: Raft(life))
+    await life.until_quiet()
+    life.start_pods(1)
+    await life.until_quiet()
+    life.start_pods(SIZE)
+    for ordinal in range(SIZE):
+        key = (POD, ObjectKey(gen.NAMESPACE, names.pod("x", ordinal)))
+        live = copy.deepcopy(life.api.objects[key])
+        live["metadata"]["labels"][labels.SERVER_VERSION] = OLD
+        life.api.holding((POD, live))
+    await life.until_quiet()
+    return life

@@ -1,0 +1,84 @@
+"""A status that the release before wrote is taken over: nobody is upgraded, and no pod restarts."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import pytest
+
+from contracts.api.group import CLUSTERS
+from contracts.upgrade import Release
+from managers.upgrade.course import accepted, as_accepted
+from runtime.resources import POD
+from tests import gen
+from tests.managers.cluster.test_reconcile import STATUS, Bench, booted
+
+OURS = ("release", "upgrade", "upgradeRequests", "resumedAt")
+"""Fields of the status that the release before did not know."""
+THREE = gen.cluster(replicas=3)
+
+
+def as_before(bench: Bench) -> None:
+    """Let the status be as the release before wrote it."""
+    live = copy.deepcopy(bench.cluster)
+    live["status"] = {part: told for part, told in live["status"].items() if part not in OURS}
+    bench.api._applied.clear()
+    bench.api.holding((CLUSTERS, live))
+
+
+def pods(bench: Bench) -> set[str]:
+    return {one["metadata"]["uid"] for one in bench.api.of(POD)}
+
+
+async def test_nothing_but_the_status_is_written() -> None:
+    bench = await booted(THREE)
+    as_before(bench)
+    assert "release" not in bench.cluster["status"]
+    before = pods(bench)
+    await bench.turn()
+    assert bench.writes == [STATUS]
+    await bench.turn()
+    assert bench.writes == []
+    assert bench.cluster["status"]["release"] == {"version": "2.4.0"}
+    assert "upgrade" not in bench.cluster["status"]
+    assert pods(bench) == before
+
+
+# sentence: (cluster as the release before left it, what its servers have)
+LEFT: dict[str, tuple[gen.Cluster, Release]] = {
+    "it never served": (gen.cluster(version="2.4.0"), Release("2.4.0")),
+    "it runs what is asked for": (gen.cluster().initialized("2.4.0"), Release("2.4.0")),
+    "with an image of its own": (
+        gen.cluster(image="example.com/bao:2.4.0").initialized("2.4.0"),
+        Release("2.4.0", "example.com/bao:2.4.0"),
+    ),
+    "its version was never seen": (gen.cluster().initialized(""), Release("2.4.0")),
+    "the version was raised while nobody led": (
+        gen.cluster(version="2.5.0").initialized("2.4.0"),
+        Release("2.4.0"),
+    ),
+    "this release knows it already": (
+        gen.cluster(version="2.5.0").initialized("2.5.0").having(release={"version": "2.4.0"}),
+        Release("2.4.0"),
+    ),
+}
+
+
+@pytest.mark.parametrize(("cluster", "release"), LEFT.values(), ids=LEFT.keys())
+def test_what_the_servers_are_said_to_have(cluster: gen.Cluster, release: Release) -> None:
+    assert accepted(cluster.read()) == release
+
+
+WISHES: dict[str, dict[str, Any]] = {
+    "the usual image": {},
+    "one of its own": {"image": "example.com/bao:2.4.0"},
+    "a version written with a v": {"version": "v2.4.0"},
+}
+
+
+@pytest.mark.parametrize("wish", WISHES.values(), ids=WISHES.keys())
+def test_a_cluster_that_is_as_asked_is_rendered_as_it_is_written(wish: dict[str, Any]) -> None:
+    """The very object: then what is rendered cannot differ from what the release before made."""
+    cluster = gen.cluster(**wish).initialized("2.4.0").read()
+    assert as_accepted(cluster) is cluster

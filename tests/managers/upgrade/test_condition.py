@@ -1,0 +1,131 @@
+"""managers.upgrade.condition: what is told of an upgrade, and with which reasons."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from contracts.api.status_parts import LastError
+from contracts.api.status_upgrade import UpgradeStatus
+from contracts.condition_catalogue import TYPES
+from contracts.conditions import Finding
+from contracts.upgrade import Course, Release
+from managers.upgrade.condition import failure_of, upgrading, upgrading_while_paused
+from managers.upgrade.rolling import ROWS
+from runtime.outcome import Blocked, Done, Outcome, Wait
+from tests import gen
+from tests.managers.upgrade.test_preflight import ROWS as CHECKED
+
+OLD = gen.cluster().initialized()
+BEFORE = {
+    "type": "Upgrading",
+    "status": "False",
+    "reason": "Idle",
+    "message": "",
+    "lastTransitionTime": "2030-01-01T00:00:00Z",
+}
+NOON = datetime(2030, 1, 1, 12, tzinfo=UTC)
+STOPPED = LastError(reason="StepDownTimeout", message="x-0 leads still", at=NOON)
+ALLOWED = {kind.name: set(kind.reasons) for kind in TYPES}
+SUMMARY = ALLOWED["Ready"]
+
+
+def going(**told: Any) -> UpgradeStatus:
+    return UpgradeStatus(target_version="2.5.5", from_version="2.4.0", **told)
+
+
+def course(upgrade: UpgradeStatus | None = None, outcome: Outcome | None = None) -> Course:
+    return Course(Release("2.4.0"), outcome=outcome or Done(), upgrade=upgrade)
+
+
+# sentence: (cluster, course, "status reason", what the message names); None: nothing is told
+TOLD: dict[str, tuple[gen.Cluster, Course, str | None, str]] = {
+    "never upgraded": (OLD, course(), None, ""),
+    "an upgrade is over": (OLD.having(conditions=[BEFORE]), course(), "False Idle", "2.4.0"),
+    "it may not come": (
+        OLD, course(outcome=Blocked("DowngradeBlocked", "old")), "False DowngradeBlocked", "old",
+    ),
+    "it may come later": (
+        OLD, course(outcome=Wait("QuorumLost", "one left")), "False QuorumLost", "one left",
+    ),
+    "nothing was touched": (OLD, course(going()), "True InProgress", "no server was touched"),
+    "a snapshot": (
+        OLD, course(going(phase="Snapshot", snapshot="x-pre")), "True InProgress", "x-pre",
+    ),
+    "servers are replaced": (
+        OLD, course(going(phase="Rolling", completed_pods=(2,), pod="x-1")),
+        "True InProgress", "1 of 3 servers are new, x-1",
+    ),
+    "it stopped": (
+        OLD, course(going(failure=STOPPED)), "False StepDownTimeout", "x-0 leads still",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("cluster", "decided", "said", "named"), TOLD.values(), ids=TOLD.keys())
+def test_what_is_told(cluster: gen.Cluster, decided: Course, said: str | None, named: str) -> None:
+    found = upgrading(cluster.read(), decided)
+    assert _said(found) == said
+    assert found is None or named in found.message
+
+
+def _said(found: Finding | None) -> str | None:
+    return None if found is None else f"{found.status} {found.reason}"
+
+
+def test_a_pause_without_an_upgrade_is_not_told() -> None:
+    assert upgrading_while_paused(OLD.read()) is None
+
+
+def test_a_failure_is_that_of_the_decision_and_else_of_the_status() -> None:
+    error = {"reason": "UpgradeFailed", "message": "m", "at": "2030-01-01T00:00:00Z"}
+    known = {"targetVersion": "2.5.5", "fromVersion": "2.4.0", "failure": error}
+    cluster = OLD.having(upgrade=known).read()
+    assert failure_of(cluster, course(going(failure=STOPPED))) == STOPPED
+    assert failure_of(cluster, course(going())) is None
+    told = failure_of(cluster, None)
+    assert told is not None
+    assert told.reason == "UpgradeFailed"
+
+
+def test_every_reason_of_the_table_may_be_told() -> None:
+    reasons = {row.reason for row in ROWS} - {""}
+    assert reasons >= {
+        "UpgradeInProgress",
+        "PreUpgradeSnapshot",
+        "OperationLockBlocked",
+        "PreUpgradeBackupFailed",
+        "StepDownFailed",
+        "StepDownTimeout",
+        "PodNotReady",
+        "HealthCheckFailed",
+        "UpgradeFailed",
+    }
+    assert reasons - ALLOWED["Upgrading"] == set()
+    assert reasons - SUMMARY == set()
+
+
+def test_every_reason_of_a_check_may_be_told() -> None:
+    reasons = {said.split()[2] for _, _, said, _ in CHECKED.values() if len(said.split()) > 2}
+    assert reasons == {
+        "DowngradeBlocked",
+        "ImageVersionMismatch",
+        "VersionPairRefused",
+        "InvalidSpec",
+        "NotInitialized",
+        "Hibernated",
+        "PodsFenced",
+        "Maintenance",
+        "RestoreInProgress",
+        "OperationLockBlocked",
+        "ClusterNotReady",
+        "QuorumLost",
+        "LeaderUnknown",
+        "MultipleLeaders",
+        "StorageResizing",
+        "ReadReplicasNotReady",
+    }
+    reasons |= {"InvalidVersion", "FieldsNotServed"}
+    assert reasons - ALLOWED["Upgrading"] == set()
+    # What the summary says of these comes from other parts of the operator too.
+    assert reasons - SUMMARY == set()

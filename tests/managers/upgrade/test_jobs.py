@@ -1,0 +1,82 @@
+"""managers.upgrade.jobs: one Job per order under the cluster, and what is seen of it."""
+
+from typing import Any
+
+import pytest
+
+from contracts import names
+from contracts.api.cluster import OpenBaoCluster
+from contracts.upgrade_action import PROMOTE, STEP_DOWN, Order
+from managers.jobs.run import Jobs
+from managers.upgrade.jobs import ensure, ensure_order, look
+from runtime.ownership import Owner
+from runtime.resources import JOB
+from runtime.types import Object
+from tests import gen
+from tests.gen.api import FakeApi
+from tests.gen.executors import upgrader
+
+CLUSTER = gen.cluster()
+OWNER: Owner = CLUSTER.owner()
+NAME = names.upgrade_job("x", STEP_DOWN, "run-1")
+ORDER = Order(PROMOTE, "run-1", blue=("x-0",), green=("x-1a-0",))
+
+
+def read() -> OpenBaoCluster:
+    return CLUSTER.read()
+
+
+def there(owner: Object, **content: Any) -> tuple[Any, Object]:
+    metadata = {"name": NAME, "namespace": OWNER.namespace, "uid": "u", "ownerReferences": [owner]}
+    return JOB, {"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata, **content}
+
+
+async def test_the_job_belongs_to_the_cluster_and_is_made_once() -> None:
+    api = FakeApi()
+    made = await ensure(Jobs(api), upgrader(), OWNER, STEP_DOWN, "run-1", "x-0")
+    assert (made.name, made.state, made.foreign) == (NAME, "Active", False)
+    assert api.body_of(f"create Job {NAME}")["metadata"]["ownerReferences"] == [OWNER.reference()]
+    await ensure(Jobs(api), upgrader(), OWNER, STEP_DOWN, "run-1", "x-0")
+    assert len(api.of(JOB)) == 1
+
+
+async def test_an_order_about_sets_has_a_job_of_its_own() -> None:
+    api = FakeApi()
+    made = await ensure_order(Jobs(api), upgrader(), OWNER, ORDER)
+    assert made.name == names.upgrade_job("x", PROMOTE, "run-1")
+
+
+async def test_a_job_of_another_owner_is_told_apart() -> None:
+    other = {**OWNER.reference(), "uid": "another"}
+    api = FakeApi().holding(there(other))
+    assert (await ensure(Jobs(api), upgrader(), OWNER, STEP_DOWN, "run-1", "x-0")).foreign
+    seen = await look(api, read(), NAME)
+    assert seen is not None
+    assert seen.foreign
+
+
+async def test_a_job_that_is_gone_is_nothing() -> None:
+    assert await look(FakeApi(), read(), NAME) is None
+
+
+ENDS = [
+    ("Complete", {}, "Succeeded", ""),
+    (
+        "Failed",
+        {"reason": "PodFailurePolicy", "message": "exit code 7"},
+        "Failed",
+        "PodFailurePolicy: exit code 7",
+    ),
+    ("Failed", {"reason": "DeadlineExceeded"}, "Failed", "DeadlineExceeded"),
+]
+
+
+@pytest.mark.parametrize(("kind", "words", "state", "message"), ENDS)
+async def test_the_end_of_a_job_is_its_condition(
+    kind: str, words: dict[str, str], state: str, message: str
+) -> None:
+    status = {"conditions": [{"type": kind, "status": "True", **words}]}
+    api = FakeApi().holding(there(OWNER.reference(), status=status))
+    seen = await look(api, read(), NAME)
+    assert seen is not None
+    assert (seen.name, seen.state, seen.message, seen.foreign) == (NAME, state, message, False)

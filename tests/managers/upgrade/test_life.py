@@ -1,0 +1,317 @@
+"""A rolling upgrade from the edit of the spec to its end, and whatever may come between."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from contracts.api.status_backup import OperationLock
+from managers.oplock.plan import UPGRADE_HOLDER
+from runtime.resources import STATEFUL_SET
+from tests import gen
+from tests.managers.cluster.test_reconcile import KEY
+from tests.managers.upgrade.life import NEW, OLD, UpgradeLife, serving
+
+NEWER = "2.4.2"
+WITH_BACKUP: dict[str, Any] = {
+    "backup": {
+        "schedule": "0 3 * * *",
+        "jwtAuthRole": "keeper",
+        "target": {"provider": "pvc", "bucket": "b", "pvc": {"claimName": "kept"}},
+    },
+    "upgrade": {"preUpgradeSnapshot": True},
+}
+
+
+def taken(life: UpgradeLife, holder: str) -> None:
+    """Let somebody else have the operation lock."""
+    live = life.cluster
+    lock = OperationLock(operation="Restore", holder=holder, epoch=7)
+    live["status"] |= {"operationLock": lock.to_object(), "operationLockEpoch": 7}
+
+
+async def test_every_pod_is_replaced_once_and_the_leader_last(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    life = await serving(monkeypatch)
+    life.ask_for(version=NEW)
+    await life.until_idle()
+    assert life.gone == ["x-2", "x-1", "x-0"]
+    assert (life.status.current_version, life.status.release) == (NEW, life.status.release)
+    assert life.status.release is not None
+    assert life.status.release.version == NEW
+    await life.until_quiet()
+    assert life.condition("Upgrading") == ("False", "Idle")
+    assert life.condition("Ready") == ("True", "AllReplicasReady")
+
+
+async def test_the_template_changes_only_once_the_lock_is_held(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    life = await serving(monkeypatch)
+    life.ask_for(version=NEW)
+    before = life.status
+    for _ in range(20):
+        before = life.status
+        await life.on()
+        if life.version == NEW:
+            break
+    lock = before.operation_lock
+    assert lock is not None
+    assert lock.holder == UPGRADE_HOLDER
+    assert before.release is not None
+    # What is rendered is what the status said before the pass.
+    assert before.release.version == NEW
+
+
+async def test_no_pod_is_touched_while_another_has_the_lock(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    life = await serving(monkeypatch)
+    taken(life, "openbaorestore/r")
+    life.ask_for(version=NEW)
+    await life.on(10)
+    assert life.gone == []
+    assert life.version == OLD
+    assert life.status.upgrade is None
+    assert life.condition("Upgrading")[0] == "False"
+
+
+async def test_a_restore_that_takes_the_lock_by_force_stops_the_upgrade(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    life = await serving(monkeypatch)
+    life.ask_for(version=NEW)
+    await life.until("Rolling")
+    taken(life, "openbaorestore/r")
+    await life.until("Failed")
+    gone = list(life.gone)
+    assert life.upgrade.failure is not None
+    assert life.upgrade.failure.reason == "UpgradeFailed"
+    await life.on(5)
+    assert life.gone == gone
+    # What another holds is not given back.
+    assert life.status.operation_lock is not None
+    assert life.status.operation_lock.holder == "openbaorestore/r"
+
+
+@pytest.mark.parametrize("wanted", ["2.3.9", "2.4.0-rc1"])
+async def test_an_older_version_is_refused_and_nothing_changes(
+    wanted: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    life = await serving(monkeypatch)
+    life.ask_for(version=wanted)
+    await life.on(5)
+    assert life.version == OLD
+    assert life.gone == []
+    assert life.condition("Upgrading") == ("False", "DowngradeBlocked")
+    assert life.condition("Available") == ("True", "AllReplicasReady")
+    await life.until_quiet()
+
+
+async def test_an_image_that_does_not_start_halts_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    life = await serving(monkeypatch)
+    life.broken = frozenset({NEW})
+    life.ask_for(version=NEW)
+    await life.until("Rolling")
+    await life.on(5)
+    await life.later(timedelta(minutes=11))
+    await life.until("Failed")
+    assert life.upgrade.failure is not None
+    assert life.upgrade.failure.reason == "PodNotReady"
+    await life.on(3)
+    assert life.gone == ["x-2"]
+    assert life.status.operation_lock is None
+    assert life.condition("Degraded") == ("True", "PodNotReady")
+    assert life.condition("Upgrading") == ("False", "PodNotReady")
+    life.ask_for(version=NEWER)
+    await life.until_idle()
+    assert life.gone == ["x-2", "x-2", "x-1", "x-0"]
+    assert life.status.current_version == NEWER
+
+
+async def test_the_same_order_to_try_again_does_nothing_twice(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    life = await serving(monkeypatch, upgrade={})
+    life.broken = frozenset({NEW})
+    life.ask_for(version=NEW)
+    await life.until("Rolling")
+    await life.on(3)
+    await life.later(timedelta(minutes=11))
+    await life.until("Failed")
+    first = life.upgrade.id
+    life.ask_for(upgrade={"requests": {"retry": "one"}})
+    await life.until("Rolling")
+    second = life.upgrade.id
+    assert second != first
+    await life.later(timedelta(minutes=11))
+    await life.until("Failed")
+    await life.on(5)
+    assert (life.upgrade.id, life.upgrade.failure is None) == (second, False)
+
+
+async def test_a_snapshot_comes_before_the_first_pod(monkeypatch: pytest.MonkeyPatch) -> None:
+    life = await serving(monkeypatch, **WITH_BACKUP)
+    life.ask_for(version=NEW)
+    await life.until("Snapshot")
+    await life.on(10)
+    assert len(life.backups()) == 1
+    assert (life.gone, life.version) == ([], OLD)
+    life.end_backup("Completed")
+    await life.until_idle()
+    assert life.gone == ["x-2", "x-1", "x-0"]
+    assert len(life.backups()) == 1
+
+
+async def test_three_snapshots_that_fail_stop_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    life = await serving(monkeypatch, **WITH_BACKUP)
+    life.ask_for(version=NEW)
+    await life.until("Snapshot")
+    for _ in range(40):
+        await life.on()
+        if life.backups() and life.backups()[-1].status.phase != "Failed":
+            life.end_backup("Failed")
+        if life.upgrade.failure:
+            break
+    assert len(life.backups()) == 3
+    assert life.upgrade.failure is not None
+    assert life.upgrade.failure.reason == "PreUpgradeBackupFailed"
+    assert (life.gone, life.version) == ([], OLD)
+
+
+async def test_a_change_that_is_taken_back_in_time_leaves_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    life = await serving(monkeypatch, **WITH_BACKUP)
+    life.ask_for(version=NEW)
+    await life.until("Snapshot")
+    life.ask_for(version=OLD)
+    await life.until_idle()
+    assert life.gone == []
+    assert life.status.release is not None
+    assert life.status.release.version == OLD
+
+
+async def test_a_pause_takes_no_time_from_the_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    life = await serving(monkeypatch)
+    life.broken = frozenset({NEW})
+    life.ask_for(version=NEW)
+    await life.until("Rolling")
+    await life.on(3)
+    life.ask_for(paused=True)
+    await life.turn()
+    await life.later(timedelta(hours=2))
+    assert (await life.turn(), life.writes) == (await life.turn(), [])
+    life.ask_for(paused=False)
+    await life.on(5)
+    assert life.upgrade.failure is None
+    assert life.gone == ["x-2"]
+
+
+async def test_a_second_target_on_the_way_is_gone_to_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    life = await serving(monkeypatch)
+    life.ask_for(version=NEW)
+    while not life.gone:
+        await life.on()
+    life.ask_for(version=NEWER)
+    await life.until_idle()
+    assert life.status.current_version == NEWER
+    assert life.gone.count("x-0") == 1
+
+
+async def test_an_operator_that_comes_anew_after_each_pass_ends_it_too(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    life = await serving(monkeypatch)
+    life.ask_for(version=NEW)
+    for _ in range(60):
+        await life.on()
+        after = UpgradeLife(gen.cluster(version=OLD))
+        after.api.objects = life.api.objects
+        after.gone, after.births, after.leads = life.gone, life.births, life.leads
+        life = after
+        if life.status.upgrade is None and life.status.current_version == NEW:
+            break
+    assert life.gone == ["x-2", "x-1", "x-0"]
+
+
+async def test_no_set_is_ever_rolled_by_kubernetes(monkeypatch: pytest.MonkeyPatch) -> None:
+    life = await serving(monkeypatch)
+    strategy = life.api.objects[(STATEFUL_SET, KEY)]["spec"]["updateStrategy"]
+    assert strategy == {"type": "OnDelete"}
+
+
+WITH_JOBS: dict[str, Any] = {"upgrade": {"jwtAuthRole": "upgrader"}}
+
+
+async def until_asked(life: UpgradeLife, jobs: int) -> None:
+    """Go on until that many Jobs were made that ask a leader to step down."""
+    for _ in range(40):
+        await life.on()
+        if len(life.jobs()) >= jobs:
+            return
+    raise AssertionError(f"{life.jobs()} after 40 passes")
+
+
+async def test_a_job_asks_the_leader_once_and_before_its_pod_goes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    life = await serving(monkeypatch, **WITH_JOBS)
+    life.ask_for(version=NEW)
+    await until_asked(life, 1)
+    assert life.gone == ["x-2", "x-1"]
+    await life.on(3)
+    assert life.gone == ["x-2", "x-1"]
+    life.end_job("Complete")
+    life.hand_over()
+    await life.until_idle()
+    assert life.gone == ["x-2", "x-1", "x-0"]
+    assert len(life.jobs()) == 1
+
+
+async def test_a_leader_that_comes_back_is_asked_once_more_and_not_twice(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    life = await serving(monkeypatch, **WITH_JOBS)
+    life.ask_for(version=NEW)
+    await until_asked(life, 1)
+    # It made way, and was elected anew before anybody looked.
+    life.end_job("Complete")
+    await until_asked(life, 2)
+    await life.on(5)
+    assert len(life.jobs()) == 2
+    assert life.upgrade.failure is None
+    life.end_job("Complete")
+    life.hand_over()
+    await life.until_idle()
+    assert life.gone == ["x-2", "x-1", "x-0"]
+    assert len(life.jobs()) == 2
+
+
+async def test_a_job_that_fails_stops_it_and_the_leader_is_left_alone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    life = await serving(monkeypatch, **WITH_JOBS)
+    life.ask_for(version=NEW)
+    await until_asked(life, 1)
+    life.end_job("Failed")
+    await life.until("Failed")
+    assert life.upgrade.failure is not None
+    assert life.upgrade.failure.reason == "StepDownFailed"
+    await life.on(5)
+    assert life.gone == ["x-2", "x-1"]
+    assert life.status.operation_lock is None
+
+
+async def test_a_leader_that_stays_is_a_time_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    life = await serving(monkeypatch, **WITH_JOBS)
+    life.ask_for(version=NEW)
+    await until_asked(life, 1)
+    await life.later(timedelta(seconds=60))
+    await life.until("Failed")
+    assert life.upgrade.failure is not None
+    assert life.upgrade.failure.reason == "StepDownTimeout"
+    assert life.gone == ["x-2", "x-1"]

@@ -1,0 +1,208 @@
+"""managers.upgrade.metrics: what a scrape tells of upgrades, and for how long."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from prometheus_client import generate_latest
+from prometheus_client.parser import text_string_to_metric_families
+
+from contracts.api.cluster_status import ClusterStatus
+from contracts.api.group import CLUSTERS
+from contracts.api.meta import rfc3339
+from managers.cluster.status_writer import StatusWriter
+from managers.upgrade.metrics import PAIRS_KEPT, UpgradeMetrics
+from runtime.metrics import Metrics
+from runtime.types import ObjectKey
+from tests import gen
+from tests.gen.api import Outside, StillInformer
+from tests.house.checkout import ROOT
+from tests.managers.upgrade.test_notes import BEGUN, FAILED, ROLLS, status
+
+KEY = ObjectKey(gen.NAMESPACE, "x")
+NOW = gen.NOW
+PAGE = (ROOT / "docs" / "upgrade-metrics.md").read_text(encoding="utf-8")
+
+
+class Bench:
+    """The families over one cluster whose status a test writes."""
+
+    def __init__(self) -> None:
+        self.metrics = Metrics()
+        self.cache = StillInformer(CLUSTERS)
+        self.leads = True
+        self.ours = UpgradeMetrics(self.metrics, self.cache, lambda: self.leads)
+        self.known = ClusterStatus()
+        self.version = 0
+
+    def write(self, after: ClusterStatus, seconds: float = 0.0) -> None:
+        """Let a status be written so many seconds after the beginning."""
+        self.ours.changed(KEY, self.known, after, NOW + timedelta(seconds=seconds))
+        self.known = after
+        self.version += 1
+        made = gen.cluster(replicas=3).having(**after.to_object())
+        self.cache.says(made.marked(resourceVersion=str(self.version)).object())
+
+    def series(self) -> dict[str, float]:
+        """Name and labels beside the object's, and the value, of all series about upgrades."""
+        found = {}
+        text = generate_latest(self.metrics.registry).decode()
+        for family in text_string_to_metric_families(text):
+            for sample in family.samples:
+                if not sample.name.startswith("openbao_upgrade"):
+                    continue
+                labels = dict(sample.labels)
+                assert labels.pop("namespace") == KEY.namespace
+                assert labels.pop("name") == KEY.name
+                more = ",".join(f"{name}={value}" for name, value in sorted(labels.items()))
+                found[f"{sample.name}{{{more}}}" if more else sample.name] = sample.value
+        return found
+
+
+def since(upgrade: dict[str, Any], seconds: float = 0.0, **more: Any) -> dict[str, Any]:
+    step = rfc3339(NOW + timedelta(seconds=seconds))
+    return {**upgrade, "startedAt": rfc3339(NOW), "stepStartedAt": step, **more}
+
+
+OVER = status(
+    None,
+    "2.5.0",
+    conditions=[{"type": "Upgrading", "status": "False", "reason": "Idle", "message": ""}],
+    replicas=3,
+)
+
+# sentence: (status, state, in progress, completed, total, partition)
+STATES: dict[str, tuple[ClusterStatus, tuple[float, ...]]] = {
+    "there never was one": (status(None), (0, 0, 0, 0, 0)),
+    "it begins": (status(BEGUN), (1, 1, 0, 3, 0)),
+    "it rolls": (status({**ROLLS, "completedPods": [2], "currentPartition": 2}), (1, 1, 1, 3, 2)),
+    "it failed": (status(FAILED), (3, 0, 0, 3, 3)),
+    "it is over": (OVER, (2, 0, 0, 0, 0)),
+    "by a second set of servers": (status(None, blueGreen={"phase": "Syncing"}), (1, 1, 0, 0, 0)),
+}
+
+
+@pytest.mark.parametrize(("seen", "expected"), STATES.values(), ids=STATES.keys())
+def test_where_an_upgrade_is(seen: ClusterStatus, expected: tuple[float, ...]) -> None:
+    bench = Bench()
+    bench.write(seen)
+    told = bench.series()
+    names = ("status", "in_progress", "pods_completed", "pods_total", "partition")
+    assert tuple(told[f"openbao_upgrade_{name}"] for name in names) == expected
+
+
+def a_whole_one(bench: Bench, to: str = "2.5.0") -> None:
+    rolls = {**ROLLS, "targetVersion": to}
+    bench.write(status(since({**BEGUN, "targetVersion": to})))
+    bench.write(status(since(rolls, 5), to), 5)
+    bench.write(status(since(rolls, 20, completedPods=[2]), to), 20)
+    bench.write(status(since(rolls, 50, completedPods=[2, 1]), to), 50)
+    asked = since(rolls, 51, completedPods=[2, 1], stepDownJob="upgrade-x", stepDowns=1)
+    bench.write(status(asked, to), 51)
+    bench.write(OVER if to == "2.5.0" else status(None, to, replicas=3), 90)
+
+
+def test_a_whole_upgrade_is_observed_once() -> None:
+    bench = Bench()
+    a_whole_one(bench)
+    pair = "from_version=2.4.0,to_version=2.5.0"
+    told = bench.series()
+    assert told[f"openbao_upgrade_duration_seconds_count{{{pair}}}"] == 1
+    assert told[f"openbao_upgrade_duration_seconds_sum{{{pair}}}"] == 90
+    pods = {n: told[f"openbao_upgrade_pod_duration_seconds_sum{{ordinal={n}}}"] for n in range(3)}
+    assert pods == {2: 15, 1: 30, 0: 39}
+    assert told["openbao_upgrade_stepdown_total"] == 1
+    assert told["openbao_upgrade_stepdown_failures_total"] == 0
+    bench.write(bench.known, 1000)
+    assert bench.series() == told
+
+
+@pytest.mark.parametrize(
+    ("reason", "failures"), [("StepDownTimeout", 1), ("StepDownFailed", 1), ("PodNotReady", 0)]
+)
+def test_a_step_down_that_fails_is_counted_once(reason: str, failures: int) -> None:
+    bench = Bench()
+    asked = since(ROLLS, 5, stepDownJob="upgrade-x")
+    failed = {**asked, "failure": {"reason": reason, "message": "it leads"}}
+    for seen in (status(asked), status(failed), status(failed)):
+        bench.write(seen, 70)
+    assert bench.series()["openbao_upgrade_stepdown_failures_total"] == failures
+    assert bench.series()["openbao_upgrade_stepdown_total"] == 1
+
+
+def test_an_upgrade_that_is_taken_back_took_no_time() -> None:
+    bench = Bench()
+    bench.write(status(since(BEGUN)))
+    bench.write(status(None), 30)
+    assert not [name for name in bench.series() if "duration" in name]
+
+
+def test_a_server_that_was_replaced_across_a_pause_took_nobody_knows_how_long() -> None:
+    bench = Bench()
+    bench.write(status(since(ROLLS)))
+    paused = {**ROLLS, "startedAt": rfc3339(NOW)}
+    bench.write(status(paused), 5)
+    bench.write(status(since(ROLLS, 7000, completedPods=[2])), 7000)
+    assert not [name for name in bench.series() if "pod_duration" in name]
+
+
+def test_users_do_not_choose_how_many_series_there_are() -> None:
+    bench = Bench()
+    for patch in range(PAIRS_KEPT + 5):
+        a_whole_one(bench, f"2.6.{patch}")
+    counts = [name for name in bench.series() if "duration_seconds_count{from" in name]
+    assert len(counts) == PAIRS_KEPT + 1
+    other = "openbao_upgrade_duration_seconds_count{from_version=other,to_version=other}"
+    assert bench.series()[other] == 5
+
+
+def test_no_series_outlives_its_cluster() -> None:
+    bench = Bench()
+    a_whole_one(bench)
+    bench.cache.says()
+    bench.ours.forget(KEY)
+    assert bench.series() == {}
+
+
+def test_only_the_leader_tells() -> None:
+    bench = Bench()
+    bench.write(status(ROLLS))
+    bench.leads = False
+    assert "openbao_upgrade_status" not in bench.series()
+    bench.leads = True
+    assert bench.series()["openbao_upgrade_status"] == 1
+
+
+async def test_a_write_of_the_status_is_told_and_counted_and_a_lost_one_is_not() -> None:
+    bench, outside = Bench(), Outside()
+    made = gen.cluster(replicas=3)
+    outside.api.holding((CLUSTERS, made.object()))
+    writer = StatusWriter(outside.api, bench.cache, outside.events, outside.clock, bench.ours)
+    asked = status(since(ROLLS, stepDownJob="upgrade-x"))
+    live = outside.api.of(CLUSTERS)[0]
+    gone = {**live, "metadata": {**live["metadata"], "uid": "gone"}}
+    assert await writer.write(gone, asked) is None
+    assert "openbao_upgrade_stepdown_total" not in bench.series()
+    await writer.write(live, asked)
+    assert bench.series()["openbao_upgrade_stepdown_total"] == 1
+    assert [reason for _, reason, _ in await outside.told()] == ["UpgradeStarted"]
+    await writer.write(outside.api.of(CLUSTERS)[0], asked)
+    assert bench.series()["openbao_upgrade_stepdown_total"] == 1
+    assert await outside.told() == []
+    writer.forget(KEY)
+
+
+def test_the_page_lists_what_a_scrape_shows() -> None:
+    bench = Bench()
+    a_whole_one(bench)
+    shown = set()
+    for family in text_string_to_metric_families(generate_latest(bench.metrics.registry).decode()):
+        if family.name.startswith("openbao_upgrade"):
+            name = family.name + ("_total" if family.type == "counter" else "")
+            more = {label for one in family.samples for label in one.labels}
+            labels = ", ".join(sorted(more - {"namespace", "name", "le"}))
+            shown.add((name, family.type, labels))
+    assert set(re.findall(r"^\| `(openbao_\w+)` \| (\w+) \| ([\w, ]*?) ?\|", PAGE, re.M)) == shown

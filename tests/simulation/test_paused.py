@@ -1,0 +1,235 @@
+"""A pause stops every write of every reconciler: the whole process, whatever happens meanwhile.
+
+The rules of single reconcilers are tested beside them; here all of them run together, over days of
+virtual time, and every request that writes is counted.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+
+from contracts import labels, names
+from contracts.api.group import API_VERSION, BACKUP_KIND, BACKUPS, CLUSTERS, RESTORE_KIND, RESTORES
+from contracts.api.job_report import EXECUTOR_MANAGER
+from contracts.api.meta import rfc3339
+from runtime.resources import CONFIG_MAP, JOB, POD, SERVICE, STATEFUL_SET
+from runtime.testing.simulation import Simulation, simulate
+from runtime.types import Object, ObjectKey
+from tests import gen
+from tests.gen.clusters import REQUEST
+from tests.managers.backup.bench import SNAPSHOT, STORE
+from tests.simulation.whole_operator import World
+
+pytestmark = pytest.mark.usefixtures("quiet")
+DAY = 86400.0
+STATUS = "PATCH /apis/openbao.org/v1alpha1/namespaces/ns/openbaoclusters/x/status"
+CHILDREN = ((CONFIG_MAP, "x-config"), (SERVICE, "x"), (SERVICE, "x-public"))
+
+
+async def booted(world: World) -> None:
+    """A cluster of three that serves."""
+    made = gen.cluster(replicas=3).marked(finalizers=[names.FINALIZER])
+    world.put(CLUSTERS, made.object())
+    await world.rest()
+    world.start_pods(1)
+    await world.rest()
+    world.start_pods(3)
+    await world.rest(60.0)
+
+
+async def backed_up(world: World) -> None:
+    """The same, with a backup under way and a schedule that is due at three every night."""
+    await booted(world)
+    world.ask_for(
+        backup={"schedule": "0 3 * * *", "target": STORE},
+        selfInit={"enabled": True, "requests": [REQUEST], "oidc": {"enabled": True}},
+    )
+    world.put(BACKUPS, our_kind(BACKUP_KIND, "by-hand"))
+    await world.rest(60.0)
+    world.start_pods(3)
+    await world.rest(60.0)
+    assert phase(world, "by-hand") == ("Running", "BackupRunning")
+
+
+def our_kind(kind: str, name: str, **spec: Any) -> Object:
+    metadata = {"name": name, "namespace": gen.NAMESPACE}
+    return {
+        "apiVersion": API_VERSION,
+        "kind": kind,
+        "metadata": metadata,
+        "spec": {"cluster": "x", **spec},
+    }
+
+
+def phase(world: World, name: str) -> tuple[str, str]:
+    status = world.live(BACKUPS, name).get("status") or {}
+    return status.get("phase", ""), status.get("reason", "")
+
+
+def disturb(world: World) -> None:
+    """Whatever would make a reconciler write: drift, an end of a job, orders, a lost pod."""
+    for resource, name in CHILDREN:
+        world.server.remove(resource, ObjectKey(gen.NAMESPACE, name))
+    live = world.live(STATEFUL_SET)
+    live["spec"]["replicas"] = 1
+    world.put(STATEFUL_SET, live)
+    world.server.remove(POD, ObjectKey(gen.NAMESPACE, "x-2"))
+    world.change_metadata(annotations={labels.TRIGGER_BACKUP: "now"})
+
+
+async def end_job(world: World, name: str) -> None:
+    """The job of a backup says that it went well, and Kubernetes says that it ended."""
+    status = world.live(BACKUPS, name)["status"]
+    report = {
+        "jobUID": status["jobUID"],
+        "outcome": "Succeeded",
+        "finishedAt": rfc3339(world.clock.now()),
+        "snapshot": SNAPSHOT,
+        "seconds": 1.5,
+    }
+    await world.apply_status(BACKUPS, name, {"report": report}, EXECUTOR_MANAGER)
+    done = {"type": "Complete", "status": "True", "lastTransitionTime": rfc3339(world.clock.now())}
+    world.write_status(JOB, status["jobName"], {"conditions": [done]})
+
+
+def test_under_a_pause_nothing_is_written_whatever_happens(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def main(simulation: Simulation) -> None:
+        world = World(simulation, monkeypatch)
+        async with world.operator():
+            await backed_up(world)
+            world.ask_for(paused=True)
+            await world.rest(60.0)
+            assert world.condition("Paused") == ("True", "Paused")
+            assert phase(world, "by-hand") == ("Running", "Paused")
+            world.wire.writes.clear()
+            world.asked.clear()
+            disturb(world)
+            await end_job(world, "by-hand")
+            await world.rest(2 * DAY)
+            assert world.wire.writes == []
+        # Nor by an operator that finds it so.
+        async with world.operator():
+            await world.rest(DAY)
+            assert world.wire.writes == []
+            assert world.asked == []
+            world.ask_for(paused=False)
+            await world.rest(5.0)
+            assert phase(world, "by-hand") == ("Completed", "BackupCompleted")
+            await world.rest(60.0)
+            for resource, name in CHILDREN:
+                assert world.live(resource, name), name
+            assert world.live(STATEFUL_SET)["spec"]["replicas"] == 3
+            # One backup makes up for three nights, and nobody calls it late.
+            scheduled = [one for one in world.server.objects(BACKUPS) if is_scheduled(one)]
+            assert len(scheduled) == 1
+            assert world.condition("BackupHealthy") == ("True", "LastBackupSucceeded")
+
+    simulate(main, seed=1)
+
+
+def is_scheduled(backup: Object) -> bool:
+    return bool(backup["spec"].get("scheduledTime"))
+
+
+def test_the_pause_is_told_once_by_each(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def main(simulation: Simulation) -> None:
+        world = World(simulation, monkeypatch)
+        async with world.operator():
+            await backed_up(world)
+            world.sent()
+            world.ask_for(paused=True)
+            await world.rest(600.0)
+            told = sorted(what.rpartition("/namespaces/ns/")[2] for what in world.sent())
+            assert told == ["openbaobackups/by-hand/status", "openbaoclusters/x/status"]
+
+    simulate(main, seed=2)
+
+
+def test_what_is_asked_for_under_a_pause_is_answered_once_and_waits(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def main(simulation: Simulation) -> None:
+        world = World(simulation, monkeypatch)
+        async with world.operator():
+            await booted(world)
+            world.ask_for(paused=True)
+            await world.rest(60.0)
+            world.sent()
+            world.put(BACKUPS, our_kind(BACKUP_KIND, "asked"))
+            source = {"key": "prod/ns/x/a.snap", "target": STORE}
+            finalizers = ["openbao.org/openbaorestore-finalizer"]
+            restore = our_kind(RESTORE_KIND, "monday", source=source)
+            restore["metadata"]["finalizers"] = finalizers
+            world.put(RESTORES, restore)
+            await world.rest(DAY)
+            assert phase(world, "asked") == ("Pending", "Paused")
+            status = world.live(RESTORES, "monday")["status"]
+            assert status["phase"] == "Validating"
+            assert "spec.paused" in status["message"]
+            assert {what.rpartition("/namespaces/ns/")[2] for what in world.sent()} == {
+                "openbaobackups/asked/status",
+                "openbaorestores/monday/status",
+            }
+            await world.rest(DAY)
+            assert world.sent() == []
+
+    simulate(main, seed=3)
+
+
+@pytest.mark.parametrize("number", range(1, 16))
+def test_a_pass_that_began_before_the_pause_writes_nothing_after_it_is_seen(
+    monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    """Paused at each write of a first boot: what is not on the wire by then is not sent."""
+
+    async def main(simulation: Simulation) -> None:
+        world = World(simulation, monkeypatch)
+        sent = 0
+
+        def meanwhile(what: str) -> None:
+            nonlocal sent
+            sent += 1
+            if sent == number:
+                world.ask_for(paused=True)
+
+        world.wire.meanwhile = meanwhile
+        async with world.operator():
+            made = gen.cluster(replicas=3).marked(finalizers=[names.FINALIZER])
+            world.put(CLUSTERS, made.object())
+            await world.rest(120.0)
+            assert sent >= number
+            late = [one.what for one in world.wire.writes if one.seen_paused]
+            assert late == [STATUS]
+            assert world.condition("Paused") == ("True", "Paused")
+
+    simulate(main, seed=number)
+
+
+def test_a_first_boot_that_was_paused_anywhere_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Paused and resumed again and again: nothing of what was cut short is missing."""
+
+    async def main(simulation: Simulation) -> None:
+        world = World(simulation, monkeypatch)
+        async with world.operator():
+            made = gen.cluster(replicas=3).marked(finalizers=[names.FINALIZER])
+            world.put(CLUSTERS, made.object())
+            for _ in range(10):
+                await world.rest(simulation.rng.uniform(0.0, 0.2))
+                world.ask_for(paused=True)
+                await world.rest(simulation.rng.uniform(0.0, 0.2))
+                world.ask_for(paused=False)
+            await world.rest()
+            world.start_pods(1)
+            await world.rest()
+            world.start_pods(3)
+            await world.rest(60.0)
+            assert world.condition("Available")[0] == "True"
+            resumed = world.live(CLUSTERS)["status"]["resumedAt"]
+            assert world.clock.now() - timedelta(minutes=5) < datetime.fromisoformat(resumed)
+
+    simulate(main, seed=5)
