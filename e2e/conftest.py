@@ -22,17 +22,27 @@ from e2e.harness.installation import Identity, identity, install
 from e2e.harness.kubernetes import Api, missing_ok
 from e2e.harness.leaks import leaks
 from e2e.harness.operator import NO_ELECTION, Launcher, Operator
+from e2e.harness.stopped_upgrade import POD_DEADLINE
 from e2e.harness.stores import Ground, Store, s3_store
 from e2e.harness.turn import Turn
+from e2e.harness.upgrades import Requests
 from e2e.rig import Rig
 from e2e.rig.paths import Cache, cache_root
+from e2e.rig.versions import OPENBAO_STAMPS
 from runtime.resources import NAMESPACE
 
 MakeNamespace = Callable[[], str]
 # After it, kubelet and scheduler need a minute or two to find back to the API server.
 LAST = "apiserver_outage"
 # The longest, so that no worker begins one when the others have done.
-LONG = ("crash", "config_change", "backup_faults", "restore", "backup_schedule")
+LONG = (
+    "crash",
+    "config_change",
+    "backup_faults",
+    "restore",
+    "backup_schedule",
+    "upgrade_crash_sweep",
+)
 TURN = pytest.StashKey[Turn]()
 MEASURING = pytest.StashKey[set[Path]]()
 """The files with a test that has to be alone."""
@@ -121,6 +131,12 @@ def controller(rig: Rig, api: Api, tmp_path_factory: pytest.TempPathFactory) -> 
     return identity(rig, api, tmp_path_factory.mktemp("identity"))
 
 
+@pytest.fixture(scope="session")
+def requests(audit: AuditLog, controller: Identity) -> Requests:
+    """What operators asked the API server for."""
+    return Requests(audit, controller.user)
+
+
 @pytest.fixture(scope="module")
 def launcher(
     rig: Rig, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
@@ -152,6 +168,22 @@ def reloading_operator(
     yield started
     assert started.alive, started.tail()
     assert not (no := refused(audit.since(mark, controller.user))), "\n".join(map(str, no))
+
+
+@pytest.fixture(scope="module")
+def impatient(rig: Rig, launcher: Launcher, controller: Identity) -> Iterator[Operator]:
+    """Like `reloading_operator`, and an upgrade gives a server POD_DEADLINE seconds to come back.
+
+    The images of all versions are on the node.
+    """
+    rig.load_openbao(OPENBAO_STAMPS)
+    environment = {
+        "OPERATOR_IMAGE": rig.load_operator_image(),
+        "UPGRADE_POD_DEADLINE_SECONDS": str(POD_DEADLINE),
+    }
+    started = launcher.start(controller, NO_ELECTION, environment=environment)
+    yield started
+    assert started.alive, started.tail()
 
 
 @pytest.fixture(scope="module")

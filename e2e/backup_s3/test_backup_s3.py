@@ -17,7 +17,7 @@ import pytest
 
 from contracts import backup_key
 from contracts.api.group import CLUSTERS
-from contracts.api.job_report import EXIT_CODES
+from contracts.exit_codes import EXIT_CODES
 from e2e.conftest import MakeNamespace
 from e2e.harness import certificates
 from e2e.harness.backups import (

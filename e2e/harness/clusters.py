@@ -198,4 +198,7 @@ def expected_belongings(
         found.add((POD_DISRUPTION_BUDGET.kind, names.pod_disruption_budget(name)))
     if root_token:
         found.add((SECRET.kind, names.root_token_secret(name)))
+    else:
+        # A first boot that made logins for jobs: this one may be wanted any day.
+        found.add((SERVICE_ACCOUNT.kind, names.job_service_account(name, "upgrade")))
     return found

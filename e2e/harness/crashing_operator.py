@@ -8,6 +8,7 @@ end is `os._exit`: no handler, no flush, no answer to anybody, and the kernel cl
 """
 
 import argparse
+import asyncio
 import dataclasses
 import importlib
 import os
@@ -33,18 +34,26 @@ NEXT_WRITE = 40
 LAST_WRITES = 5
 
 
+Position = Literal["before", "at", "after"]
+# Seconds in which a request leaves this process, and no answer comes that anybody would read.
+_SENDING = 0.002
+
+
 @dataclass(frozen=True, slots=True)
 class Plan:
     """Where one operator ends.
 
     `occurrence` counts writes of the same key from 1. "before" means that the request is never
-    sent, "after" that its answer has arrived and nothing was made of it.
+    sent, "at" that it was sent and nobody waits for the answer, "after" that its answer has arrived
+    and nothing was made of it.
     """
 
     namespace: str
     write: WriteKey
     occurrence: int
-    position: Literal["before", "after"]
+    position: Position
+    last_writes: int = LAST_WRITES
+    """Seconds without a write after which no further one is expected, once all are ready."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,13 +100,16 @@ def set_trap(plan: Plan) -> None:
         if not call.writes:
             return await original(self, call, seconds=seconds)
         if b'"AllReplicasReady"' in (call.body or b""):
-            left = LAST_WRITES
+            left = plan.last_writes
         # The kernel kills us when the alarm goes off: nobody handles it.
         signal.alarm(left)
         here = of_request(call.method, call.target, call.body) == plan.write
         seen += here
         if not here or seen != plan.occurrence:
             return await original(self, call, seconds=seconds)
+        if plan.position == "at":
+            sent = asyncio.ensure_future(original(self, call, seconds=seconds))
+            await asyncio.wait((sent,), timeout=_SENDING)
         if plan.position == "after":
             try:
                 await original(self, call, seconds=seconds)

@@ -1,10 +1,11 @@
 """A client inside of the rig's network that writes ten secrets a second, and tells of each.
 
-    python -m e2e.harness.service_client <target.json >told
+    python -m e2e.harness.service_client [--read-back] <target.json >told
 
 It keeps its connection, as clients do, and makes a new one after a failure; no write is tried
 twice. One line per write: its number, the time of its end (CLOCK_MONOTONIC, one clock for the whole
-machine), the seconds that it took, and why it failed, if it did.
+machine), the seconds that it took, and why it failed, if it did. With --read-back each write that
+was acknowledged is read at once over the same connection, and the line says what was found instead.
 """
 
 import http.client
@@ -18,6 +19,7 @@ from typing import Any
 import orjson
 
 EVERY = 0.1
+READ_BACK = "--read-back"
 # A write that takes longer counts as failed; its connection is given up.
 TIMEOUT = 2.0
 
@@ -72,6 +74,19 @@ class Line:
         code, body = self.call("GET", f"{self.target.path}/canary-{number}")
         return code == 200 and orjson.loads(body)["data"] == {"value": str(number)}
 
+    def missed(self, number: int) -> str:
+        """Read a secret that was acknowledged; say what was found instead of it, "" if it was.
+
+        An answer that tells nothing about the secret, or none, is no proof of anything.
+        """
+        try:
+            code, words = self.call("GET", f"{self.target.path}/canary-{number}")
+        except (OSError, http.client.HTTPException):
+            return ""
+        if code == 200 and orjson.loads(words)["data"] == {"value": str(number)}:
+            return ""
+        return f"{code}: {words[:200]!r}" if code in (200, 404) else ""
+
     def close(self) -> None:
         """Give the connection up."""
         if self._connection is not None:
@@ -92,6 +107,7 @@ class Line:
 
 def main() -> None:
     """Write until somebody ends this process."""
+    reads_back = sys.argv[1:] == [READ_BACK]
     line = Line(Target(**orjson.loads(sys.stdin.buffer.read())))
     number, due = 0, time.monotonic()
     while True:
@@ -99,7 +115,14 @@ def main() -> None:
         began = time.monotonic()
         failed = line.write(number)
         ended = time.monotonic()
-        told = {"number": number, "at": ended, "took": ended - began, "failed": failed}
+        missed = line.missed(number) if reads_back and not failed else ""
+        told = {
+            "number": number,
+            "at": ended,
+            "took": ended - began,
+            "failed": failed,
+            "missed": missed,
+        }
         sys.stdout.buffer.write(orjson.dumps(told) + b"\n")
         sys.stdout.buffer.flush()
         due = max(due + EVERY, time.monotonic())

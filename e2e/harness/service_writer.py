@@ -33,7 +33,7 @@ from e2e.harness.manifests import (
     self_init,
 )
 from e2e.harness.manifests import cluster as manifest
-from e2e.harness.service_client import Line, Target
+from e2e.harness.service_client import READ_BACK, Line, Target
 from e2e.harness.waiting import until
 from e2e.harness.writing import may_write
 from e2e.rig.paths import REPOSITORY
@@ -71,6 +71,8 @@ class ServiceWriter:
     """Writes from `with` to its end. What was written is known while it writes, and afterwards."""
 
     cluster: Cluster
+    reads_back: bool = False
+    """Each acknowledged write is read at once; `missed` has those that were not there."""
     leaders: list[str] = field(default_factory=list)
     """Names of the pods that said they lead, one after the other."""
     _target: Target | None = None
@@ -88,6 +90,7 @@ class ServiceWriter:
         argv = self.cluster.api.rig.inside(
             "setpriv", "--pdeathsig", "KILL", "--",
             sys.executable, "-m", "e2e.harness.service_client",
+            *([READ_BACK] if self.reads_back else []),
         )  # fmt: skip
         with self._log.open("wb") as output:
             self._process = subprocess.Popen(
@@ -128,6 +131,11 @@ class ServiceWriter:
     def failed(self) -> list[Object]:
         """The writes that were not acknowledged."""
         return [one for one in self.writes if one["failed"]]
+
+    @property
+    def missed(self) -> list[Object]:
+        """The acknowledged writes that could not be read the moment after, with what was found."""
+        return [one for one in self.writes if one["missed"]]
 
     @property
     def longest_gap(self) -> float:

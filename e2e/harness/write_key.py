@@ -6,7 +6,7 @@ from urllib.parse import parse_qs, urlsplit
 import orjson
 
 from e2e.harness.audit import Entry
-from runtime.resources import EVENT
+from runtime.resources import EVENT, JOB
 
 _VERBS = {"POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
 
@@ -16,7 +16,7 @@ class WriteKey:
     """What is done to which object, and by which field manager.
 
     The namespace is left out: the same write happens in every namespace. Events have no name,
-    because theirs is new each time.
+    because theirs is new each time, and the Job of an upgrade only what all of its kind begin with.
     """
 
     verb: str
@@ -33,7 +33,7 @@ class WriteKey:
 
 def of_entry(entry: Entry) -> WriteKey:
     """Name a write of the audit log."""
-    name = "" if entry.resource == EVENT.plural else entry.name
+    name = _lasting(entry.resource, entry.name)
     return WriteKey(entry.verb, entry.resource, entry.subresource, name, _manager(entry.uri))
 
 
@@ -47,7 +47,16 @@ def of_request(method: str, target: str, body: bytes | None) -> WriteKey:
     resource, name, subresource = (*rest, "", "")[:3]
     if not name and body and resource != EVENT.plural:
         name = orjson.loads(body)["metadata"]["name"]
+    name = _lasting(resource, name)
     return WriteKey(_VERBS[method], resource, subresource, name, _manager(target))
+
+
+def _lasting(resource: str, name: str) -> str:
+    """Leave out what is new in a name each time."""
+    if resource == EVENT.plural:
+        return ""
+    upgrades = resource == JOB.plural and name.startswith("upgrade-")
+    return name.rpartition("-")[0] if upgrades else name
 
 
 def _manager(target: str) -> str:

@@ -2,6 +2,7 @@
 
 import os
 import shlex
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 import click
@@ -10,17 +11,21 @@ from e2e.rig import builds, images, operator_image, slots, stores
 from e2e.rig.errors import RigError
 from e2e.rig.processes import uptime_seconds
 from e2e.rig.rig import Rig
-from e2e.rig.versions import CONTROL_PLANE, MINIO_SERVER, NODE, OPENBAO_STAMP
+from e2e.rig.versions import CONTROL_PLANE, MINIO_SERVER, NODE, OPENBAO_STAMP, OPENBAO_STAMPS
 
+Command = Callable[..., None]
 _name = click.option("--name", default="demo", show_default=True, help="Which rig.")
-_stamps = click.option(
-    "--openbao",
-    "stamps",
-    multiple=True,
-    default=(OPENBAO_STAMP,),
-    show_default=True,
-    help="Version stamp of an OpenBao image; repeatable.",
-)
+
+
+def _stamps(*usual: str) -> Callable[[Command], Command]:
+    return click.option(
+        "--openbao",
+        "stamps",
+        multiple=True,
+        default=usual,
+        show_default=True,
+        help="Version stamp of an OpenBao image; repeatable.",
+    )
 
 
 class _Group(click.Group):
@@ -38,7 +43,7 @@ def main() -> None:
 
 @main.command()
 @_name
-@_stamps
+@_stamps(OPENBAO_STAMP)
 @click.option("--control-plane", is_flag=True, help="Only etcd and kube-apiserver; no root needed.")
 def up(name: str, stamps: tuple[str, ...], control_plane: bool) -> None:
     """Bring a rig up; repeat it after a failure or a kill and it goes on."""
@@ -133,7 +138,7 @@ def image(name: str) -> None:
 
 
 @main.command()
-@_stamps
+@_stamps(*OPENBAO_STAMPS)
 def build(stamps: tuple[str, ...]) -> None:
     """Build every server and image archive that is not in the cache yet."""
     rig = Rig()

@@ -162,6 +162,20 @@ class Rig:
         """Import an OCI archive into the rig's containerd."""
         images.load(self.layout, archive)
 
+    def load_openbao(self, stamps: Sequence[str]) -> None:
+        """Have an image localhost/openbao:STAMP of each version stamp; those that are there stay.
+
+        Built where they are missing, which only links once one of them was built.
+        """
+        known = images.present(self.layout)
+        if all(images.openbao_reference(stamp) in known for stamp in stamps):
+            return
+        found = images.server_images(self.cache, tuple(stamps), self.progress)
+        for reference, archive in found.items():
+            if reference not in known:
+                images.load(self.layout, archive)
+                self.progress(f"loaded {reference}")
+
     def load_operator_image(self) -> str:
         """Build the operator image from the checkout, load it, and return its name.
 

@@ -14,6 +14,8 @@ COREDNS = "v1.15.0"
 # The commit of the tag v2.4.0, the only server source that the module proxy serves.
 OPENBAO = "v0.0.0-20250828202315-f9407a27fbee"
 OPENBAO_STAMP = "2.4.0"
+# What upgrades go through: the same source each time, with another number (see `openbao`).
+OPENBAO_STAMPS = (OPENBAO_STAMP, "2.4.1", "2.4.2", "2.4.3")
 PAUSE = "1"
 PEBBLE = "v2.10.1"
 COSIGN = "v3.1.3"

@@ -1,0 +1,5 @@
+"""python -m e2e.demo_upgrade."""
+
+from e2e.demo_upgrade.cli import main
+
+main()

@@ -1,0 +1,24 @@
+"""The command line of the demo of an upgrade."""
+
+import sys
+
+import click
+
+from e2e.demo.cli import guarded
+from e2e.demo.screen import Screen
+from e2e.demo_upgrade.story import run
+from e2e.rig import Rig
+
+
+@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.option("--name", envvar="RIG", default="demo", show_default=True, help="Which rig.")
+def main(name: str) -> None:
+    """Upgrade three servers one by one while a client writes, and draw each step. Needs root.
+
+    Run it again as often as you like: it replaces the cluster that the last run made.
+    """
+
+    def work(screen: Screen) -> None:
+        run(Rig(name, screen.say), screen)
+
+    sys.exit(guarded(work))

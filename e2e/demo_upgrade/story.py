@@ -1,0 +1,180 @@
+"""The demo of an upgrade from its first step to its last."""
+
+import http.client
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from contracts import labels
+from e2e.demo import audit, speed, table, trouble
+from e2e.demo.api import Api, ApiError, connect
+from e2e.demo.errors import DemoError
+from e2e.demo.install import apply, install
+from e2e.demo.journal import Journal, View, cluster_views
+from e2e.demo.objects import Object, condition, labels_of
+from e2e.demo.place import OnRig
+from e2e.demo.sample import Sample, marked, prepare_namespace, remove
+from e2e.demo.screen import Screen, duration
+from e2e.demo.waiting import Patience, cluster_pods, until_condition
+from e2e.demo_upgrade.tree import tree
+from e2e.harness.clusters import Cluster
+from e2e.harness.kubernetes import Api as Administrator
+from e2e.harness.manifests import CLIENT, STEADY, client_login, key_value_engine, self_init
+from e2e.harness.manifests import cluster as manifest
+from e2e.harness.service_writer import ServiceWriter
+from e2e.harness.upgrade_history import CLUSTERS, JOBS, History, finished, is_server
+from e2e.harness.upgrades import change
+from e2e.harness.waiting import NotSoError
+from e2e.harness.writing import may_write
+from e2e.rig import Rig
+from e2e.rig.versions import OPENBAO_STAMPS
+from runtime.resources import SERVICE_ACCOUNT
+
+FROM, TO = OPENBAO_STAMPS[:2]
+AVAILABLE_SECONDS = 300.0
+UPGRADE_SECONDS = 300.0
+_LOOK_SECONDS = 0.25
+
+
+def run(rig: Rig, screen: Screen) -> None:
+    """Tell the whole story. Raises as e2e.demo does."""
+    place = OnRig(rig)
+    screen.heading(f"OpenBao operator, a demo of an upgrade {place.title}")
+    with screen.step("Kubernetes"):
+        place.up(screen)
+        rig.load_openbao((FROM, TO))
+        screen.say(f"{FROM} and {TO} are one source under two numbers: the roll is real")
+    with screen.step("The operator image"):
+        wishes = place.image(screen)
+    with connect(place.kubectl) as api:
+        sample = Sample.load()
+        try:
+            with screen.step("The operator: two replicas, one leader"):
+                install(place.kubectl, api, wishes, screen)
+            Story(place, screen, api, _clients(sample)).tell()
+        except NotSoError as error:
+            raise DemoError(str(error)) from error
+        except (DemoError, ApiError, OSError, http.client.HTTPException):
+            screen.waiting("")
+            trouble.show(place.kubectl, api, sample.home, sample.name, screen)
+            raise
+
+
+def _clients(sample: Sample) -> Sample:
+    """Return the sample with a cluster that the writing client has a login of."""
+    requests = (key_value_engine(), *client_login(sample.home))
+    wanted = {"replicas": 3, "configuration": STEADY, "selfInit": self_init(*requests)}
+    cluster = manifest(sample.home, sample.name, **{**wanted, "version": FROM})
+    return Sample(sample.namespace, sample.account, cluster)
+
+
+@dataclass(slots=True)
+class Story:
+    """The part that needs the API: everything after the operator is there."""
+
+    place: OnRig
+    screen: Screen
+    api: Api
+    sample: Sample
+
+    def tell(self) -> None:
+        """Run the steps and print what they cost. Raises DemoError, ApiError, OSError."""
+        sample, screen, kubectl = self.sample, self.screen, self.place.kubectl
+        with screen.step("A clean start"):
+            prepare_namespace(kubectl, self.api, sample.namespace)
+            remove(kubectl, self.api, sample.home, sample.name, screen)
+        cluster = Cluster(Administrator(self.place.rig), sample.home, sample.name)
+        jobs = View(JOBS, f"/apis/batch/v1/namespaces/{sample.home}/jobs")
+        with Journal(self.api, (*cluster_views(sample.home), jobs)) as journal:
+            with screen.step(f"{sample.replicas} servers of {FROM}"):
+                apply(kubectl, [marked(sample.cluster)])
+                cluster.api.delete(SERVICE_ACCOUNT, sample.home, CLIENT)
+                may_write(cluster)
+                for kind in ("Available", "RaftMembershipReady"):
+                    until_condition(journal, screen, sample.name, kind, AVAILABLE_SECONDS)
+            reader = speed.AuditReader(self.place.audit_log)
+            with screen.step(f"From {FROM} to {TO}, while a client writes ten times a second"):
+                self._upgrade(cluster, journal, reader)
+        self._farewell()
+
+    def _upgrade(self, cluster: Cluster, journal: Journal, reader: speed.AuditReader) -> None:
+        name, screen = self.sample.name, self.screen
+        servers = [pod for pod in journal.alive("pods") if is_server(pod, name)]
+        seen, since = len(journal.sights()), datetime.now(UTC)
+        with ServiceWriter(cluster, reads_back=True) as writer:
+            screen.say(f"kubectl patch openbaocluster {name} ... version: {TO}")
+            change(cluster, {"version": TO})
+            self._draw(journal)
+            until = datetime.now(UTC)
+            until_condition(journal, screen, name, "RaftMembershipReady", AVAILABLE_SECONDS)
+        history = History(name, servers, journal.sights()[seen:])
+        if lost := [*writer.lost(), *writer.missed]:
+            raise DemoError(f"writes that were acknowledged are gone: {lost}")
+        screen.say(f"{writer.told()}; all of them are there")
+        self._costs(history, reader.tally(since, until))
+
+    def _draw(self, journal: Journal) -> None:
+        """Draw the tree whenever it changes, until the cluster has the version."""
+        name, screen = self.sample.name, self.screen
+        shown: list[str] = []
+        patience = Patience.of(UPGRADE_SECONDS)
+        while True:
+            cluster = journal.find(CLUSTERS, name)
+            if cluster is not None:
+                drawn = tree(cluster, cluster_pods(journal, name), self._jobs(journal))
+                if drawn != shown:
+                    shown = drawn
+                    screen.say("\n".join(drawn))
+                if finished(cluster, TO):
+                    screen.waiting("")
+                    return
+            patience.check(cluster, f"at {TO}", _words(cluster))
+            screen.waiting(_words(cluster))
+            journal.wait(_LOOK_SECONDS)
+
+    def _jobs(self, journal: Journal) -> list[Object]:
+        mine = labels.component(self.sample.name, "upgrade")
+        return [one for one in journal.alive(JOBS) if mine.items() <= labels_of(one).items()]
+
+    def _costs(self, history: History, found: audit.Tally | None) -> None:
+        screen = self.screen
+        began = history.first(CLUSTERS, lambda one: one["spec"]["version"] == TO)
+        ended = history.first(CLUSTERS, lambda one: finished(one, TO))
+        if began is None or ended is None:
+            raise DemoError("the upgrade was not seen")
+        rows = [
+            (life.name, _since(began, life.made), _since(began, life.ready))
+            for life in history.lives() if life.made is not None
+        ]  # fmt: skip
+        screen.plain()
+        screen.plain(table.plain(("new server", "made after", "ready after"), rows))
+        screen.plain(f"  finished after {duration(ended - began)}")
+        screen.plain(f"  leaders: {' > '.join(history.leaders())}")
+        if found is not None:
+            screen.plain()
+            screen.plain(speed.requests_table([speed.request_row("of the upgrade", found)]))
+
+    def _farewell(self) -> None:
+        screen, home, name = self.screen, self.sample.home, self.sample.name
+        screen.heading("What took how long")
+        rows = [(step.title, duration(step.seconds)) for step in screen.steps]
+        screen.plain(table.plain(("step", "took"), [*rows, ("all", duration(screen.elapsed))]))
+        screen.heading("How to go on")
+        for line in (
+            *self.place.environment_lines(),
+            f"kubectl -n {home} get openbaocluster {name} -o yaml   # status.release",
+            f"kubectl -n {home} get jobs   # what asked the leader to step down",
+        ):
+            screen.plain(f"  {line}")
+        screen.heading("How to stop")
+        for line in self.place.stop_lines(home, name):
+            screen.plain(f"  {line}")
+        screen.heading(f"{FROM} became {TO}. Everything in {duration(screen.elapsed)}.")
+
+
+def _words(cluster: Object | None) -> str:
+    found = None if cluster is None else condition(cluster, "Upgrading")
+    return str(found["message"]) if found else "the operator takes notice of the new version"
+
+
+def _since(began: float, moment: float | None) -> str:
+    return "-" if moment is None else f"{moment - began:.1f} s"

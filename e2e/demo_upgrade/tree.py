@@ -1,0 +1,53 @@
+"""An upgrade as a small tree: the cluster and its step, and below it each server. Pure."""
+
+from collections.abc import Sequence
+
+from contracts import labels
+from e2e.demo.objects import Object, by_name, condition, labels_of, name_of, status_of
+from e2e.demo.words import pod_words
+from e2e.harness.upgrade_history import image_of
+
+_ENDS = ("Complete", "Failed")
+
+
+def tree(cluster: Object, pods: Sequence[Object], jobs: Sequence[Object]) -> list[str]:
+    """Draw one moment as lines: the step first, then the servers by number, then the Jobs."""
+    below = [_server(pod, status_of(cluster)) for pod in by_name(pods)]
+    below += [f"Job {name_of(job)} {_job_words(job)}" for job in by_name(jobs)]
+    last = len(below) - 1
+    branches = [f"{'`-' if number == last else '|-'} {line}" for number, line in enumerate(below)]
+    return [_head(cluster), *branches]
+
+
+def _head(cluster: Object) -> str:
+    name, status = name_of(cluster), status_of(cluster)
+    upgrade = status.get("upgrade")
+    if not upgrade:
+        waits = condition(cluster, "Upgrading")
+        asked = cluster["spec"]["version"]
+        runs = str(status.get("currentVersion") or "")
+        told = f": {waits['message']}" if waits and waits.get("message") and asked != runs else ""
+        return f"{name} {runs}{told}"
+    done, size = len(upgrade.get("completedPods") or ()), cluster["spec"]["replicas"]
+    failure = upgrade.get("failure")
+    step = str(failure["reason"]) if failure else str(upgrade.get("phase") or "")
+    versions = f"{upgrade['fromVersion']} > {upgrade['targetVersion']}"
+    return f"{name} {versions}  {step}, {done} of {size} are new"
+
+
+def _server(pod: Object, status: Object) -> str:
+    version = image_of(pod).rpartition(":")[2]
+    words = [f"{name_of(pod)}  {version}  {pod_words(pod)}"]
+    if labels.registration(labels_of(pod)).active is True:
+        words.append("leads")
+    if (status.get("upgrade") or {}).get("pod") == name_of(pod):
+        words.append("its turn")
+    return ", ".join(words)
+
+
+def _job_words(job: Object) -> str:
+    for kind in _ENDS:
+        found = condition(job, kind)
+        if found is not None and found["status"] == "True":
+            return "is done" if kind == "Complete" else f"failed: {found.get('message', '')}"
+    return "asks the leader to step down"

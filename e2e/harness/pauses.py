@@ -1,0 +1,70 @@
+"""A paused cluster: from when on it is, and what was written all the same."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from contracts.api.group import CLUSTERS
+from e2e.harness.audit import AuditLog, Entry
+from e2e.harness.clusters import Cluster
+from e2e.harness.upgrades import Requests
+from e2e.harness.waiting import until
+
+# What was on the wire when the watch told of the pause cannot be taken back.
+ON_THE_WIRE = timedelta(seconds=0.25)
+_STATUSES = frozenset({"openbaoclusters", "openbaobackups", "openbaorestores"})
+
+
+@dataclass(frozen=True, slots=True)
+class Pause:
+    """One pause of one cluster, which began with an answer of the API server."""
+
+    cluster: Cluster
+    requests: Requests
+    mark: int
+    began: str
+    """When the change arrived at the API server, as the audit log writes times."""
+
+    def written(self) -> list[Entry]:
+        """Return every write in the namespace since it began, but for words in a status."""
+        start = str_of(datetime.fromisoformat(self.began) + ON_THE_WIRE)
+        return [one for one in self._all() if one.at > start and not _is_word(one)]
+
+    def words(self) -> list[Entry]:
+        """Return the words that were written into a status."""
+        return [one for one in self._all() if _is_word(one)]
+
+    def _all(self) -> list[Entry]:
+        home = self.cluster.namespace
+        return [one for one in self.requests.writes_since(self.mark) if one.namespace == home]
+
+
+def pause(cluster: Cluster, requests: Requests) -> Pause:
+    """Pause a cluster."""
+    mark = requests.mark()
+    change = {"spec": {"paused": True}}
+    cluster.api.patch(CLUSTERS, cluster.namespace, cluster.name, change)
+    began = until("the pause is in the log", lambda: _asked(requests.audit, mark, cluster), 10.0)
+    return Pause(cluster, requests, mark, began)
+
+
+def resume(cluster: Cluster) -> None:
+    """End a pause."""
+    change = {"spec": {"paused": False}}
+    cluster.api.patch(CLUSTERS, cluster.namespace, cluster.name, change)
+
+
+def str_of(moment: datetime) -> str:
+    """Write a time as the audit log does: UTC, microseconds, sorts as text."""
+    return moment.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def _asked(audit: AuditLog, mark: int, cluster: Cluster) -> str | None:
+    for one in audit.since(mark):
+        wanted = ("patch", "openbaoclusters", "", cluster.namespace, cluster.name)
+        if wanted == (one.verb, one.resource, one.subresource, one.namespace, one.name):
+            return one.at
+    return None
+
+
+def _is_word(entry: Entry) -> bool:
+    return entry.subresource == "status" and entry.resource in _STATUSES

@@ -1,0 +1,52 @@
+"""An upgrade that stopped: what the cluster says of it, and that nobody is touched meanwhile."""
+
+from e2e.demo.objects import status_of
+from e2e.harness.clusters import Cluster
+from e2e.harness.kubernetes import Object
+from e2e.harness.upgrades import Requests
+from e2e.harness.waiting import throughout, until
+from runtime.types import uid_of
+
+POD_DEADLINE = 20.0
+"""Seconds that an operator of the fixture `impatient` gives one server to come back."""
+STILL_SECONDS = 5.0
+TROUBLE_SECONDS = 120.0
+
+
+def await_stopped(cluster: Cluster, reason: str, seconds: float = TROUBLE_SECONDS) -> Object:
+    """Wait until an upgrade has failed for a reason, and the lock is free; return its status."""
+    cluster.await_condition("Upgrading", "False", reason, seconds=seconds)
+    told = cluster.await_condition("Degraded", "True", seconds=10.0)
+    until("the failure is in the status", lambda: upgrade_of(cluster).get("failure"), 10.0)
+    upgrade = upgrade_of(cluster)
+    assert upgrade["failure"]["reason"] == reason
+    assert upgrade["failure"]["message"]
+    until("the lock is free", lambda: "operationLock" not in status_of(cluster.live()), 10.0)
+    print(f"\n  {reason}: {upgrade['failure']['message']}\n  Degraded {told['reason']}")
+    return upgrade
+
+
+def assert_nobody_is_touched(
+    cluster: Cluster, requests: Requests, seconds: float = STILL_SECONDS
+) -> None:
+    """Watch a cluster for a while: the same pods, and once all is said not one write.
+
+    But for the status, which tells whenever the kubelet tries again to fetch an image.
+    """
+    pods = uids(cluster)
+    requests.await_silence()
+    mark = requests.mark()
+    throughout("nobody is touched", lambda: uids(cluster) == pods, seconds)
+    sent = [one for one in requests.writes_since(mark) if one.subresource != "status"]
+    assert not sent, "\n".join(map(str, sent))
+
+
+def uids(cluster: Cluster) -> set[str]:
+    """Return the uids of the server pods."""
+    return {uid_of(pod) for pod in cluster.pods()}
+
+
+def upgrade_of(cluster: Cluster) -> Object:
+    """Return status.upgrade; empty while there is none."""
+    found: Object = status_of(cluster.live()).get("upgrade") or {}
+    return found

@@ -1,0 +1,213 @@
+"""What happened to pods, leaders and Jobs while a version changed, as watches reported it. Pure.
+
+Times are time.monotonic() at the arrival of the news, the clock of `service_client`: timestamps of
+objects have whole seconds only.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from contracts import labels
+from e2e.demo.journal import Sight
+from e2e.demo.objects import (
+    Object,
+    condition,
+    holds,
+    is_ready,
+    is_terminating,
+    labels_of,
+    name_of,
+    status_of,
+    uid_of,
+)
+
+CLUSTERS, PODS, JOBS, BACKUPS = "openbaoclusters", "pods", "jobs", "openbaobackups"
+_REVISION = "controller-revision-hash"
+_SERVER = "openbao"
+
+
+@dataclass(slots=True)
+class Life:
+    """One server pod. A time is None when that was not seen, or was so when the record began."""
+
+    name: str
+    uid: str
+    image: str
+    revision: str
+    made: float | None = None
+    ready: float | None = None
+    told_to_end: float | None = None
+    gone: float | None = None
+    restarts: int = 0
+    """How often its server was started again in it."""
+
+
+@dataclass(frozen=True, slots=True)
+class StepDown:
+    """A Job that asked a leader to step down."""
+
+    name: str
+    made: float
+    ended: float | None
+    """When it was seen Complete or Failed."""
+    succeeded: bool
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """One cluster between two moments: its server pods at the first, and all that was seen."""
+
+    cluster: str
+    before: Sequence[Object]
+    sights: Sequence[Sight]
+
+    def lives(self) -> list[Life]:
+        """Return every server pod that was there at some time, in order of appearance."""
+        found = {uid_of(pod): _life(pod) for pod in self.before}
+        for life, pod in zip(found.values(), self.before, strict=True):
+            life.restarts = _restarts(pod)
+        for sight in self._pods():
+            life = found.setdefault(uid_of(sight.object), _life(sight.object, sight.at))
+            _live_on(life, sight)
+        return list(found.values())
+
+    def replaced(self) -> list[str]:
+        """Return the names of the pods that were told to end, in that order."""
+        ended = [life for life in self.lives() if life.told_to_end is not None]
+        return [life.name for life in sorted(ended, key=lambda life: life.told_to_end or 0.0)]
+
+    def leaders(self) -> list[str]:
+        """Return who led, one after the other; the same name twice means that it came back."""
+        leads = {uid_of(pod): _leads(pod) for pod in self.before}
+        found = [name_of(pod) for pod in self.before if _leads(pod)]
+        for sight in self._pods():
+            uid, now = uid_of(sight.object), _leads(sight.object)
+            # A label that stays behind on a pod that ends is no news.
+            if now and not leads.get(uid) and sight.change != "DELETED":
+                found.append(name_of(sight.object))
+            leads[uid] = now
+        return found
+
+    def step_downs(self) -> list[StepDown]:
+        """Return the Jobs of upgrades that were made, in that order."""
+        made: dict[str, list[Sight]] = {}
+        for sight in self.sights:
+            part = labels_of(sight.object).get(labels.COMPONENT)
+            if sight.kind == JOBS and part == "upgrade" and self._ours(sight.object):
+                made.setdefault(uid_of(sight.object), []).append(sight)
+        return [_step_down(seen) for seen in made.values()]
+
+    def first(self, kind: str, test: Callable[[Object], bool]) -> float | None:
+        """Return when an object of a kind first passed a test."""
+        for sight in self.sights:
+            if sight.kind == kind and sight.change != "DELETED" and test(sight.object):
+                return sight.at
+        return None
+
+    def first_touch(self) -> float | None:
+        """Return when the first server pod was told to end, or was gone."""
+        times = [
+            at for life in self.lives() for at in (life.told_to_end, life.gone) if at is not None
+        ]
+        return min(times, default=None)
+
+    def _pods(self) -> list[Sight]:
+        return [
+            sight for sight in self.sights
+            if sight.kind == PODS and is_server(sight.object, self.cluster)
+        ]  # fmt: skip
+
+    def _ours(self, obj: Object) -> bool:
+        return labels_of(obj).get(labels.CLUSTER) == self.cluster
+
+
+def is_server(pod: Object, cluster: str) -> bool:
+    """Tell whether a pod is a server of the cluster, with a vote or without, and of no Job."""
+    return labels.servers(cluster).items() <= labels_of(pod).items()
+
+
+def image_of(pod: Object) -> str:
+    """Return the image of the server in a pod, or in a template."""
+    containers = pod["spec"]["containers"]
+    return str(next(one["image"] for one in containers if one["name"] == _SERVER))
+
+
+def finished(cluster: Object, version: str) -> bool:
+    """Tell whether a cluster says that it has a version, and that nothing is left to do."""
+    status, upgrading = status_of(cluster), condition(cluster, "Upgrading")
+    return (
+        status.get("currentVersion") == version
+        and (status.get("release") or {}).get("version") == version
+        and not status.get("upgrade")
+        and not status.get("operationLock")
+        and (upgrading is None or (upgrading["status"], upgrading["reason"]) == ("False", "Idle"))
+        and holds(cluster, "Ready")
+    )
+
+
+def _life(pod: Object, made: float | None = None) -> Life:
+    revision = labels_of(pod).get(_REVISION, "")
+    return Life(name_of(pod), uid_of(pod), image_of(pod), revision, made)
+
+
+def _live_on(life: Life, sight: Sight) -> None:
+    pod = sight.object
+    if sight.change == "DELETED":
+        life.gone = sight.at
+        return
+    life.restarts = _restarts(pod)
+    if life.ready is None and is_ready(pod):
+        life.ready = sight.at
+    if life.told_to_end is None and is_terminating(pod):
+        life.told_to_end = sight.at
+
+
+def _leads(pod: Object) -> bool:
+    return labels.registration(labels_of(pod)).active is True
+
+
+def _restarts(pod: Object) -> int:
+    return sum(one.get("restartCount", 0) for one in status_of(pod).get("containerStatuses") or ())
+
+
+def _step_down(seen: Sequence[Sight]) -> StepDown:
+    ends = [(one, _ended(one.object)) for one in seen if _ended(one.object)]
+    first = seen[0]
+    ended, how = (ends[0][0].at, ends[0][1]) if ends else (None, "")
+    return StepDown(name_of(first.object), first.at, ended, how == "Complete")
+
+
+def _ended(job: Object) -> str:
+    return next((kind for kind in ("Complete", "Failed") if holds(job, kind)), "")
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """What one upgrade cost, for the table and the limits."""
+
+    title: str
+    seconds: float
+    """From the change of the spec to the status that says it is over."""
+    writes: int
+    failed: int
+    gap: float
+    """Seconds of the longest time without an acknowledged write."""
+    requests: int
+    """What the operator asked the API server meanwhile."""
+    replaced: Sequence[str] = field(default_factory=tuple)
+    leaders: Sequence[str] = field(default_factory=tuple)
+
+    def row(self) -> tuple[str, ...]:
+        """Return the cells of a table."""
+        return (
+            self.title,
+            f"{self.seconds:.1f} s",
+            f"{self.gap:.2f} s",
+            f"{self.failed} of {self.writes}",
+            str(self.requests),
+            " ".join(name.rpartition("-")[2] for name in self.replaced),
+            " > ".join(name.rpartition("-")[2] for name in self.leaders),
+        )
+
+
+HEADERS = ("upgrade", "finished", "longest gap", "failed", "requests", "order", "leaders")

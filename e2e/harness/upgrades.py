@@ -1,0 +1,242 @@
+"""Bringing a cluster to another version, and keeping a record of all that happens meanwhile."""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+import orjson
+
+from contracts import names
+from contracts.api.group import API_VERSION, BACKUPS, CLUSTERS
+from e2e.demo.api import connect
+from e2e.demo.journal import Journal, View
+from e2e.demo.objects import Object, name_of, status_of, uid_of
+from e2e.demo.place import OnRig
+from e2e.harness.audit import LEASES, AuditLog, Entry, tally, writes
+from e2e.harness.clusters import Cluster
+from e2e.harness.service_writer import ServiceWriter
+from e2e.harness.upgrade_history import (
+    BACKUPS as BACKUP_VIEW,
+)
+from e2e.harness.upgrade_history import (
+    CLUSTERS as CLUSTER_VIEW,
+)
+from e2e.harness.upgrade_history import (
+    JOBS,
+    PODS,
+    Figures,
+    History,
+    finished,
+    is_server,
+)
+from e2e.harness.waiting import NotSoError, until
+from managers.workload.replace import STEP_DOWN_SLEEP
+from runtime.resources import POD
+
+UPGRADE_SECONDS = 180.0
+_LEAD_SECONDS = 20.0
+_MOVES = 5
+# By then the former leader is awake, and the next one reaches the server that was restarted.
+_REST_SECONDS = 1.5 * STEP_DOWN_SLEEP.total_seconds()
+_STILL = 2.0
+
+
+@dataclass(slots=True)
+class Record:
+    """All that is seen of one cluster from `with` to its end."""
+
+    cluster: Cluster
+    _journal: Journal
+    _before: list[Object] = field(default_factory=list)
+
+    @property
+    def history(self) -> History:
+        """What was seen so far."""
+        return History(self.cluster.name, self._before, self._journal.sights())
+
+    def await_finished(self, version: str, seconds: float = UPGRADE_SECONDS) -> float:
+        """Wait until the cluster says that it has a version; return the seconds since it was asked.
+
+        It is asked when the API server shows a spec with that version.
+        """
+
+        def asked(cluster: Object) -> bool:
+            return self._is_it(cluster) and cluster["spec"]["version"] == version
+
+        def over(cluster: Object) -> bool:
+            return asked(cluster) and finished(cluster, version)
+
+        try:
+            ended = until(
+                f"{self.cluster.name} is upgraded to {version}",
+                lambda: self.history.first(CLUSTER_VIEW, over),
+                seconds,
+            )
+        except NotSoError as error:
+            raise NotSoError(f"{error}\n{self.told()}") from None
+        began = self.history.first(CLUSTER_VIEW, asked)
+        assert began is not None
+        return ended - began
+
+    def await_first_touch(self, seconds: float = 60.0) -> float:
+        """Wait until the first server is told to end and return when that was."""
+        try:
+            return until(
+                "the first server is told to end", lambda: self.history.first_touch(), seconds,
+                every=0.02,
+            )  # fmt: skip
+        except NotSoError as error:
+            raise NotSoError(f"{error}\n{self.told()}") from None
+
+    def told(self) -> str:
+        """Say what the cluster says, and what became of its pods, for who looks for the reason."""
+        status = status_of(self.cluster.find() or {})
+        shown = {key: status.get(key) for key in ("release", "upgrade", "operationLock")}
+        lines = [f"  status: {orjson.dumps(shown).decode()}", self.cluster.told()]
+        lines += [f"  {life}" for life in self.history.lives()]
+        lines += [f"  {job}" for job in self.history.step_downs()]
+        return "\n".join(lines)
+
+    def _is_it(self, found: Object) -> bool:
+        return name_of(found) == self.cluster.name
+
+
+@contextmanager
+def recorded(cluster: Cluster) -> Iterator[Record]:
+    """Watch pods, Jobs, backups and the cluster itself until the end of the block."""
+    place = OnRig(cluster.api.rig)
+    home = f"namespaces/{cluster.namespace}"
+    ours = f"/apis/{API_VERSION}/{home}"
+    views = (
+        View(CLUSTER_VIEW, f"{ours}/{CLUSTERS.plural}"),
+        View(BACKUP_VIEW, f"{ours}/{BACKUPS.plural}"),
+        View(PODS, f"/api/v1/{home}/pods"),
+        View(JOBS, f"/apis/batch/v1/{home}/jobs"),
+    )
+    with connect(place.kubectl) as api, Journal(api, views) as journal:
+        servers = [pod for pod in journal.alive(PODS) if is_server(pod, cluster.name)]
+        yield Record(cluster, journal, servers)
+
+
+def change(cluster: Cluster, spec: Object) -> None:
+    """Merge fields into the spec by kubectl, as people do."""
+    patch = orjson.dumps({"spec": spec}).decode()
+    which = ("-n", cluster.namespace, "openbaocluster", cluster.name)
+    cluster.api.rig.kubectl("patch", *which, "--type=merge", "-p", patch)
+
+
+def restart(cluster: Cluster, pod: str) -> None:
+    """Delete a pod, and wait until it is gone; another one of that name comes."""
+    (uid,) = (uid_of(one) for one in cluster.pods() if name_of(one) == pod)
+    cluster.api.delete(POD, cluster.namespace, pod)
+    until(f"{pod} is gone", lambda: uid not in map(uid_of, cluster.pods()), _LEAD_SECONDS)
+
+
+def move_lead(cluster: Cluster, ordinal: int) -> None:
+    """Let the server of that number lead, of three.
+
+    Who follows a leader is nobody's choice, so the third one is restarted first: a server that is
+    away is not elected. Ends once all are ready, and the one that made way can end at once again:
+    until then it would be the first to go, and take ten seconds.
+    """
+    asked = 0.0
+
+    def rested() -> bool:
+        return time.monotonic() - asked >= _REST_SECONDS
+
+    for _ in range(_MOVES):
+        leader = until("a server leads", cluster.leader, _LEAD_SECONDS)
+        name = name_of(leader)
+        if name == names.pod(cluster.name, ordinal):
+            until("the former leader is awake", rested, 2 * _REST_SECONDS)
+            return
+        number = names.ordinal_of(cluster.name, name)
+        assert number is not None
+        third = next(n for n in range(3) if n not in (number, ordinal))
+        restart(cluster, names.pod(cluster.name, third))
+        cluster.server(number).post("sys/step-down", cluster.operator_token(number), {})
+        asked = time.monotonic()
+
+        def moved(before: str = name) -> bool:
+            found = cluster.leader()
+            return found is not None and name_of(found) != before
+
+        until("another server leads", moved, _LEAD_SECONDS)
+        until("all are ready", lambda: len(cluster.ready_pods()) == 3, _LEAD_SECONDS)
+    raise NotSoError(f"{cluster.name}-{ordinal} did not lead after {_MOVES} changes")
+
+
+@dataclass(frozen=True, slots=True)
+class Requests:
+    """What one operator asks the API server."""
+
+    audit: AuditLog
+    user: str
+
+    def mark(self) -> int:
+        """Remember the present end of the log."""
+        return self.audit.mark()
+
+    def since(self, mark: int) -> list[Entry]:
+        """Return all that was asked after the mark, Leases left out."""
+        return [one for one in self.audit.since(mark, self.user) if one.resource != LEASES]
+
+    def writes_since(self, mark: int) -> list[Entry]:
+        """Return the writes after the mark, Leases left out."""
+        return writes(self.since(mark))
+
+    def settle(self, cluster: Cluster, still: float = _STILL) -> None:
+        """Wait until all is well and nothing was written for `still` seconds."""
+        cluster.await_available(120.0)
+        if cluster.live()["spec"]["replicas"] > 1:
+            cluster.await_condition("RaftMembershipReady", reason="AllVoters")
+        self.await_silence(still)
+
+    def await_silence(self, still: float = _STILL) -> None:
+        """Wait until nothing was written for `still` seconds."""
+
+        def silent() -> bool:
+            mark = self.mark()
+            time.sleep(still)
+            return not self.writes_since(mark)
+
+        until("the operator writes nothing", silent, 60.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Upgraded:
+    """What became of one upgrade under a client that writes all the time."""
+
+    figures: Figures
+    history: History
+    writer: ServiceWriter
+
+    def assert_nothing_lost(self) -> None:
+        """Every write that was acknowledged can be read, and could be the moment after."""
+        assert self.writer.lost() == []
+        assert self.writer.missed == []
+
+
+def under_a_client(cluster: Cluster, requests: Requests, version: str, title: str) -> Upgraded:
+    """Bring a cluster to a version while a client writes, and until it has settled; print how."""
+    requests.settle(cluster)
+    mark = requests.mark()
+    with recorded(cluster) as record, ServiceWriter(cluster, reads_back=True) as writer:
+        change(cluster, {"version": version})
+        seconds = record.await_finished(version)
+        asked = requests.since(mark)
+        requests.settle(cluster)
+        history = record.history
+    figures = Figures(
+        title,
+        seconds,
+        len(writer.writes),
+        len(writer.failed),
+        writer.longest_gap,
+        len(asked),
+        tuple(history.replaced()),
+        tuple(history.leaders()),
+    )
+    print(f"\n  {writer.told()}\n  {seconds:.1f} s, {len(asked)} requests: {tally(asked)}")
+    return Upgraded(figures, history, writer)

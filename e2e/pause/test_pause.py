@@ -1,0 +1,149 @@
+"""spec.paused stops every write at once, also on the way of an upgrade; maintenance holds pods."""
+
+import pytest
+
+from contracts import names
+from contracts.api.group import RESTORES
+from e2e.conftest import MakeNamespace
+from e2e.demo.objects import condition, status_of
+from e2e.harness.backups import SELDOM, Run, backup_now, make_credentials, restore
+from e2e.harness.clusters import Cluster
+from e2e.harness.kubernetes import Api
+from e2e.harness.operator import Operator
+from e2e.harness.pauses import pause, resume
+from e2e.harness.service_writer import ServiceWriter, steady_voters
+from e2e.harness.stopped_upgrade import POD_DEADLINE, uids
+from e2e.harness.stores import Store
+from e2e.harness.upgrade_history import CLUSTERS, History
+from e2e.harness.upgrades import Requests, change, recorded
+from e2e.harness.waiting import throughout, until
+from e2e.rig.versions import OPENBAO_STAMPS
+from runtime.resources import JOB, SERVICE
+from runtime.types import uid_of
+
+NAME = "held"
+FIRST, SECOND, THIRD = OPENBAO_STAMPS[:3]
+PAUSED_SECONDS = 12.0
+# What a pause says: of the cluster, and of what waits for its end. Nothing of it twice.
+WORDS = 3
+
+
+@pytest.fixture(scope="module")
+def cluster(api: Api, make_namespace: MakeNamespace, impatient: Operator, store: Store) -> Cluster:
+    """Three voters that know where snapshots go."""
+    namespace = make_namespace()
+    make_credentials(api, namespace, store)
+    backup = {"schedule": SELDOM, "target": store.target()}
+    return steady_voters(api, namespace, NAME, backup=backup)
+
+
+@pytest.fixture(scope="module")
+def kept(cluster: Cluster) -> Run:
+    """A snapshot from before."""
+    run = backup_now(cluster, "before")
+    run.await_phase("Completed", 120.0)
+    return run
+
+
+@pytest.mark.timeout(300)
+def test_whatever_there_is_to_do_nothing_is_written(
+    cluster: Cluster, requests: Requests, kept: Run
+) -> None:
+    """An edit to undo, a roll, a backup and a restore: each of them waits."""
+    requests.settle(cluster)
+    pods, service = uids(cluster), names.public_service(NAME)
+    held = pause(cluster, requests)
+    cluster.api.delete(SERVICE, cluster.namespace, service)
+    change(cluster, {"runtime": {"restartAt": "while-paused"}})
+    backup = backup_now(cluster, "while-paused")
+    cluster.await_condition("Paused", "True", seconds=10.0)
+    throughout("no pod goes", lambda: uids(cluster) == pods, PAUSED_SECONDS)
+    assert not (sent := held.written()), "\n".join(map(str, sent))
+    assert len(held.words()) <= WORDS, "\n".join(map(str, held.words()))
+    assert cluster.api.find(SERVICE, cluster.namespace, service) is None
+    assert backup.job() is None
+    mark = requests.mark()
+    throughout("not a word more", lambda: not requests.writes_since(mark), 5.0, every=1.0)
+
+    resume(cluster)
+    until(
+        "the Service is back", lambda: cluster.api.find(SERVICE, cluster.namespace, service), 20.0
+    )
+    backup.await_phase("Completed", 180.0)
+    until("all pods are new", lambda: not uids(cluster) & pods, 180.0)
+    cluster.await_available(120.0)
+
+
+@pytest.mark.timeout(200)
+def test_a_restore_that_waits_touches_nothing(
+    cluster: Cluster, requests: Requests, kept: Run
+) -> None:
+    requests.settle(cluster)
+    held = pause(cluster, requests)
+    cluster.await_condition("Paused", "True", seconds=10.0)
+    run = restore(cluster, "while-paused", {"backup": kept.name})
+    throughout("it does not begin", lambda: run.job() is None, PAUSED_SECONDS, every=1.0)
+    assert not (sent := held.written()), "\n".join(map(str, sent))
+    cluster.api.delete(RESTORES, cluster.namespace, run.name)
+    resume(cluster)
+    requests.settle(cluster)
+    made = [one["metadata"]["name"] for one in cluster.api.list(JOB, cluster.namespace)]
+    assert names.run_job("restore", run.name) not in made
+
+
+@pytest.mark.timeout(400)
+def test_an_upgrade_stands_still_and_goes_on_with_all_its_time(
+    cluster: Cluster, requests: Requests
+) -> None:
+    """The pause is longer than a server may take to come back, and nobody is blamed for it."""
+    requests.settle(cluster)
+    with recorded(cluster) as record, ServiceWriter(cluster, reads_back=True) as writer:
+        change(cluster, {"version": SECOND})
+        record.await_first_touch()
+        held = pause(cluster, requests)
+        cluster.await_condition("Paused", "True", seconds=10.0)
+        throughout(
+            "no further pod goes",
+            lambda: len(record.history.replaced()) == 1,
+            POD_DEADLINE + 5.0,
+        )
+        assert not (sent := held.written()), "\n".join(map(str, sent))
+        assert record.history.step_downs() == []
+        status = cluster.live()["status"]
+        assert status["upgrade"]["targetVersion"] == SECOND
+        assert status["release"]["version"] == SECOND
+        resume(cluster)
+        record.await_finished(SECOND)
+        history = record.history
+    print(f"\n  {writer.told()}")
+    assert_no_failure(history)
+    assert sorted(history.replaced()) == [names.pod(NAME, number) for number in range(3)]
+    assert len(history.leaders()) == 2
+    assert writer.lost() == []
+    assert writer.missed == []
+
+
+@pytest.mark.timeout(300)
+def test_in_maintenance_an_upgrade_waits(cluster: Cluster, requests: Requests) -> None:
+    requests.settle(cluster)
+    pods = uids(cluster)
+    change(cluster, {"maintenance": {"enabled": True}})
+    cluster.await_available(60.0)
+    with recorded(cluster) as record:
+        change(cluster, {"version": THIRD})
+        told = cluster.await_condition("Upgrading", "False", "Maintenance", seconds=20.0)
+        print(f"\n  {told['message']}")
+        throughout("no pod goes", lambda: uids(cluster) == pods, PAUSED_SECONDS)
+        change(cluster, {"maintenance": None})
+        record.await_finished(THIRD)
+        assert_no_failure(record.history)
+    assert not {uid_of(pod) for pod in cluster.pods()} & pods
+
+
+def assert_no_failure(history: History) -> None:
+    """Nobody said at any time that the upgrade had failed."""
+    for sight in history.sights:
+        if sight.kind == CLUSTERS:
+            assert not (status_of(sight.object).get("upgrade") or {}).get("failure")
+            told = condition(sight.object, "Degraded") or {}
+            assert told.get("reason") not in ("PodNotReady", "StepDownTimeout")

@@ -1,0 +1,134 @@
+"""Every write of the upgrade of one server, and a sample of those of three.
+
+A status may be written once more or less than in the clean run; the kinds of writes are the same.
+"""
+
+from collections import Counter
+from collections.abc import Iterable
+
+import pytest
+
+from contracts.api.group import CLUSTERS
+from e2e.conftest import MakeNamespace, sweep
+from e2e.harness.audit import AuditLog, refused
+from e2e.harness.clusters import Cluster
+from e2e.harness.crashing_operator import Position
+from e2e.harness.installation import Identity
+from e2e.harness.kubernetes import Api
+from e2e.harness.manifests import STEADY, key_value_engine, self_init
+from e2e.harness.manifests import cluster as manifest
+from e2e.harness.operator import Launcher
+from e2e.harness.upgrades import Requests
+from e2e.harness.write_key import WriteKey
+from e2e.rig import Rig
+from e2e.rig.versions import OPENBAO_STAMPS
+from e2e.upgrade_crash_sweep.sweep import Case, Sweep, never_reached
+
+NAME = "one"
+VERSIONS = OPENBAO_STAMPS[1:]
+# As many as two cores bear side by side.
+BATCH, BIG_BATCH = 18, 6
+UP_SECONDS, SECONDS = 240.0, 150.0
+EVENTS = "events"
+
+
+@pytest.fixture(scope="module")
+def campaign(
+    rig: Rig,
+    api: Api,
+    requests: Requests,
+    launcher: Launcher,
+    controller: Identity,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Sweep:
+    rig.load_openbao(OPENBAO_STAMPS)
+    folder = tmp_path_factory.mktemp("sweep")
+    return Sweep(api, requests, launcher, controller, folder)
+
+
+def bring_up(
+    campaign: Sweep, make_namespace: MakeNamespace, count: int, replicas: int
+) -> list[Cluster]:
+    """Make clusters of the first version, all at once, and end the operator that made them."""
+    operator = campaign.whole()
+    made = [Cluster(campaign.api, make_namespace(), NAME) for _ in range(count)]
+    for one in made:
+        wanted = {"configuration": STEADY, "selfInit": self_init(key_value_engine())}
+        body = manifest(one.namespace, NAME, replicas=replicas, **wanted)
+        campaign.api.create(CLUSTERS, body)
+    for one in made:
+        one.await_available(UP_SECONDS)
+        if replicas > 1:
+            one.await_condition("RaftMembershipReady", reason="AllVoters", seconds=60.0)
+    operator.stop()
+    return made
+
+
+def numbered(keys: Iterable[WriteKey]) -> list[tuple[WriteKey, int]]:
+    """Number equal writes from 1, in order; events are told, and nothing depends on them."""
+    seen: Counter[WriteKey] = Counter()
+    found = []
+    for key in keys:
+        if key.resource == EVENTS:
+            continue
+        seen[key] += 1
+        found.append((key, seen[key]))
+    return found
+
+
+@pytest.mark.timeout(900)
+def test_every_write_of_the_upgrade_of_one_server(
+    campaign: Sweep, make_namespace: MakeNamespace, audit: AuditLog, controller: Identity
+) -> None:
+    """The same clusters go from version to version, each time with other crashes."""
+    mark = audit.mark()
+    first, *clusters = bring_up(campaign, make_namespace, BATCH + 1, 1)
+    clean = numbered(campaign.writes_of(first, VERSIONS[0]))
+    print("\n" + "\n".join(f"  {key} #{number}" for key, number in clean))
+    sweep(campaign.api, first.namespace)
+    moments = [(key, number, position) for key, number in clean for position in positions(key)]
+    batches = [moments[start : start + BATCH] for start in range(0, len(moments), BATCH)]
+    assert len(batches) <= len(VERSIONS), f"{len(moments)} moments for {BATCH} clusters"
+    cases: list[Case] = []
+    for version, batch in zip(VERSIONS, batches, strict=False):
+        made = [Case(one, *moment) for one, moment in zip(clusters, batch, strict=False)]
+        cases += made
+        campaign.run(made, version, SECONDS)
+        assert not (wrong := [str(case) for case in made if case.faults]), "\n".join(wrong)
+    # The three servers of the next test shall not wait for their turn behind these.
+    for one in clusters:
+        sweep(campaign.api, one.namespace)
+    assert not (missed := never_reached(cases)), missed
+    assert not (no := refused(audit.since(mark, controller.user))), "\n".join(map(str, no))
+
+
+def positions(key: WriteKey) -> tuple[Position, ...]:
+    """Return where to die: at a write that cannot be told apart from others, at both its ends."""
+    return ("before", "after") if key.subresource == "status" else ("before", "at", "after")
+
+
+@pytest.mark.timeout(600)
+def test_a_sample_of_the_upgrade_of_three_servers(
+    campaign: Sweep, make_namespace: MakeNamespace
+) -> None:
+    """The pods, the Job that asks the leader, and what is written down between them."""
+    clusters = bring_up(campaign, make_namespace, BIG_BATCH + 1, 3)
+    clean = numbered(campaign.writes_of(clusters[0], VERSIONS[0]))
+    sweep(campaign.api, clusters[0].namespace)
+    print("\n" + "\n".join(f"  {key} #{number}" for key, number in clean))
+    pods = [one for one in clean if one[0].verb == "delete" and one[0].resource == "pods"]
+    (job,) = (one for one in clean if one[0].verb == "create" and one[0].resource == "jobs")
+    assert len(pods) == 3
+    moments: list[tuple[WriteKey, int, Position]] = [
+        (pods[0][0], 1, "after"),
+        (pods[1][0], 1, "at"),
+        (pods[2][0], 1, "before"),
+        (pods[2][0], 1, "after"),
+        (job[0], 1, "before"),
+        (job[0], 1, "after"),
+    ]
+    cases = [Case(one, *moment) for one, moment in zip(clusters[1:], moments, strict=True)]
+    campaign.run(cases, VERSIONS[0], SECONDS)
+    assert not (wrong := [str(case) for case in cases if case.faults]), "\n".join(wrong)
+    # Names of Jobs and who leads differ from run to run; what did not come was no crash.
+    assert sum(bool(case.result and case.result.crashed) for case in cases) >= 3

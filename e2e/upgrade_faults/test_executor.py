@@ -1,0 +1,79 @@
+"""The Job that asks the leader to step down fails: the leader is left alone until it can be asked.
+
+Each attempt has Jobs of its own, so a second upgrade within the hour meets none of the first.
+"""
+
+import pytest
+
+from contracts import names
+from e2e.conftest import MakeNamespace
+from e2e.demo.objects import name_of
+from e2e.harness.clusters import Cluster
+from e2e.harness.kubernetes import Api
+from e2e.harness.operator import Operator
+from e2e.harness.service_writer import steady_voters
+from e2e.harness.stopped_upgrade import assert_nobody_is_touched, await_stopped, upgrade_of
+from e2e.harness.upgrades import Requests, change, recorded
+from e2e.harness.waiting import until
+from e2e.rig.versions import OPENBAO_STAMPS
+
+NAME = "asked"
+# An image that has no program of ours: its container cannot start.
+NO_EXECUTOR = "localhost/openbao:2.4.0"
+ROUNDS = (
+    ("a role that is not there", {"jwtAuthRole": "nobody"}, {"jwtAuthRole": None}),
+    ("an image without a program", {"image": NO_EXECUTOR}, {"image": None}),
+)
+
+
+@pytest.fixture(scope="module")
+def cluster(api: Api, make_namespace: MakeNamespace, impatient: Operator) -> Cluster:
+    """Three voters of the first version."""
+    return steady_voters(api, make_namespace(), NAME)
+
+
+@pytest.mark.timeout(400)
+@pytest.mark.parametrize("number", range(len(ROUNDS)), ids=[one[0] for one in ROUNDS])
+def test_the_leader_is_left_alone_until_a_retry(
+    cluster: Cluster, requests: Requests, number: int
+) -> None:
+    _, wrong, right = ROUNDS[number]
+    version, token = OPENBAO_STAMPS[number + 1], f"try-{number}"
+    change(cluster, {"upgrade": wrong})
+    requests.settle(cluster)
+    leader, standbys = who_leads(cluster)
+    with recorded(cluster) as record:
+        change(cluster, {"version": version})
+        await_stopped(cluster, "StepDownFailed")
+        assert record.history.replaced() == standbys
+        assert len(record.history.leaders()) == 1
+        (failed,) = record.history.step_downs()
+        assert not failed.succeeded
+        # An order of an earlier attempt is no order any more.
+        if number:
+            change(cluster, {"upgrade": {"requests": {"retry": f"try-{number - 1}"}}})
+        assert_nobody_is_touched(cluster, requests)
+        change(cluster, {"upgrade": {**right, "requests": {"retry": token}}})
+        record.await_finished(version)
+        history = record.history
+    assert history.replaced() == [*standbys, leader]
+    assert len(history.leaders()) == 2
+    jobs = [job.succeeded for job in history.step_downs()]
+    assert jobs == [False, True]
+    assert cluster.live()["status"]["upgradeRequests"]["lastHandledRetry"] == token
+
+
+def who_leads(cluster: Cluster) -> tuple[str, list[str]]:
+    """Return the leader, and the others in the order in which they are replaced."""
+    found = until("a server leads", cluster.leader, 20.0)
+    leader = name_of(found)
+    pods = [names.pod(NAME, number) for number in (2, 1, 0)]
+    return leader, [one for one in pods if one != leader]
+
+
+def test_after_it_the_same_word_does_nothing(cluster: Cluster, requests: Requests) -> None:
+    token = cluster.live()["spec"]["upgrade"]["requests"]["retry"]
+    requests.settle(cluster)
+    change(cluster, {"upgrade": {"requests": {"retry": token}}})
+    assert_nobody_is_touched(cluster, requests)
+    until("no upgrade is shown", lambda: not upgrade_of(cluster), 5.0)

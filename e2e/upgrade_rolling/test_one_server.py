@@ -1,0 +1,58 @@
+"""One server: its upgrade is an outage that is announced, and nobody is asked to step down."""
+
+import pytest
+
+from contracts import names
+from e2e.conftest import MakeNamespace
+from e2e.demo.objects import Object, condition
+from e2e.harness.clusters import Cluster
+from e2e.harness.kubernetes import Api
+from e2e.harness.operator import Operator
+from e2e.harness.service_writer import steady_voters
+from e2e.harness.upgrade_history import CLUSTERS
+from e2e.harness.upgrades import Requests, under_a_client
+from e2e.rig import Rig
+from e2e.rig.images import openbao_reference
+from e2e.rig.versions import OPENBAO_STAMPS
+from runtime.resources import JOB
+
+NAME = "single"
+VERSION = OPENBAO_STAMPS[1]
+FINISHED_SECONDS = 40.0
+ANNOUNCED = "nothing can be read or written"
+
+
+@pytest.fixture(scope="module")
+def cluster(
+    rig: Rig, api: Api, make_namespace: MakeNamespace, reloading_operator: Operator
+) -> Cluster:
+    """One server of the first version, with a client that may write."""
+    rig.load_openbao(OPENBAO_STAMPS)
+    return steady_voters(api, make_namespace(), NAME, replicas=1)
+
+
+@pytest.mark.timeout(300)
+def test_it_is_announced_and_nothing_is_lost(
+    cluster: Cluster, requests: Requests, alone: None
+) -> None:
+    done = under_a_client(cluster, requests, VERSION, "one server")
+    history = done.history
+    old, new = history.lives()
+    assert (old.name, new.name) == (names.pod(NAME, 0), names.pod(NAME, 0))
+    assert new.image == openbao_reference(VERSION)
+    assert new.told_to_end is None
+    assert history.step_downs() == []
+    assert cluster.api.list(JOB, cluster.namespace) == []
+    done.assert_nothing_lost()
+    assert done.figures.seconds <= FINISHED_SECONDS
+    announced = history.first(CLUSTERS, announces)
+    touched = history.first_touch()
+    assert announced is not None
+    assert touched is not None
+    assert announced < touched
+
+
+def announces(cluster: Object) -> bool:
+    """Tell whether a cluster says that nobody will be served for a while."""
+    told = condition(cluster, "Upgrading")
+    return told is not None and told["status"] == "True" and ANNOUNCED in told["message"]

@@ -1,0 +1,103 @@
+"""spec.upgrade.preUpgradeSnapshot: no server is touched before the snapshot is kept."""
+
+import pytest
+
+from e2e.conftest import MakeNamespace
+from e2e.demo.objects import Object, status_of
+from e2e.harness.backups import check_stored, make_backup_cluster
+from e2e.harness.clusters import Cluster
+from e2e.harness.kubernetes import Api
+from e2e.harness.operator import Operator
+from e2e.harness.stores import Store
+from e2e.harness.targets import retargeted
+from e2e.harness.upgrade_history import BACKUPS, CLUSTERS, History
+from e2e.harness.upgrades import Requests, change, recorded
+from e2e.harness.waiting import until
+from e2e.rig import Rig
+from e2e.rig.versions import OPENBAO_STAMPS
+
+FIRST, SECOND = OPENBAO_STAMPS[1:3]
+UPGRADE_SECONDS = 240.0
+FAILED = "PreUpgradeBackupFailed"
+
+
+@pytest.fixture(scope="module")
+def cluster(
+    rig: Rig,
+    api: Api,
+    make_namespace: MakeNamespace,
+    reloading_operator: Operator,
+    store: Store,
+) -> Cluster:
+    """One server that keeps its snapshots in a store."""
+    rig.load_openbao(OPENBAO_STAMPS)
+    wish = {"preUpgradeSnapshot": True}
+    return make_backup_cluster(api, make_namespace(), store.target(), store, upgrade=wish)
+
+
+@pytest.mark.timeout(400)
+def test_no_server_is_touched_before_the_snapshot_is_kept(
+    cluster: Cluster, store: Store, requests: Requests
+) -> None:
+    requests.settle(cluster)
+    with recorded(cluster) as record:
+        change(cluster, {"version": FIRST})
+        seconds = record.await_finished(FIRST, UPGRADE_SECONDS)
+        history = record.history
+    kept = history.first(BACKUPS, lambda found: is_before(found) and phase(found) == "Completed")
+    # The word of the spec and the word of the status are two sights: this one is the later.
+    rolling = history.first(CLUSTERS, lambda found: accepted(found) == FIRST)
+    touched = history.first_touch()
+    assert kept is not None
+    assert rolling is not None
+    assert touched is not None
+    assert kept < rolling < touched
+    print(f"\n  {seconds:.1f} s; kept {touched - kept:.1f} s before the first server was touched")
+    (backup,) = backups_in(history)
+    assert is_before(backup)
+    check_stored(store, status_of(backup))
+
+
+@pytest.mark.timeout(400)
+def test_three_snapshots_that_fail_end_it_and_no_server_was_touched(
+    cluster: Cluster, store: Store, requests: Requests
+) -> None:
+    requests.settle(cluster)
+    with recorded(cluster) as record:
+        with retargeted(cluster, {**store.target(), "bucket": "no-such-bucket"}):
+            change(cluster, {"version": SECOND})
+            cluster.await_condition("Upgrading", "False", FAILED, seconds=UPGRADE_SECONDS)
+            cluster.await_condition("Degraded", "True", seconds=10.0)
+            status = cluster.live()["status"]
+            assert status["upgrade"]["failure"]["reason"] == FAILED
+            assert status["upgrade"]["snapshots"] == 3
+            assert status["release"]["version"] == FIRST
+            until("the lock is free", lambda: "operationLock" not in cluster.live()["status"], 10.0)
+            assert record.history.first_touch() is None
+            tried = {
+                s.object["metadata"]["name"] for s in record.history.sights if s.kind == BACKUPS
+            }
+            assert len(tried) == 3
+        change(cluster, {"upgrade": {"requests": {"retry": "store-repaired"}}})
+        record.await_finished(SECOND, UPGRADE_SECONDS)
+
+
+def is_before(backup: Object) -> bool:
+    """Tell whether a backup was made before an upgrade."""
+    return bool(backup["spec"].get("origin") == "PreUpgrade")
+
+
+def phase(backup: Object) -> str:
+    """Return how far a backup is."""
+    return str(status_of(backup).get("phase") or "")
+
+
+def accepted(cluster: Object) -> str:
+    """Return the version that the servers are brought to."""
+    return str((status_of(cluster).get("release") or {}).get("version") or "")
+
+
+def backups_in(history: History) -> list[Object]:
+    """Return every OpenBaoBackup that was seen, as it was seen last."""
+    found = {s.object["metadata"]["name"]: s.object for s in history.sights if s.kind == BACKUPS}
+    return list(found.values())

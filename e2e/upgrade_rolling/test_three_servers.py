@@ -1,0 +1,132 @@
+"""Three servers brought from version to version, the leader at each ordinal, under a client.
+
+The versions are one source under several numbers: image, reported version and roll are real, a
+migration of data is not.
+"""
+
+from collections.abc import Iterator
+
+import pytest
+
+from contracts import names
+from e2e.conftest import MakeNamespace
+from e2e.demo import table
+from e2e.harness.audit import tally
+from e2e.harness.clusters import Cluster
+from e2e.harness.kubernetes import Api
+from e2e.harness.operator import Operator
+from e2e.harness.service_writer import steady_voters
+from e2e.harness.upgrade_history import HEADERS, Figures, History
+from e2e.harness.upgrades import Requests, move_lead, under_a_client
+from e2e.harness.waiting import throughout
+from e2e.rig import Rig
+from e2e.rig.images import openbao_reference
+from e2e.rig.versions import OPENBAO_STAMPS
+
+NAME = "rolls"
+# The promises (issue: upgrades): of the whole, of the API server, of a client that tries once.
+FINISHED_SECONDS = 40.0
+REQUESTS = 150
+GAP_SECONDS = 1.5
+FAILED_WRITES = 8
+QUIET_SECONDS = 20.0
+STEPS = tuple(zip((0, 1, 2), OPENBAO_STAMPS[1:], strict=True))
+
+
+@pytest.fixture(scope="module")
+def cluster(
+    rig: Rig, api: Api, make_namespace: MakeNamespace, reloading_operator: Operator
+) -> Cluster:
+    """Three voters of the first version, with a client that may write."""
+    rig.load_openbao(OPENBAO_STAMPS)
+    return steady_voters(api, make_namespace(), NAME)
+
+
+@pytest.fixture(scope="module")
+def figures() -> Iterator[list[Figures]]:
+    """What each upgrade cost; printed at the end."""
+    made: list[Figures] = []
+    yield made
+    print("\n" + table.plain(HEADERS, [one.row() for one in made]))
+
+
+@pytest.mark.timeout(400)
+@pytest.mark.parametrize(("leader", "version"), STEPS)
+def test_the_leader_goes_last_wherever_it_is_and_no_write_is_lost(
+    cluster: Cluster,
+    requests: Requests,
+    figures: list[Figures],
+    alone: None,
+    leader: int,
+    version: str,
+) -> None:
+    move_lead(cluster, leader)
+    done = under_a_client(cluster, requests, version, f"{version}, leader {leader}")
+    figures.append(done.figures)
+    history, cost = done.history, done.figures
+    assert_each_pod_is_new_once(history, version)
+    assert_handed_over_before_it_goes(history, leader)
+    assert_says_so(cluster, version)
+    done.assert_nothing_lost()
+    assert cost.failed <= FAILED_WRITES
+    assert cost.gap < GAP_SECONDS
+    assert cost.seconds <= FINISHED_SECONDS
+    assert cost.requests <= REQUESTS
+
+
+def assert_each_pod_is_new_once(history: History, version: str) -> None:
+    """Each number has the pod before and the pod after, and nothing in between."""
+    lives = history.lives()
+    for ordinal in range(3):
+        name = names.pod(NAME, ordinal)
+        old, new = (life for life in lives if life.name == name)
+        assert (old.made, new.told_to_end) == (None, None), (old, new)
+        assert old.gone is not None
+        assert new.ready is not None
+        assert new.image == openbao_reference(version)
+        assert old.image != new.image
+        assert (old.restarts, new.restarts) == (0, 0)
+    assert len({life.revision for life in lives if life.made is not None}) == 1
+
+
+def assert_handed_over_before_it_goes(history: History, leader: int) -> None:
+    """Standbys go from the highest number down, and the leader last, once it leads no more."""
+    last = names.pod(NAME, leader)
+    standbys = [names.pod(NAME, number) for number in (2, 1, 0) if number != leader]
+    assert history.replaced() == [*standbys, last]
+    led = history.leaders()
+    assert len(led) == 2, led
+    assert led[0] == last
+    (job,) = history.step_downs()
+    assert job.succeeded
+    assert job.ended is not None
+    old = next(life for life in history.lives() if life.name == last)
+    assert old.told_to_end is not None
+    assert job.made < old.told_to_end
+    others = [life for life in history.lives() if life.made is not None and life.name != last]
+    # One at a time, and nobody asks a leader before all others are back.
+    assert all(life.ready is not None and life.ready < job.made for life in others)
+
+
+def assert_says_so(cluster: Cluster, version: str) -> None:
+    status = cluster.live()["status"]
+    assert status["currentVersion"] == version
+    assert status["release"] == {"version": version}
+    assert "upgrade" not in status
+    assert "operationLock" not in status
+    assert cluster.condition("Upgrading", "False", "Idle") is not None
+    assert cluster.condition("Degraded", "False") is not None
+    assert {cluster.server(number).health()["version"] for number in range(3)} == {version}
+
+
+@pytest.mark.timeout(200)
+def test_afterwards_nothing_is_written(cluster: Cluster, requests: Requests) -> None:
+    requests.settle(cluster)
+    mark = requests.mark()
+    throughout(
+        "the operator writes nothing",
+        lambda: not requests.writes_since(mark),
+        QUIET_SECONDS,
+        every=1.0,
+    )
+    print(f"\n  in {QUIET_SECONDS:.0f} s: {tally(requests.since(mark)) or 'nothing'}")
