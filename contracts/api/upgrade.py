@@ -69,9 +69,6 @@ class AutoRollback(ApiModel):
         default=True, description="When Jobs of the upgrade failed maxJobFailures times."
     )
     on_validation_failure: bool = Field(default=True, description="When the hook said no.")
-    stabilization_seconds: int = Field(
-        default=60, description="Seconds that blue is kept once green serves.", ge=0, le=604800
-    )
 
 
 class BlueGreen(ApiModel):
