@@ -22,6 +22,7 @@ from contracts.api.upgrade import Strategy, Upgrade
 from contracts.upgrade import Release
 from managers.upgrade.course import accepted, direct
 from managers.upgrade.preflight import Result, check
+from managers.upgrade.turns import asks_by_job
 from managers.workload.forecast import replacements
 from runtime.client import Client
 from runtime.clock import Clock, SystemClock
@@ -193,9 +194,7 @@ def _steps(seen: Seen, cluster: OpenBaoCluster) -> Iterator[str]:
     if wish is not None and wish.pre_upgrade_snapshot:
         yield "make an OpenBaoBackup, and go on once it is Completed; after three failures stop"
     yield f"render the servers with {asked}; no pod changes by that alone"
-    job = cluster.spec.wants_operator_login or bool(
-        wish and (wish.jwt_auth_role or wish.token_secret_ref)
-    )
+    job = asks_by_job(cluster)
     for turn in replacements(seen.observed, _done(cluster)):
         yield _told(turn.pod, leads=turn.leads, votes=turn.votes, job=job)
     yield f"once all servers run {asked.version} and the leader finds them well: free the lock"

@@ -15,12 +15,11 @@ from contracts.api.cluster import OpenBaoCluster
 from contracts.api.status_upgrade import ReleaseStatus, UpgradeRequestsStatus, UpgradeStatus
 from contracts.conditions import Finding
 from contracts.desired import CONTENT, Effect
+from contracts.upgrade_action import STEP_DOWN
 from runtime.outcome import Outcome
 
 MAKE_HAND_OVER = "make-step-down-job"
 """Effect that makes the Job which asks a leader to step down."""
-
-STEP_DOWN_ACTION = "rolling-stepdown-leader"
 
 JobState = Literal["Active", "Succeeded", "Failed"]
 
@@ -79,7 +78,7 @@ class HandOver:
 
     def job(self, pod_uid: str) -> str:
         """Name the Job for one leader."""
-        return names.upgrade_job(self.cluster, STEP_DOWN_ACTION, self.run(pod_uid))
+        return names.upgrade_job(self.cluster, STEP_DOWN, self.run(pod_uid))
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,7 +29,6 @@ from contracts.pause import counted_from
 from contracts.upgrade import MAKE_HAND_OVER, Release
 from managers.oplock.plan import UPGRADE_HOLDER
 from managers.upgrade.preflight import Verdict, check
-from runtime.outcome import Blocked
 
 IDLE: Final = "Idle"
 PREPARING: Final = "Preparing"
@@ -327,8 +326,22 @@ ROWS: tuple[Row[Situation], ...] = (
         SOON,
     ),
     Row(SNAPSHOT, _snapshot_failed, "snapshot failed", SNAPSHOT, reason="PreUpgradeSnapshot"),
-    Row(SNAPSHOT, _no_snapshot, "no snapshot", SNAPSHOT, MAKE_SNAPSHOT, "PreUpgradeSnapshot", 2.0),
-    Row(SNAPSHOT, _snapshot_runs, "snapshot runs", reason="PreUpgradeSnapshot", after=2.0),
+    Row(
+        SNAPSHOT,
+        _no_snapshot,
+        "no snapshot",
+        SNAPSHOT,
+        MAKE_SNAPSHOT,
+        "PreUpgradeSnapshot",
+        SNAPSHOT_RECHECK,
+    ),
+    Row(
+        SNAPSHOT,
+        _snapshot_runs,
+        "snapshot runs",
+        reason="PreUpgradeSnapshot",
+        after=SNAPSHOT_RECHECK,
+    ),
     Row(SNAPSHOT, _obstructed, "obstructed", after=RECHECK),
     Row(SNAPSHOT, always, "snapshot done", ROLLING, reason="UpgradeInProgress", after=SOON),
     #
@@ -357,8 +370,3 @@ ROWS: tuple[Row[Situation], ...] = (
     Row(FAILED, _retried, "retry", PREPARING, TAKE_LOCK, after=SOON),
     Row(FAILED, _failed, "waits for a person", blocked=True),
 )
-
-
-def refusal_of(now: Situation) -> Blocked | None:
-    """Say why what is asked for cannot come; None when it can, or nothing else is asked for."""
-    return now.verdict(resuming=now.upgrade.phase == ROLLING).refusal

@@ -12,7 +12,8 @@ from contracts.desired import Effect
 from contracts.executor import Executor, Executors
 from contracts.observed import Attempt
 from contracts.resolved import Resolved
-from contracts.upgrade import MAKE_HAND_OVER, STEP_DOWN_ACTION
+from contracts.upgrade import MAKE_HAND_OVER
+from contracts.upgrade_action import STEP_DOWN
 from managers.access.context import FIELD_MANAGER, Context
 from managers.jobs.run import Jobs, RefusedError
 from managers.oplock.plan import UPGRADE_HOLDER, Claim
@@ -83,7 +84,7 @@ class UpgradeActs:
             run = str((effect.body or {})["run"])
             try:
                 made = await ensure(
-                    self._jobs, found, resolved.owner, STEP_DOWN_ACTION, run, effect.target
+                    self._jobs, found, resolved.owner, STEP_DOWN, run, effect.target
                 )
             except RefusedError as error:
                 refused = str(error)

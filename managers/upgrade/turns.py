@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from contracts import names
+from contracts.api.cluster import OpenBaoCluster
 from contracts.api.status_parts import LastError
 from contracts.api.status_upgrade import UpgradeRequestsStatus, UpgradeStatus
 from contracts.conditions import clean_message
@@ -68,17 +69,18 @@ def _halt(now: Situation, decision: Decision[Situation], accepted: Release) -> s
 
 
 def _hand_over(now: Situation, upgrade: UpgradeStatus | None) -> HandOver | None:
-    if upgrade is None or not _has_login(now):
+    if upgrade is None or not asks_by_job(now.cluster):
         return None
     made = upgrade.step_downs or 0
     turn = made if upgrade.step_down_job else made + 1
     return HandOver(now.cluster.metadata.name, upgrade.id, turn)
 
 
-def _has_login(now: Situation) -> bool:
-    wish = now.cluster.spec.upgrade
+def asks_by_job(cluster: OpenBaoCluster) -> bool:
+    """Tell whether a Job can log in to ask a leader to step down."""
+    wish = cluster.spec.upgrade
     own = bool(wish and (wish.jwt_auth_role or wish.token_secret_ref))
-    return own or now.cluster.spec.wants_operator_login
+    return own or cluster.spec.wants_operator_login
 
 
 def _outcome(now: Situation, decision: Decision[Situation]) -> Outcome:

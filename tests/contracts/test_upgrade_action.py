@@ -3,7 +3,6 @@
 import pytest
 
 from baoctl.jobs.upgrade import ACTS
-from contracts import upgrade
 from contracts.upgrade_action import ACTIONS, DEMOTE, JOIN, STEP_DOWN, Order
 from managers.upgrade.rolling import STEP_DOWN_DEADLINE
 
@@ -37,7 +36,7 @@ def test_a_whole_order_of_every_action_has_no_problem(action: str) -> None:
 
 def test_every_action_is_done_by_somebody() -> None:
     assert {*ACTS} == {*ACTIONS}
-    assert upgrade.STEP_DOWN_ACTION in ACTIONS
+    assert STEP_DOWN in ACTIONS
 
 
 def test_a_job_gives_up_before_kubernetes_ends_it() -> None:
