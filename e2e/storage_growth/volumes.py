@@ -57,7 +57,11 @@ class OfflineDriver:
         self._cluster = cluster
         self._kube = Kube.from_kubeconfig(cluster.api.rig.kubeconfig, "e2e")
         self._since = since.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-        self._first = {name: uid for name, (uid, _) in fingerprints(cluster).items()}
+        found, leader = fingerprints(cluster), cluster.leader()
+        leads = str(leader["metadata"]["name"]) if leader else ""
+        # The leader's volume last: the operator acts on the first that it hears of, and a leader
+        # that is the only one to need a new pod hands over at once, and its successor once more.
+        self._first = {name: found[name][0] for name in sorted(found, key=lambda it: it == leads)}
         self._waiting: set[str] = set()
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)
