@@ -9,6 +9,8 @@ MAKEFLAGS += --no-print-directory --no-builtin-rules
 CLUSTER ?= rig
 # Which rig. Not taken from the environment, where some systems keep a NAME of their own.
 NAME := demo
+# How make demo-upgrade changes the version: RollingUpdate or BlueGreen.
+STRATEGY ?= RollingUpdate
 # OPERATOR_IMAGE, IMAGE_PULL_POLICY and OPENBAO_IMAGE_REPOSITORY reach the demo through the
 # environment, whether they stand there or on the command line.
 
@@ -45,9 +47,9 @@ demo-backup: $(STAMP) ## Write, back up, destroy, restore and read back on the r
 	@$(PY) -m e2e.demo_backup --name $(NAME)
 
 .PHONY: demo-upgrade
-demo-upgrade: $(STAMP) ## Upgrade three servers one by one while a client writes, drawn live.
+demo-upgrade: $(STAMP) ## Upgrade three servers while a client writes, drawn live; STRATEGY=BlueGreen.
 	@$(RIG_ONLY)
-	@$(PY) -m e2e.demo_upgrade --name $(NAME)
+	@$(PY) -m e2e.demo_upgrade --name $(NAME) --strategy $(STRATEGY)
 
 .PHONY: up
 up: $(STAMP) ## Bring the rig up: a Kubernetes node made of real servers. Needs root.
@@ -194,6 +196,7 @@ help: ## Show this list.
 	@printf '  %-26s%s\n' \
 	  CLUSTER 'rig, or existing: the cluster of your KUBECONFIG  [$(CLUSTER)]' \
 	  NAME 'which rig; several live side by side  [$(NAME)]' \
+	  STRATEGY 'of make demo-upgrade: RollingUpdate or BlueGreen  [$(STRATEGY)]' \
 	  SCENARIO 'one scenario of make e2e: a folder of e2e' \
 	  WORKERS 'how many processes share the tests without a rig  [$(WORKERS)]' \
 	  RIGS 'how many share the scenarios, each with a rig of its own  [$(RIGS)]' \

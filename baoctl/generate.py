@@ -18,6 +18,7 @@ from contracts.api.restore_schema import crd as restore_crd
 from contracts.api.schema import crd as cluster_crd
 from contracts.api.tenant_schema import crd as tenant_crd
 from contracts.machine import diagram
+from managers.upgrade.bluegreen_table import TABLE as BLUE_GREEN_ROWS
 from managers.upgrade.rolling import ROWS as ROLLING_ROWS
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -30,6 +31,7 @@ SHOWN_FILE = Path("contracts") / "shown_conditions.txt"
 SECURITY_PAGE = Path("docs") / "security.md"
 ADMISSION_PAGE = Path("docs") / "admission.md"
 UPGRADE_PAGE = Path("docs") / "upgrade.md"
+BLUE_GREEN_PAGE = Path("docs") / "upgrade-bluegreen.md"
 ADMISSION_BEGIN = "<!-- policies: begin; written by `python -m baoctl.generate admission` -->"
 ADMISSION_END = "<!-- policies: end -->"
 RIGHTS_BEGIN = "<!-- rights: begin; written by `python -m baoctl.generate rights` -->"
@@ -153,10 +155,17 @@ def admission(check: bool, root: Path) -> None:
     "--root", type=click.Path(path_type=Path, file_okay=False), default=ROOT, help="Repository."
 )
 def diagrams(check: bool, root: Path) -> None:
-    """Write the diagrams of docs/upgrade.md from the tables that they show."""
-    page = (root / UPGRADE_PAGE).read_text(encoding="utf-8")
-    drawn = f"```mermaid\n{diagram(ROLLING_ROWS)}```\n\n"
-    wanted = {UPGRADE_PAGE: _between(page, DIAGRAM_BEGIN, DIAGRAM_END, drawn)}
+    """Write the diagrams of the pages about upgrades from the tables that they show."""
+    drawn = {UPGRADE_PAGE: diagram(ROLLING_ROWS), BLUE_GREEN_PAGE: diagram(BLUE_GREEN_ROWS)}
+    wanted = {
+        path: _between(
+            (root / path).read_text(encoding="utf-8"),
+            DIAGRAM_BEGIN,
+            DIAGRAM_END,
+            f"```mermaid\n{text}```\n\n",
+        )
+        for path, text in drawn.items()
+    }
     _write(root, wanted, (), "diagrams", check=check)
 
 

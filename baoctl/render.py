@@ -17,17 +17,10 @@ from contracts import names
 from contracts.api.cluster import OpenBaoCluster
 from contracts.api.group import API_VERSION, CLUSTER_KIND
 from contracts.api.violation import InvalidClusterError
-from contracts.observed import (
-    CertificateFacts,
-    CredentialFacts,
-    Observed,
-    ReadPoolFacts,
-    SecretFacts,
-    StatefulSetFacts,
-    TokenIssuer,
-)
+from contracts.observed import Observed, ReadPoolFacts, StatefulSetFacts, TokenIssuer
 from contracts.optional_kinds import OPTIONAL_KINDS
 from contracts.resolved import Resolved
+from contracts.secret_facts import CertificateFacts, CredentialFacts, SecretFacts
 from contracts.surroundings import NO_ENDPOINTS, ApiEndpoints
 from contracts.ways_in import WaysFacts
 from managers.access.installation import Installation

@@ -15,15 +15,17 @@ from typing import Final, Literal
 
 from baoctl.dump import DumpError, Seen, fetch, look, objects_in
 from baoctl.settings import Settings, from_environment
+from baoctl.upgrade_steps import by_second_set, in_place
 from baoctl.wiring import credentials_of
 from contracts.api.cluster import OpenBaoCluster
 from contracts.api.rules import violations
 from contracts.api.upgrade import Strategy, Upgrade
 from contracts.upgrade import Release
+from managers.upgrade.bluegreen_sets import DEPLOY_DEADLINE, STEP_DEADLINE
+from managers.upgrade.bluegreen_words import goes_on, where_stored
 from managers.upgrade.course import accepted, direct
 from managers.upgrade.preflight import Result, check
-from managers.upgrade.turns import asks_by_job
-from managers.workload.forecast import replacements
+from managers.upgrade.second import decides
 from runtime.client import Client
 from runtime.clock import Clock, SystemClock
 from runtime.errors import TransportError
@@ -34,10 +36,8 @@ from runtime.types import Object
 Answer = Literal["begins", "goes-on", "waits", "refused", "nothing"]
 REFUSED: Final = 3
 """Exit status when the operator would refuse it."""
-# One server of a small cluster on the test rig comes back within the first; the second is what a
-# large volume or a slow registry may need.
-_ONE_SERVER: Final = (10, 60)
-_SNAPSHOT: Final = (5, 120)
+_EARLY: Final = ("Idle", "DeployingGreen", "JoiningMesh", "Syncing")
+"""Phases in which an upgrade by a second set is taken back as soon as nobody asks for it."""
 _SIGNS: Final = {"ok": "ok", "warn": "warn", "wait": "wait", "stop": "STOP", "unknown": "?"}
 
 
@@ -77,7 +77,7 @@ class Forecast:
     seconds: tuple[int, int]
     """How long it takes roughly, at least and in most cases at most."""
     deadline_seconds: int
-    """After so long without progress of one server it stops."""
+    """After so long without progress of one server, or of a whole second set, it stops."""
 
     @property
     def exit_code(self) -> int:
@@ -124,20 +124,21 @@ def forecast(seen: Seen, wish: Wish, deadline: timedelta) -> Forecast:
     if broken and answer != "refused":
         # It never comes so far: the API server refuses the edit.
         answer, reason, message = "refused", "InvalidSpec", "; ".join(map(str, broken))
-    strategy: Strategy = cluster.spec.upgrade.strategy if cluster.spec.upgrade else "RollingUpdate"
-    steps = tuple(_steps(seen, cluster)) if answer not in ("nothing", "refused") else ()
+    second = decides(cluster)
+    steps = by_second_set(cluster) if second else in_place(cluster, seen.observed)
+    patience = DEPLOY_DEADLINE if second else deadline
     return Forecast(
         cluster=f"{cluster.metadata.namespace}/{cluster.metadata.name}",
         from_version=before.version,
         to_version=Release.asked(cluster).version,
-        strategy=strategy,
+        strategy="BlueGreen" if second else "RollingUpdate",
         answer=answer,
         reason=reason,
         message=message,
         checks=tuple(_line(one, seen) for one in verdict.results),
-        steps=steps,
-        seconds=_seconds(cluster, len(replacements(seen.observed, _done(cluster)))),
-        deadline_seconds=int(deadline.total_seconds()),
+        steps=steps.told if answer not in ("nothing", "refused") else (),
+        seconds=steps.seconds,
+        deadline_seconds=int(patience.total_seconds()),
     )
 
 
@@ -157,17 +158,41 @@ def _answer(seen: Seen, cluster: OpenBaoCluster, deadline: timedelta) -> tuple[A
     """Ask the table of the operator for its first step."""
     if cluster.spec.paused:
         return "waits", "Paused", "spec.paused is true: the operator does nothing"
+    if goes_on(cluster.status.blue_green):
+        return _under_way(cluster)
     course = direct(cluster, seen.observed, deadline)
     match course.outcome:
         case Blocked(reason, message):
             return "refused", reason, message
+        case Wait() if course.second and goes_on(course.second.status):
+            return "begins", "", "it would begin at once"
         case Wait(reason, message) if course.upgrade is None:
             return "waits", reason, message
-    if course.upgrade is None:
+    if course.upgrade is None and not (course.second and goes_on(course.second.status)):
         return "nothing", "", f"the servers were told to run {course.release} already"
     if cluster.status.upgrade is not None:
         return "goes-on", "", "an upgrade is under way; it would go on with this"
     return "begins", "", "it would begin at once"
+
+
+def _under_way(cluster: OpenBaoCluster) -> tuple[Answer, str, str]:
+    """Tell of an upgrade by a second set that goes on: an edit is heeded once it has ended.
+
+    A dump holds neither its Jobs nor the members, so nothing more can be said of it.
+    """
+    status, glass = cluster.status.blue_green, cluster.status.break_glass
+    told = where_stored(cluster)
+    if glass is not None and glass.active:
+        answered = "follow status.breakGlass.steps, then set spec.breakGlassAck"
+        return "waits", "BreakGlassRequired", f"{told}: {glass.message}; {answered}"
+    asked = Release.asked(cluster)
+    known = status is not None and bool(status.green_version)
+    target = Release(status.green_version or "", status.green_image or "") if status else asked
+    if known and asked == accepted(cluster) and status is not None and status.phase in _EARLY:
+        return "goes-on", "", f"an upgrade is under way: {told}; it would be taken back"
+    if known and asked != target:
+        return "goes-on", "", f"an upgrade is under way: {told}; it ends first"
+    return "goes-on", "", f"an upgrade is under way: {told}; it would go on with this"
 
 
 def _line(result: Result, seen: Seen) -> Line:
@@ -182,40 +207,6 @@ def _line(result: Result, seen: Seen) -> Line:
     return Line(result.check, result.asks, result.state, result.reason, result.messages)
 
 
-def _done(cluster: OpenBaoCluster) -> tuple[int, ...]:
-    upgrade = cluster.status.upgrade
-    same = upgrade is not None and upgrade.target_version == Release.asked(cluster).version
-    return upgrade.completed_pods if upgrade is not None and same else ()
-
-
-def _steps(seen: Seen, cluster: OpenBaoCluster) -> Iterator[str]:
-    wish, asked = cluster.spec.upgrade, Release.asked(cluster)
-    yield "take the operation lock, so that no backup or restore begins meanwhile"
-    if wish is not None and wish.pre_upgrade_snapshot:
-        yield "make an OpenBaoBackup, and go on once it is Completed; after three failures stop"
-    yield f"render the servers with {asked}; no pod changes by that alone"
-    job = asks_by_job(cluster)
-    for turn in replacements(seen.observed, _done(cluster)):
-        yield _told(turn.pod, leads=turn.leads, votes=turn.votes, job=job)
-    yield f"once all servers run {asked.version} and the leader finds them well: free the lock"
-
-
-def _told(pod: str, *, leads: bool, votes: bool, job: bool) -> str:
-    if not votes:
-        return f"replace {pod}, a read replica, and wait until it is ready"
-    if not leads:
-        return f"replace {pod}, and wait until it is ready and has caught up"
-    asked = "a Job asks it to step down" if job else "it is asked to step down, or hands over"
-    return f"{pod} leads now: {asked}; once another one leads, replace it"
-
-
-def _seconds(cluster: OpenBaoCluster, servers: int) -> tuple[int, int]:
-    first, last = (each * servers for each in _ONE_SERVER)
-    if cluster.spec.upgrade is not None and cluster.spec.upgrade.pre_upgrade_snapshot:
-        return first + _SNAPSHOT[0], last + _SNAPSHOT[1]
-    return first, last
-
-
 def as_json(told: Forecast) -> str:
     """Print a forecast for programs."""
     return json.dumps({**asdict(told), "nothingWasChanged": True}, indent=2) + "\n"
@@ -224,6 +215,16 @@ def as_json(told: Forecast) -> str:
 def as_text(told: Forecast) -> str:
     """Print a forecast for people."""
     return "\n".join(_lines(told)) + "\n"
+
+
+def _patience(told: Forecast) -> str:
+    if told.strategy == "RollingUpdate":
+        return f"A server that is not back within {told.deadline_seconds} s stops it."
+    step = int(STEP_DEADLINE.total_seconds())
+    return (
+        f"It goes back by itself if the new servers are not ready within {told.deadline_seconds} "
+        f"s, or a later step takes more than {step} s, unless autoRollback says otherwise."
+    )
 
 
 def _lines(told: Forecast) -> Iterator[str]:
@@ -240,9 +241,6 @@ def _lines(told: Forecast) -> Iterator[str]:
         yield from (f"  {number}. {step}" for number, step in enumerate(told.steps, start=1))
         yield ""
         first, last = told.seconds
-        yield (
-            f"It takes about {first} to {last} s. A server that is not back within "
-            f"{told.deadline_seconds} s stops it."
-        )
+        yield f"It takes about {first} to {last} s. {_patience(told)}"
     reason = f" ({told.reason})" if told.reason else ""
     yield f"Answer: {told.answer}{reason}: {told.message}"

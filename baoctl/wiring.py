@@ -152,7 +152,7 @@ def build_controllers(parts: Parts) -> tuple[Controller, ...]:
             ways=WaysIn(kinds, children, named),
             sight=caches.sight,
             admission=_admission(parts),
-            upgrades=UpgradeSight(parts.client),
+            upgrades=UpgradeSight(parts.client, context.random_bytes),
         ),
     )
     executors = ExecutorSource(parts.client, installation, images, api_server)

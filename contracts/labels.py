@@ -13,8 +13,8 @@ CLUSTER = "openbao.org/cluster"
 COMPONENT = "openbao.org/component"
 WORKLOAD_POOL = "openbao.org/workload-pool"
 REVISION = "openbao.org/revision"
-# Put on a pod by the controller of its StatefulSet: from which of its templates it was made.
-CONTROLLER_REVISION = "controller-revision-hash"
+# On a pod of the set without a revision while another set is there, for the Service of clients.
+FIRST_SET = "openbao.org/first-set"
 
 APP = "openbao"
 OPERATOR = "openbao-operator"

@@ -11,6 +11,7 @@ from datetime import datetime
 from typing import Literal
 
 from contracts.labels import Registration
+from contracts.secret_facts import SecretFacts
 from contracts.surroundings import NO_ENDPOINTS, AccountFacts, AdmissionFacts, ApiEndpoints
 from contracts.upgrade import NO_FACTS as NO_UPGRADE
 from contracts.upgrade import UpgradeFacts
@@ -86,6 +87,8 @@ class PodFacts:
     """UID of the last restore when it was made (annotation, "" if absent)."""
     fence_gate: bool = False
     """Our own scheduling gate is among those in its spec: its server cannot start."""
+    first_set: bool = False
+    """Clients find it by the label of the set without a revision."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,90 +165,6 @@ class NamedClaimFacts:
     owner_uid: str
     terminating: bool
     access_modes: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class CertificateFacts:
-    """A certificate found in a Secret."""
-
-    fingerprint: str
-    not_before: datetime
-    not_after: datetime
-    dns_names: frozenset[str]
-    ip_addresses: frozenset[str]
-    key_matches: bool
-    issuer_fingerprint: str
-    """Fingerprint of the CA that signed it; "" when the CA at hand did not."""
-    serial: str = ""
-    """Serial number in hexadecimal, as `openssl x509 -serial` prints it in other case."""
-
-
-@dataclass(frozen=True, slots=True)
-class OciProfile:
-    """The profile DEFAULT of an OCI configuration file."""
-
-    missing: tuple[str, ...]
-    """Entries that a login with an API key needs and that are not there."""
-    key_file: str
-    """Where it says that the API key lies."""
-
-
-@dataclass(frozen=True, slots=True)
-class CredentialFacts:
-    """One key of a Secret for a seal: what it could be, and nothing of what it is."""
-
-    size: int
-    blank: bool
-    trailing_newline: bool = False
-    unseal_key: bool = False
-    """The static seal can use it: 32 bytes, raw, in hexadecimal digits or in base64."""
-    fingerprint: str = ""
-    """Tells two unseal keys apart; "" for anything else."""
-    certificate: bool = False
-    public_key: str = ""
-    """Digest of the public key of a certificate or of a private key; "" for anything else."""
-    json_object: bool = False
-    oci: OciProfile | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class SecretFacts:
-    """A Secret of a name that we use; `None` in its place means that it does not exist.
-
-    `mine` is by owner UID. Content appears only where a decision needs it, and never a key.
-    """
-
-    name: str
-    uid: str
-    mine: bool
-    owner: str
-    """The present owner in words, for a message; "" when it is us."""
-    terminating: bool
-    certificate: CertificateFacts | None = None
-    authority: str = ""
-    """PEM of the authority that the Secret names, which is public."""
-    problem: str = ""
-    """Why the content cannot be used; "" when it can, or when nobody looked."""
-    trusted: tuple[str, ...] = ()
-    """Fingerprints of the certificates in `authority`, in their order."""
-    chain_problem: str = ""
-    """Why the certificate does not lead to one of `trusted`; "" when it does."""
-    chain_until: datetime | None = None
-    """When the first link of that chain ends."""
-    chain_root: str = ""
-    """Fingerprint of the authority that the chain ends at."""
-    entries: frozenset[str] = frozenset()
-    """Names of what it holds; empty when nobody looked."""
-    upcoming: CertificateFacts | None = None
-    """An authority that is trusted already and signs later; only beside a signing authority."""
-    former: CertificateFacts | None = None
-    """An authority that signed before and is still trusted."""
-    answered: str = ""
-    """The last request for a new authority that was heard."""
-    key_id: str = ""
-    """Id of the unseal key that was drawn into it (annotation, "" if absent)."""
-    keys: Mapping[str, CredentialFacts] = field(default_factory=dict)
-    """What its keys look like, if its content was looked at for a seal."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -329,6 +248,9 @@ class Observed:
     read: ReadPoolFacts = ReadPoolFacts()
     green: ReadPoolFacts = ReadPoolFacts()
     """The second set of voters, if there is one."""
+    strays: tuple[str, ...] = ()
+    """Names of StatefulSets of voters that no status names, and of which there are pods or volumes;
+    only looked for while the set that ought to serve has no StatefulSet."""
     secrets: Mapping[str, SecretFacts] = field(default_factory=dict)
     reach: Reach | None = None
     """None: it is not known whom to trust."""
@@ -338,15 +260,13 @@ class Observed:
     """The claim for the files of audit devices; None when it is not there or not wanted."""
     token_issuer: TokenIssuer | None = None
     members: int | None = None
-    """How many raft members but read replicas the last status tells of; None when it tells of
-    none."""
+    """How many raft members but read replicas the last status tells of, if it does."""
     rolling_since: datetime | None = None
     """Since when, by the last status, pods are being replaced; None when they are not."""
     resumed_at: datetime | None = None
     """When the last pause ended; None if there was none."""
     waking_since: datetime | None = None
-    """Since when, by the last status, the servers come back from hibernation; None when they do
-    not."""
+    """Since when, by the last status, the servers come back from hibernation, if they do."""
     quorum: Quorum | None = None
     """None: nobody asked, because no pod is to go, or because the operator has no login."""
     attempts: tuple[Attempt, ...] = ()

@@ -55,6 +55,24 @@ UPGRADE_REASONS: tuple[Reason, ...] = (
         _RETRY,
     ),
     Reason("UpgradeFailed", "An upgrade stopped.", _RETRY),
+    # --- by a second set of servers
+    Reason(
+        "BlueGreenHold",
+        "An upgrade by a second set of servers waits for a person.",
+        "Read the message; then set promote, retry or rollback of spec.upgrade.requests to a new "
+        "text.",
+    ),
+    Reason(
+        "UpgradeRollback",
+        "An upgrade by a second set of servers goes back, or did and is not begun again by itself.",
+        _RETRY,
+    ),
+    Reason(
+        "BreakGlassRequired",
+        "Going back failed, and nothing is done about the servers until a person has looked.",
+        "Do what status.breakGlass.steps say, then repeat status.breakGlass.nonce in "
+        "spec.breakGlassAck.",
+    ),
 )
 
 UPGRADE_PROGRESS: Final = (
@@ -72,7 +90,15 @@ UPGRADE_FAILURES: Final = (
     "PreUpgradeBackupFailed",
     "UpgradeFailed",
 )
-UPGRADE_TROUBLE: Final = ("InvalidVersion", "VersionPairRefused", *UPGRADE_FAILURES)
+UPGRADE_TROUBLE: Final = (
+    "InvalidVersion",
+    "VersionPairRefused",
+    *UPGRADE_FAILURES,
+    "BlueGreenHold",
+    "UpgradeRollback",
+    "BreakGlassRequired",
+    "OperatorLoginMissing",
+)
 # The other answers that the checks before an upgrade may give.
 _OBSTACLES = (
     "NotInitialized",

@@ -19,7 +19,7 @@ WORKLOAD_REASONS: tuple[Reason, ...] = (
     ),
     Reason(
         "FencingRefused",
-        "A server of spec.fencedPods runs on, because the others could not do without it.",
+        "A server of spec.fencedPods runs on: the others need it, or no server is called so.",
         "Repair the other servers, or take the pod that the message names off the list.",
     ),
     Reason(

@@ -239,10 +239,12 @@ class Resolved:
     """Which set of voters is meant; "" for the one without a revision."""
     green: Green | None = None
     """A second set of voters that is to take over."""
+    other: VoterSet | None = None
+    """Another set of voters than the one that is meant, kept up or on its way out."""
     traffic: str = ""
     """Revision of the servers that clients are sent to; "" for all servers of either pool."""
-    traffic_template: str = ""
-    """Kubernetes revision of these servers instead, for a set that has none of ours; "" for any."""
+    traffic_first: bool = False
+    """Clients are sent to the servers of the set without a revision alone."""
 
     @property
     def voter_set(self) -> VoterSet:

@@ -14,11 +14,16 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Final
 
 from contracts import labels, names, upgrade_names
 from contracts.api.cluster import OpenBaoCluster
+from runtime.outcome import Done, Outcome
 
 REVISION_DIGITS = 16
+PROVEN: Final = Done()
+NO_WAY_BACK: Final = "Cleanup"
+"""Phase of an upgrade by a second set in which that set serves, and the former one goes."""
 
 _DIGITS = re.compile("[0-9a-f]+")
 _REVISION = re.compile(f"[0-9a-f]{{{REVISION_DIGITS}}}")
@@ -100,10 +105,15 @@ class Green:
     image: str
     replicas: int
     records: tuple[tuple[str, str], ...] = ()
+    outcome: Outcome = PROVEN
+    """Other than Done: its image may not be used yet."""
 
 
 def serving_set(cluster: OpenBaoCluster) -> VoterSet:
-    """Return the set that `status.blueGreen.blueRevision` names; without one, the first set."""
+    """Return the set that counts as the cluster; without a word in the status, the first one.
+
+    While another set takes over that is blue, as long as there is a way back to it.
+    """
     return voter_sets(cluster)[0]
 
 
@@ -112,10 +122,12 @@ def voter_sets(cluster: OpenBaoCluster) -> tuple[VoterSet, ...]:
     status = cluster.status.blue_green
     if status is None:
         return _first_alone(cluster.metadata.name)
-    serving, second = (
+    blue, green = (
         _named(cluster, revision) for revision in (status.blue_revision, status.green_revision)
     )
-    return (serving, second) if second.revision not in ("", serving.revision) else (serving,)
+    if green.revision in ("", blue.revision):
+        return (blue,)
+    return (green, blue) if status.phase == NO_WAY_BACK else (blue, green)
 
 
 # Every pass of every cluster asks, and hardly any has another answer.

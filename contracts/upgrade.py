@@ -1,7 +1,6 @@
-"""What an upgrade is decided by, and what was decided: two records between observe and status.
+"""What an upgrade is decided by: releases, and what is looked up while one goes on.
 
-`UpgradeFacts` is part of contracts.observed, `Course` is made by managers.upgrade.course before
-resolve and read by resolve, plan and status. No I/O.
+`UpgradeFacts` is part of contracts.observed; what was decided is contracts.course. No I/O.
 """
 
 from __future__ import annotations
@@ -12,11 +11,8 @@ from typing import Literal
 
 from contracts import names
 from contracts.api.cluster import OpenBaoCluster
-from contracts.api.status_upgrade import ReleaseStatus, UpgradeRequestsStatus, UpgradeStatus
-from contracts.conditions import Finding
-from contracts.desired import CONTENT, Effect
+from contracts.api.status_upgrade import ReleaseStatus
 from contracts.upgrade_action import STEP_DOWN
-from runtime.outcome import Outcome
 
 MAKE_HAND_OVER = "make-step-down-job"
 """Effect that makes the Job which asks a leader to step down."""
@@ -94,6 +90,37 @@ class SnapshotSeen:
 
 
 @dataclass(frozen=True, slots=True)
+class HookSeen:
+    """The Job that judges green, at one moment."""
+
+    uid: str
+    state: JobState
+    suspended: bool = False
+    """spec.suspend: none of its pods was ever made."""
+    foreign: bool = False
+    """Another's, or its annotations name another operation, revision or hook."""
+    terminating: bool = False
+    message: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SecondSeen:
+    """What is looked up while a second set of servers takes over, or is about to."""
+
+    job: JobEnd | None = None
+    """The Job of the phase and try; None: there is none, or it was written down that it is done."""
+    former_job: str = ""
+    """The Job of the phase before the way back, as long as it works; "" when none does."""
+    hook: HookSeen | None = None
+    """The Job that judges green; None: there is none."""
+    snapshot: SnapshotSeen | None = None
+    traffic: str | None = None
+    """Revision that the public Service selects; None: nobody looked, or there is no Service."""
+    nonce: str = ""
+    """Sixteen random bytes in hexadecimal, new each time."""
+
+
+@dataclass(frozen=True, slots=True)
 class UpgradeFacts:
     """What is looked up only while the spec and the accepted release differ, or pods change."""
 
@@ -105,29 +132,8 @@ class UpgradeFacts:
     """When a Job was last made that asks a leader to step down."""
     snapshot: SnapshotSeen | None = None
     """The backup that `status.upgrade.snapshot` names; None: it names none, or it is gone."""
+    second: SecondSeen | None = None
+    """None: the upgrade is not one by a second set."""
 
 
 NO_FACTS = UpgradeFacts()
-
-
-@dataclass(frozen=True, slots=True)
-class Course:
-    """What one pass does about releases, decided before anything else."""
-
-    release: Release
-    """What servers are rendered with in this pass."""
-    halt: str = ""
-    """Why no pod may be touched at all; "" when nothing speaks against it."""
-    hand_over: HandOver | None = None
-    """None: no Job asks a leader to step down; it hands over when it is told to end."""
-    outcome: Outcome = CONTENT
-    effects: tuple[Effect, ...] = ()
-    place: str = ""
-    """Where the machine is after this pass."""
-    upgrade: UpgradeStatus | None = None
-    """`status.upgrade` after this pass, without what only pods can tell."""
-    requests: UpgradeRequestsStatus | None = None
-    accepted: Release | None = None
-    """`status.release` after this pass."""
-    finding: Finding | None = None
-    """The condition Upgrading; None while nothing was ever upgraded."""

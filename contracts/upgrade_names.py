@@ -4,14 +4,25 @@ Uses contracts.names, whose rules hold here too: every function takes the name o
 OpenBaoCluster and raises ValueError when that name breaks CLUSTER_NAME.
 """
 
+import hashlib
 from functools import lru_cache
 from typing import Final
 
 from contracts.names import stateful_set
 
+_HOOK_DIGEST: Final = 12
 _LABEL_MAX: Final = 63
 # Of a label, without the hash that Kubernetes adds to the name of a StatefulSet.
 _SET_MAX: Final = _LABEL_MAX - 11
+
+
+def hook_job(cluster: str, identity: str) -> str:
+    """The Job that judges the second set of one upgrade; `identity` is any word for both."""
+    digest = hashlib.sha256(identity.encode()).hexdigest()[:_HOOK_DIGEST]
+    start = f"upgrade-{stateful_set(cluster)}-validation-hook"[
+        : _LABEL_MAX - _HOOK_DIGEST - 1
+    ].rstrip("-")
+    return f"{start}-{digest}"
 
 
 @lru_cache(maxsize=4096)

@@ -1,6 +1,6 @@
 """The lock of what the operator made: others change the OpenBaoCluster instead.
 
-Uses contracts.admission.identities and contracts.labels. Collected by
+Uses contracts.admission.identities, contracts.labels and contracts.set_names. Collected by
 contracts.admission.catalogue. What is bound is the change and not only who asks: a controller of
 Kubernetes may do what such a controller does, and whatever is not ours in an object (labels, notes,
 finalizers of others, status) is free for everybody whom RBAC lets.
@@ -9,7 +9,7 @@ docs/adr/20261122-what-the-locks-bound.md says why.
 
 from typing import Final
 
-from contracts import labels
+from contracts import labels, set_names
 from contracts.admission.gates import Verb
 from contracts.admission.identities import IS_CONTROLLER, IS_KUBERNETES, IS_PROVISIONER
 from contracts.admission.policy import Match, Named, Policy, Validation
@@ -96,10 +96,15 @@ def _it(field: str, empty: str) -> str:
     return f"request.operation == 'CREATE' ? {asked} : {stood}"
 
 
+_OF_A_REVISION = (
+    "(owner.name.startsWith(variables.cluster + '-') && "
+    f"size(owner.name) == {set_names.length('variables.cluster')} && "
+    "owner.name.substring(size(variables.cluster) + 1).matches('^[0-9a-f]+$'))"
+)
 _CONTROLLED = (
-    # By the StatefulSet of the cluster or of its read replicas, or by a Job of it.
+    # By a StatefulSet of the voters, whatever its revision, or by that of the read replicas.
     f"(owner.kind == 'StatefulSet' && owner.apiVersion.startsWith('{APPS}/') && "
-    "owner.name in [variables.cluster, variables.cluster + '-read'])"
+    f"(owner.name in [variables.cluster, variables.cluster + '-read'] || {_OF_A_REVISION}))"
 )
 _JOB = (
     "(owner.kind == 'Job' && owner.apiVersion.startsWith('batch/') && "

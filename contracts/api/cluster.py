@@ -212,7 +212,7 @@ class ClusterSpec(ApiModel):
 
     # --- accepted so that manifests of other operators of this API apply; see not_served
     break_glass_ack: str | None = Field(
-        default=None, description=f"Answer to a safe mode. {_NOT_SERVED}", max_length=256
+        default=None, description="Answer to a safe mode: its nonce.", max_length=256
     )
     controller_jwt_mode: Literal["Shared", "Target"] | None = Field(
         default=None,

@@ -80,15 +80,8 @@ NOT_SERVED: tuple[NotServed, ...] = (
     NotServed("spec.backup.restoreTest.clusterTemplate", _NO_CLUSTER),
     NotServed("spec.backup.restoreTest.credentialsSecretRef", _NO_CLUSTER),
     NotServed("spec.backup.restoreTest.namespace", _NO_CLUSTER),
-    NotServed("spec.breakGlassAck", _LATER),
     NotServed("spec.controllerJWTMode", "only Shared is served", True, _unless("Shared")),
     NotServed("spec.reconcilePolicies", _LATER),
-    NotServed("spec.upgrade.blueGreen", _LATER),
-    NotServed("spec.upgrade.requests.promote", _LATER),
-    NotServed("spec.upgrade.requests.rollback", _LATER),
-    NotServed(
-        "spec.upgrade.strategy", "only RollingUpdate is served", asked=_unless("RollingUpdate")
-    ),
 )
 
 

@@ -1,28 +1,35 @@
 """Rules about what people ask of a running cluster.
 
-Uses contracts.names and the API models. Collected by contracts.api.rules.
+Uses contracts.set_names and the API models. Collected by contracts.api.rules.
 """
 
 from collections.abc import Iterator
 
-from contracts import names
+from contracts import set_names
 from contracts.api.cluster import OpenBaoCluster
 from contracts.api.rule import Offence, Rule, either
 
 Old = OpenBaoCluster | None
 
 _FENCED = "spec.fencedPods"
+_NUMBER = "p.find('[0-9]+$')"
+_REST = "p.substring(size(self.metadata.name) + 1)"
+# Too few digits for the length of the cluster's name are no revision.
+_IS_WHOLE = (
+    f"(size({_REST}) < 3 || "
+    f"size(p) - size({_NUMBER}) == {set_names.length('self.metadata.name')} + 1)"
+)
 # The number is compared only behind a name of the right shape, so int() never fails.
 _SERVER = (
     "p.startsWith(self.metadata.name + '-') && "
-    "p.substring(size(self.metadata.name) + 1).matches('^(0|[1-9][0-9]?)$') && "
-    f"int(p.substring(size(self.metadata.name) + 1)) < {either('spec.replicas', '3')}"
+    f"{_REST}.matches('^({set_names.IS_REVISION}-)?(0|[1-9][0-9]?)$') && "
+    f"{_IS_WHOLE} && int({_NUMBER}) < {either('spec.replicas', '3')}"
 )
 
 
 def _no_server(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
     for pod in new.spec.fenced_pods:
-        ordinal = names.ordinal_of(new.metadata.name, pod)
+        ordinal = set_names.server_ordinal(new.metadata.name, pod)
         if ordinal is None or ordinal >= new.spec.replicas:
             yield _FENCED, pod
 
@@ -38,8 +45,9 @@ LIFE_RULES: tuple[Rule, ...] = (
         at="",
         field=_FENCED,
         message=(
-            "spec.fencedPods names servers as <cluster>-<number>, each number below spec.replicas; "
-            "correct it, or take it off the list before spec.replicas is lowered"
+            "spec.fencedPods names servers as <cluster>-<number>, or with a revision as "
+            "<cluster>-<revision>-<number>, each number below spec.replicas; correct it, or take "
+            "it off the list before spec.replicas is lowered"
         ),
         broken=_no_server,
         cel=f"!has(self.spec.fencedPods) || self.spec.fencedPods.all(p, {_SERVER})",

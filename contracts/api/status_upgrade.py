@@ -129,6 +129,13 @@ class BlueGreenStatus(ApiModel):
     start_time: Timestamp | None = Field(default=None, description="When this phase began.")
     job_failure_count: Count | None = Field(default=None, description="Failed Jobs in this phase.")
     last_job_failure: Text | None = Field(default=None, description="How the last Job failed.")
+    completed_job: Name | None = Field(default=None, description="Job of this phase that is done.")
+    traffic_switched_time: Timestamp | None = Field(
+        default=None, description="When clients were sent to green."
+    )
+    failed_revision: Word | None = Field(
+        default=None, description="Revision that was given up; not tried again by itself."
+    )
     pre_upgrade_snapshot_job_name: Name | None = Field(
         default=None, description="Job that takes the snapshot before the upgrade."
     )

@@ -1,6 +1,6 @@
 """spec.upgrade: how one version of OpenBao takes the place of another.
 
-Uses contracts.api.meta. Part of ClusterSpec. A second set of servers is not served yet.
+Uses contracts.api.meta. Part of ClusterSpec.
 """
 
 from typing import Annotated, Literal
@@ -19,14 +19,14 @@ class UpgradeRequests(ApiModel):
     """Orders to an upgrade; each is carried out once whenever its text changes."""
 
     retry: Token | None = Field(
-        default=None, description="Try a failed rolling upgrade again.", examples=["try-2"]
+        default=None, description="Try again what failed.", examples=["try-2"]
     )
     promote: Token | None = Field(
-        default=None, description="Not served: promote a green set that is held.", examples=["go-1"]
+        default=None, description="Promote a green set that is held.", examples=["go-1"]
     )
     rollback: Token | None = Field(
         default=None,
-        description="Not served: give up the upgrade and go back.",
+        description="Give up an upgrade of strategy BlueGreen and go back.",
         examples=["back-1"],
     )
 
@@ -69,6 +69,9 @@ class AutoRollback(ApiModel):
         default=True, description="When Jobs of the upgrade failed maxJobFailures times."
     )
     on_validation_failure: bool = Field(default=True, description="When the hook said no.")
+    stabilization_seconds: int = Field(
+        default=60, description="Seconds that blue is kept once green serves.", ge=0, le=604800
+    )
 
 
 class BlueGreen(ApiModel):
@@ -98,8 +101,8 @@ class Upgrade(ApiModel):
     strategy: Strategy = Field(
         default="RollingUpdate",
         description=(
-            "RollingUpdate: one server at a time, the leader last. BlueGreen, not served: a second "
-            "set of servers takes over."
+            "RollingUpdate: one server at a time, the leader last. BlueGreen: a second set of "
+            "servers takes over."
         ),
     )
     image: Image | None = Field(
@@ -126,5 +129,5 @@ class Upgrade(ApiModel):
     )
     requests: UpgradeRequests | None = Field(default=None, description="Orders to an upgrade.")
     blue_green: BlueGreen | None = Field(
-        default=None, description="Not served: settings of strategy BlueGreen."
+        default=None, description="Settings of strategy BlueGreen."
     )

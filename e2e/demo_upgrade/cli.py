@@ -12,13 +12,20 @@ from e2e.rig import Rig
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
 @click.option("--name", envvar="RIG", default="demo", show_default=True, help="Which rig.")
-def main(name: str) -> None:
-    """Upgrade three servers one by one while a client writes, and draw each step. Needs root.
+@click.option(
+    "--strategy",
+    type=click.Choice(("RollingUpdate", "BlueGreen")),
+    default="RollingUpdate",
+    show_default=True,
+    help="One server at a time, or a second set of servers.",
+)
+def main(name: str, strategy: str) -> None:
+    """Upgrade three servers while a client writes, and draw each step. Needs root.
 
     Run it again as often as you like: it replaces the cluster that the last run made.
     """
 
     def work(screen: Screen) -> None:
-        run(Rig(name, screen.say), screen)
+        run(Rig(name, screen.say), screen, strategy)
 
     sys.exit(guarded(work))

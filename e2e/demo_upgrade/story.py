@@ -32,10 +32,12 @@ from runtime.resources import SERVICE_ACCOUNT
 FROM, TO = OPENBAO_STAMPS[:2]
 AVAILABLE_SECONDS = 300.0
 UPGRADE_SECONDS = 300.0
+KEPT_SECONDS = 5
+"""For which the servers that were there before are kept, once others lead."""
 _LOOK_SECONDS = 0.25
 
 
-def run(rig: Rig, screen: Screen) -> None:
+def run(rig: Rig, screen: Screen, strategy: str) -> None:
     """Tell the whole story. Raises as e2e.demo does."""
     place = OnRig(rig)
     screen.heading(f"OpenBao operator, a demo of an upgrade {place.title}")
@@ -50,7 +52,7 @@ def run(rig: Rig, screen: Screen) -> None:
         try:
             with screen.step("The operator: two replicas, one leader"):
                 install(place.kubectl, api, wishes, screen)
-            Story(place, screen, api, _clients(sample)).tell()
+            Story(place, screen, api, _clients(sample, strategy)).tell()
         except NotSoError as error:
             raise DemoError(str(error)) from error
         except (DemoError, ApiError, OSError, http.client.HTTPException):
@@ -59,10 +61,13 @@ def run(rig: Rig, screen: Screen) -> None:
             raise
 
 
-def _clients(sample: Sample) -> Sample:
+def _clients(sample: Sample, strategy: str) -> Sample:
     """Return the sample with a cluster that the writing client has a login of."""
+    kept = {"autoRollback": {"stabilizationSeconds": KEPT_SECONDS}}
+    upgrade = {"strategy": strategy, **({"blueGreen": kept} if strategy == "BlueGreen" else {})}
     requests = (key_value_engine(), *client_login(sample.home))
     wanted = {"replicas": 3, "configuration": STEADY, "selfInit": self_init(*requests)}
+    wanted["upgrade"] = upgrade
     cluster = manifest(sample.home, sample.name, **{**wanted, "version": FROM})
     return Sample(sample.namespace, sample.account, cluster)
 
@@ -162,7 +167,7 @@ class Story:
         for line in (
             *self.place.environment_lines(),
             f"kubectl -n {home} get openbaocluster {name} -o yaml   # status.release",
-            f"kubectl -n {home} get jobs   # what asked the leader to step down",
+            f"kubectl -n {home} get jobs   # what asked the servers for something",
         ):
             screen.plain(f"  {line}")
         screen.heading("How to stop")

@@ -21,7 +21,9 @@ def tree(cluster: Object, pods: Sequence[Object], jobs: Sequence[Object]) -> lis
 
 def _head(cluster: Object) -> str:
     name, status = name_of(cluster), status_of(cluster)
-    upgrade = status.get("upgrade")
+    upgrade, second = status.get("upgrade"), status.get("blueGreen") or {}
+    if second.get("greenVersion"):
+        return f"{name} to {second['greenVersion']}  {second['phase']}"
     if not upgrade:
         waits = condition(cluster, "Upgrading")
         asked = cluster["spec"]["version"]
@@ -50,4 +52,4 @@ def _job_words(job: Object) -> str:
         found = condition(job, kind)
         if found is not None and found["status"] == "True":
             return "is done" if kind == "Complete" else f"failed: {found.get('message', '')}"
-    return "asks the leader to step down"
+    return "works"

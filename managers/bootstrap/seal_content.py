@@ -18,7 +18,7 @@ from collections.abc import Mapping
 from cryptography import x509
 from cryptography.hazmat.primitives import serialization
 
-from contracts.observed import CredentialFacts, OciProfile
+from contracts.secret_facts import CredentialFacts, OciProfile
 
 # How the static seal reads a file, by its length (OpenBao 2.4.0, go-kms-wrapping static).
 RAW, BASE64_URL, BASE64, HEX = 32, 43, 44, 64

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 
 from contracts.desired import Effect
 from contracts.foreign import foreign_secret
-from contracts.observed import Observed, SecretFacts
+from contracts.observed import Observed
 from contracts.resolved import Resolved
+from contracts.secret_facts import SecretFacts
 from contracts.unseal_keys import Rotation, UnsealKey
 from managers.bootstrap.seal_prerequisites import problems
 from managers.bootstrap.seal_rotation import REFUSED, secret_of

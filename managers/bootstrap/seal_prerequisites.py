@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 
 from contracts.api.seal import Unseal
-from contracts.observed import CredentialFacts, SecretFacts
 from contracts.paths import SEAL_CREDENTIALS
+from contracts.secret_facts import CredentialFacts, SecretFacts
 from managers.bootstrap.seal_wiring import GOOGLE_FILE, PIN, TOKEN
 
 REFERENCE = "spec.unseal.credentialsSecretRef.name"

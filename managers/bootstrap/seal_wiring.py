@@ -12,7 +12,7 @@ from typing import Any
 from contracts import names, paths
 from contracts.api.seal import Unseal
 from contracts.api.seal_hsm import Pkcs11Runtime
-from contracts.observed import SecretFacts
+from contracts.secret_facts import SecretFacts
 from contracts.shapes.pod_part import PodPart
 from contracts.unseal_keys import KeyRing, generated_file
 

@@ -19,8 +19,9 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Literal
 
-from contracts.observed import CertificateFacts, Observed, SecretFacts
+from contracts.observed import Observed
 from contracts.resolved import Resolved
+from contracts.secret_facts import CertificateFacts, SecretFacts
 from managers.certs.served import all_serve
 from managers.certs.x509 import BACKDATE, SERVER_LIFE
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from contracts.api.tls import TlsMode
 from contracts.conditions import Finding
-from contracts.observed import CertificateFacts, Observed, SecretFacts
+from contracts.observed import Observed
+from contracts.secret_facts import CertificateFacts, SecretFacts
 from managers.certs.served import behind
 from runtime.outcome import Blocked, Outcome, Wait
 

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from contracts.desired import Plan
-from contracts.observed import CertificateFacts, Observed, SecretFacts
+from contracts.observed import Observed
 from contracts.resolved import Resolved
+from contracts.secret_facts import CertificateFacts, SecretFacts
 from runtime.outcome import Blocked, Done, Wait
 
 

@@ -13,8 +13,9 @@ from contracts import names
 from contracts.api.tls import TlsMode
 from contracts.desired import Effect, Plan
 from contracts.foreign import foreign_secret
-from contracts.observed import CertificateFacts, Observed, SecretFacts
+from contracts.observed import Observed
 from contracts.resolved import Resolved
+from contracts.secret_facts import CertificateFacts, SecretFacts
 from managers.certs import acme, external
 from managers.certs.authority import is_over, next_turn
 from managers.certs.checks import Input, first_objection

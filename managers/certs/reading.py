@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from contracts.observed import CertificateFacts
+from contracts.secret_facts import CertificateFacts
 from contracts.serving import ISSUER_FILE
 from managers.certs import files
 from managers.certs.chain import build, fingerprints

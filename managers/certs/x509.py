@@ -17,7 +17,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.asymmetric.types import PublicKeyTypes
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-from contracts.observed import CertificateFacts
+from contracts.secret_facts import CertificateFacts
 from managers.certs.chain import fingerprint, read_all
 
 AUTHORITY_LIFE = timedelta(days=3650)

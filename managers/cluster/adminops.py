@@ -30,8 +30,10 @@ from managers.cluster.keys import KeyDuties
 from managers.cluster.observe import CLUSTER_INDEX, Observer
 from managers.cluster.reconcile import owner_of, read_cluster
 from managers.cluster.status_writer import StatusWriter
+from managers.membership.beside import servers_beside
 from managers.membership.plan import Expected, as_object, judge
 from managers.membership.run import ask
+from managers.upgrade.course import as_accepted
 from runtime.cache import Cache
 from runtime.outcome import Done, Outcome, Wait, combine
 from runtime.ownership import Owner
@@ -99,7 +101,11 @@ class AdminOpsReconciler:
             more = await rewrap(self._context, cluster, owner, Servers(bao, pods, login))
         now = self._context.clock.now()
         expected = Expected(
-            owner.name, cluster.spec.replicas, readers, serving_set(cluster).revision
+            owner.name,
+            as_accepted(cluster).spec.replicas,
+            readers,
+            serving_set(cluster).revision,
+            servers_beside(cluster),
         )
         status, outcome = judge(answers, expected, cluster.status.admin_ops, now)
         if more:

@@ -8,8 +8,8 @@ from contracts.api.cluster import ClusterSpec, OpenBaoCluster
 from contracts.api.cluster_status import AutopilotStatus, RaftStatus
 from contracts.api.status_login import OperatorLoginStatus, RecoveryKeysStatus
 from contracts.api.status_parts import LastError
+from contracts.course import Course
 from contracts.observed import Observed
-from contracts.upgrade import Course
 from contracts.ways_in import NO_WISHES, WaysWishes
 from managers.workload.conditions import stopped_on_purpose
 from managers.workload.hold import Hold

@@ -27,6 +27,7 @@ from managers.cluster.server_conditions import (
     why_not_ready,
 )
 from managers.identity.account import service_account_ready
+from managers.membership.beside import servers_beside
 from managers.membership.condition import even_replicas, membership_ready
 from managers.networking.api_server_condition import api_server_network
 from managers.networking.conditions import ingress_ready, monitor_ready
@@ -34,6 +35,7 @@ from managers.networking.gateway_condition import gateway_ready
 from managers.proof.condition import backup_proven
 from managers.restore.condition import restoring
 from managers.upgrade.condition import failure_of, upgrading_while_paused
+from managers.upgrade.course import as_accepted
 from managers.workload.conditions import fenced, hibernated, maintenance
 from managers.workload.read_condition import read_replicas_ready, read_serving
 from managers.workload.storage_condition import storage_configured
@@ -137,7 +139,10 @@ def _membership(facts: Facts) -> Finding:
         return Finding(kind, "False", "SplitBrain", facts.trouble.message)
     if facts.asleep:
         return Finding(kind, "Unknown", "Hibernated", "The members sleep, and are members still")
-    return membership_ready(facts.spec, facts.raft, facts.trouble)
+    cluster = facts.cluster
+    # While another set takes over, the number of servers is that of its beginning.
+    spec = as_accepted(cluster).spec if cluster is not None else facts.spec
+    return membership_ready(spec, facts.raft, facts.trouble, second=servers_beside(cluster))
 
 
 def _read_replicas(facts: Facts) -> Finding | None:
@@ -328,7 +333,7 @@ JUDGES: tuple[Judge, ...] = (
     _conflict,
     _paused,
     lambda facts: hibernated(facts.spec, facts.observed, initialized=facts.initialized),
-    lambda facts: fenced(facts.spec, facts.observed, facts.outcome),
+    lambda facts: fenced(facts.spec, facts.observed, facts.outcome, facts.cluster),
     lambda facts: maintenance(facts.spec),
     _unserved,
     _images,

@@ -25,10 +25,10 @@ from managers.certs.run import (
 )
 from managers.upgrade.run import UpgradeActs
 from managers.workload.claims import DELETE_CLAIM
-from managers.workload.day_two import fence_pod, mark_pod, ungate_pod
+from managers.workload.day_two import fence_pod, mark_first, mark_pod, ungate_pod
 from managers.workload.fence import FENCE_POD, UNGATE_POD
 from managers.workload.growth import GROW_CLAIM, TAKE_CLAIM
-from managers.workload.marks import MARK_POD
+from managers.workload.marks import MARK_FIRST, MARK_POD
 from managers.workload.peers import REMOVE_PEER
 from managers.workload.read_pool import DELETE_READ_SET
 from managers.workload.read_run import delete_read_set
@@ -61,6 +61,7 @@ EFFECTS: Mapping[str, Run] = {
     FENCE_POD: fence_pod,
     UNGATE_POD: ungate_pod,
     MARK_POD: mark_pod,
+    MARK_FIRST: mark_first,
     GROW_CLAIM: grow_claim,
     TAKE_CLAIM: take_claim,
     DELETE_CLAIM: delete_claim,

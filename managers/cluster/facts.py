@@ -12,13 +12,12 @@ from contracts import labels, names
 from contracts.observed import (
     ClaimFacts,
     ContainerExit,
-    CredentialFacts,
     NamedClaimFacts,
     PodFacts,
     ReadPoolFacts,
-    SecretFacts,
     StatefulSetFacts,
 )
+from contracts.secret_facts import CredentialFacts, SecretFacts
 from contracts.sets import VoterSet
 from contracts.surroundings import AccountFacts
 from managers.access.context import MARKS
@@ -185,6 +184,7 @@ def _pod(pod: Object, ordinal: int) -> PodFacts:
         made=_moment(pod["metadata"].get("creationTimestamp")),
         service_account=(pod.get("spec") or {}).get("serviceAccountName") or "",
         fence_gate=_is_gated(pod),
+        first_set=labels.FIRST_SET in labels_of(pod),
     )
 
 

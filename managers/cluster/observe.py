@@ -13,18 +13,10 @@ from datetime import datetime
 from contracts import labels, names, serving
 from contracts.api.cluster import OpenBaoCluster
 from contracts.api.cluster_status import ClusterStatus
-from contracts.observed import (
-    ImageVerdict,
-    NamedClaimFacts,
-    Observed,
-    PodFacts,
-    Reach,
-    SecretFacts,
-    StatefulSetFacts,
-    TokenIssuer,
-)
+from contracts.observed import ImageVerdict, NamedClaimFacts, Observed, PodFacts, Reach, TokenIssuer
 from contracts.pause import resumed_at
 from contracts.resolved import AcmeVolume, AuditVolume
+from contracts.secret_facts import SecretFacts
 from contracts.sets import voter_sets
 from contracts.surroundings import AccountFacts
 from contracts.upgrade import NO_FACTS as NO_UPGRADE
@@ -58,7 +50,7 @@ from managers.images.policy import helper_question, server_question
 from managers.images.verifier import ImageVerifier
 from managers.membership.leadership import ask_who_leads
 from managers.membership.quorum import ask_quorum
-from managers.upgrade.course import as_accepted
+from managers.upgrade.course import as_accepted, as_targeted
 from managers.upgrade.observe import UpgradeSight
 from managers.workload.hibernate import waking_since
 from managers.workload.plan import wants_quorum
@@ -144,6 +136,7 @@ class Observer:
             claims=pools.voters.claims,
             read=pools.read,
             green=pools.second,
+            strays=pools.strays,
             secrets=readings,
             reach=reach_of(cluster, readings, servers),
             acme_claim=await self._named_claim(tls_wishes(cluster).acme_volume, owner),
@@ -167,7 +160,7 @@ class Observer:
         observed = replace(
             observed,
             attempts=self._attempts.of(uids),
-            images=await self._verdicts(meant, owner, observed.stateful_set),
+            images=await self._verdicts((meant, as_targeted(cluster)), owner, observed),
             ways=await self._ways.facts(cluster, owner) if self._ways else observed.ways,
         )
         if not cluster.status.initialized:
@@ -175,21 +168,28 @@ class Observer:
         if observed.leader_in_doubt:
             observed = await self._with_leader(observed, owner)
         helper = images_of(meant.spec, self.installation, observed).helper
-        if wants_quorum(cluster.spec, observed, helper, _shown(cluster, readings)):
+        if wants_quorum(meant.spec, observed, helper, _shown(cluster, readings)):
             observed = await self._with_quorum(observed, cluster, owner)
         return observed
 
     async def _verdicts(
-        self, cluster: OpenBaoCluster, owner: Owner, live: StatefulSetFacts | None
+        self, meant: tuple[OpenBaoCluster, OpenBaoCluster | None], owner: Owner, observed: Observed
     ) -> Mapping[str, ImageVerdict]:
-        spec, here = cluster.spec, self.installation
+        """Ask about the images of the set that serves, and of the one that is to take over."""
+        spec, here = meant[0].spec, self.installation
         if self._images is None or spec.paused:
             return {}
-        questions = (
-            helper_question(spec, owner.namespace, here.operator_image),
-            server_question(spec, owner.namespace, here.image_repository),
+        servers = (
+            server_question(one.spec, owner.namespace, here.image_repository)
+            for one in meant
+            if one is not None
         )
-        return await self._images.verdicts(questions, live.image_records if live else ())
+        asked = (helper_question(spec, owner.namespace, here.operator_image), *servers)
+        # One and the same image is asked about once.
+        questions = {one.reference: one for one in asked if one is not None}
+        lives = (observed.stateful_set, observed.green.stateful_set)
+        records = tuple(text for live in lives if live for text in live.image_records)
+        return await self._images.verdicts(questions.values(), records)
 
     async def _account(self, cluster: OpenBaoCluster, owner: Owner) -> AccountFacts | None:
         name = account_name(cluster)

@@ -31,6 +31,7 @@ from managers.cluster.pulse import Pulse
 from managers.cluster.sight import is_well
 from managers.cluster.status import Pass
 from managers.identity.account import account_name
+from managers.upgrade.second import sets_in_sight
 from runtime.clock import Clock
 from runtime.kinds import Offer
 from runtime.outcome import Done, Outcome
@@ -141,7 +142,7 @@ class Polling:
         memory.wish = wish
         ages = CALM if memory.calm else EAGER
         await asyncio.gather(
-            self._servers(memory, voter_sets(cluster), cluster.spec.replicas, ages),
+            self._servers(memory, sets_in_sight(cluster), cluster.spec.replicas, ages),
             self._children(memory, cluster, ages),
             self._optional(memory, ages),
         )
@@ -354,7 +355,7 @@ class Polling:
 def _facts(this: Pass) -> object:
     seen = this.observed
     told: Outcome = this.outcome
-    return (seen.stateful_set, seen.pods, seen.claims, seen.read, type(told))
+    return (seen.stateful_set, seen.pods, seen.claims, seen.green, seen.read, type(told))
 
 
 def _starts(pod: PodFacts) -> bool:

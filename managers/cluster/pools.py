@@ -1,18 +1,18 @@
 """The sets of servers of one cluster as they are observed: one question to the caches. Pure.
 
-Called by `managers.cluster.observe`. Which set is which follows from the status alone
-(contracts.sets); a set that no status names is nobody's here.
+Called by `managers.cluster.observe`. Which set is which follows from the status and, before an
+upgrade, from what would be made next (managers.upgrade.second); any other one is nobody's here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, replace
 
 from contracts import names
 from contracts.api.cluster import OpenBaoCluster
 from contracts.observed import PodFacts, ReadPoolFacts
-from contracts.sets import voter_sets
+from contracts.sets import stateful_set_of
 from managers.cluster.facts import (
     claim_facts,
     pod_facts,
@@ -20,8 +20,9 @@ from managers.cluster.facts import (
     second_set_facts,
     stateful_set_facts,
 )
+from managers.upgrade.second import sets_in_sight
 from runtime.ownership import Owner
-from runtime.types import Object, ObjectKey
+from runtime.types import Object, ObjectKey, key_of
 
 NOTHING = ReadPoolFacts()
 
@@ -33,6 +34,8 @@ class Pools:
     voters: ReadPoolFacts
     second: ReadPoolFacts
     read: ReadPoolFacts
+    strays: tuple[str, ...] = ()
+    """As in contracts.observed."""
 
     @property
     def servers(self) -> tuple[PodFacts, ...]:
@@ -43,8 +46,12 @@ class Pools:
         """Return the same with what more was found of each pod, in the order of `servers`."""
         first = len(self.voters.pods)
         last = first + len(self.second.pods)
-        pods = (servers[:first], servers[first:last], servers[last:])
-        return Pools(*map(_with, (self.voters, self.second, self.read), pods))
+        return replace(
+            self,
+            voters=_with(self.voters, servers[:first]),
+            second=_with(self.second, servers[first:last]),
+            read=_with(self.read, servers[last:]),
+        )
 
 
 def _with(pool: ReadPoolFacts, pods: tuple[PodFacts, ...]) -> ReadPoolFacts:
@@ -59,14 +66,16 @@ def pools_of(
 ) -> Pools:
     """Read the sets of a cluster; `found` are its pods and its data volume claims."""
     pods, claims = found
-    serving, *others = voter_sets(cluster)
+    serving, *others = sets = sets_in_sight(cluster)
 
     def live(name: str) -> Object | None:
         return stateful_set(ObjectKey(owner.namespace, name))
 
+    serves = stateful_set_facts(live(serving.stateful_set))
     return Pools(
+        strays=() if serves else _strays(owner.name, {one.stateful_set for one in sets}, found),
         voters=ReadPoolFacts(
-            stateful_set_facts(live(serving.stateful_set)),
+            serves,
             pod_facts(serving, pods),
             claim_facts(serving, claims),
         ),
@@ -76,3 +85,13 @@ def pools_of(
         ),
         read=read_pool_facts(owner, live(names.read_stateful_set(owner.name)), pods, claims),
     )
+
+
+def _strays(
+    cluster: str, known: Collection[str], found: tuple[Iterable[Object], Iterable[Object]]
+) -> tuple[str, ...]:
+    pods, claims = ([key_of(one).name for one in some] for some in found)
+    used = (name.partition("-") for name in claims)
+    volumes = [pod for volume, _, pod in used if volume == names.DATA_VOLUME]
+    sets = {stateful_set_of(cluster, name) for name in (*pods, *volumes)}
+    return tuple(sorted(name for name in sets if name is not None and name not in known))

@@ -9,7 +9,8 @@ from collections.abc import Iterable, Mapping
 
 from contracts import serving
 from contracts.api.cluster import OpenBaoCluster
-from contracts.observed import PodFacts, Reach, SecretFacts
+from contracts.observed import PodFacts, Reach
+from contracts.secret_facts import SecretFacts
 from contracts.tenancy import secret_access
 
 

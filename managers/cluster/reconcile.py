@@ -24,6 +24,7 @@ from managers.cluster.delete import Deletion
 from managers.cluster.effects import Effects
 from managers.cluster.observe import Observer
 from managers.cluster.resolve import resolve
+from managers.cluster.second_set import beside
 from managers.cluster.status import Pass, compute, failing, leaving, unreadable
 from managers.cluster.status_writer import StatusWriter
 from managers.cluster.steps import fold
@@ -94,7 +95,9 @@ class WorkloadReconciler:
             await self._tell_failure(live, cluster, error)
             raise
         self._failures.pop(key_of(live), None)
-        details_due = await self._statuses.write(live, compute(this))
+        second = this.course.second if this.course else None
+        notes = second.announcements if second else ()
+        details_due = await self._statuses.write(live, compute(this), notes)
         again = Done(self._observer.sight.next_look(this))
         return combine(this.outcome, again, Done(details_due))
 
@@ -137,6 +140,7 @@ class WorkloadReconciler:
             # A spec for the next release alone is no news while that release is on its way.
             told = resolved if isinstance(course.outcome, Done) else course.outcome
             return Pass(cluster, observed, told, course=course)
+        resolved = beside(resolved, cluster, observed, self._observer.installation, course.second)
         desired = fold(resolved, observed, course)
         course = follow(cluster, observed, course, desired)
         applied = await self._applier.apply(owner, desired)

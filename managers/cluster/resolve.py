@@ -175,6 +175,9 @@ def _refusal(
     mismatch = version_mismatch(cluster.spec) or powerful_account(cluster, installation)
     if mismatch is not None:
         return mismatch
+    lost = _lost_set(cluster, observed)
+    if lost is not None:
+        return lost
     if not is_initialized(cluster, observed):
         wrong = wrong_audience(cluster.spec, owner, installation)
         if wrong is not None:
@@ -190,6 +193,25 @@ def _refusal(
             f"delete PersistentVolumeClaim {claim} and the pod to start again; no data is lost yet",
         )
     return None
+
+
+def _lost_set(cluster: OpenBaoCluster, observed: Observed) -> Blocked | None:
+    """Refuse to make servers beside others that may hold the data, and that no status names.
+
+    Only the status tells which set serves after an upgrade by a second set, and it may be lost.
+    """
+    known = cluster.status.blue_green is not None and bool(observed.claims or observed.pods)
+    if not observed.strays or observed.stateful_set is not None or known:
+        return None
+    return Blocked(
+        "PrerequisitesMissing",
+        f"StatefulSet {serving_set(cluster).stateful_set} is not there, and there are servers or "
+        f"volumes of {', '.join(observed.strays)}: status.blueGreen.blueRevision ought to name "
+        "the set that serves and does not. `kubectl patch openbaocluster "
+        f"{cluster.metadata.name} --subresource=status --type=merge -p "
+        '\'{"status":{"blueGreen":{"phase":"Idle","blueRevision":"<what follows the name of the '
+        "cluster>\"}}}'`; or delete what is left of servers that nobody needs",
+    )
 
 
 @remembered

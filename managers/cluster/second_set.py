@@ -1,23 +1,120 @@
-"""All objects of a second set of voters. Pure.
+"""A second set of voters: what is meant of it, and its objects. Pure.
 
-Nobody wants one yet: the upgrade by a second set adds them to the plan while it goes on.
+There is one while an upgrade by a second set goes on (managers.upgrade.second). The set that serves
+is planned by the steps of every cluster; here is what stands beside it.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from contracts.api.cluster import OpenBaoCluster
+from contracts.blue_green import IDLE, BlueGreenCourse, ServerSet
+from contracts.desired import Named, Plan
+from contracts.observed import Observed
 from contracts.resolved import Resolved
-from contracts.sets import Green
+from contracts.sets import Green, voter_sets
+from managers.access.installation import Installation
 from managers.bootstrap.plan import config_map
-from managers.workload.green import green_set, green_view
-from managers.workload.plan import Inputs
-from runtime.intent import Intent
+from managers.images.plan import images_of
+from managers.upgrade.course import as_targeted
+from managers.upgrade.second import goes_on
+from managers.workload.green import green_inputs, green_set, green_shape, green_view
+from managers.workload.marks import first_marks
+from managers.workload.plan import Inputs, of_reload, sort_pods
+from runtime.outcome import Done, Wait
+from runtime.resources import CONFIG_MAP
+from runtime.types import ObjectKey
+
+RELOADING = "Reloading"
 
 
-def second_set(resolved: Resolved, green: Green, serving: Inputs) -> tuple[Intent, ...]:
-    """Build the configuration and the StatefulSet, in the order in which they are applied.
+def beside(
+    resolved: Resolved,
+    cluster: OpenBaoCluster,
+    observed: Observed,
+    installation: Installation,
+    second: BlueGreenCourse | None,
+) -> Resolved:
+    """Add to what is meant a second set, and to which of the two clients are sent.
 
-    `resolved` and `serving` are those of the set that serves. Raises UnwritableError as
-    `contracts.hcl.render.render_config` does.
+    `cluster` is the CR as its user wrote it.
     """
-    meant = green_view(resolved, green)
-    return config_map(meant), green_set(meant, serving)
+    if second is None or (second.place == IDLE and not goes_on(cluster)):
+        return resolved
+    others = voter_sets(cluster)[1:]
+    return replace(
+        resolved,
+        green=_green(resolved, cluster, observed, installation, second),
+        other=others[0] if others else None,
+        traffic=second.traffic,
+        traffic_first=not second.traffic and any(pod.first_set for pod in observed.pods),
+    )
+
+
+def _green(
+    resolved: Resolved,
+    cluster: OpenBaoCluster,
+    observed: Observed,
+    installation: Installation,
+    second: BlueGreenCourse,
+) -> Green | None:
+    wanted = _other_than(resolved.revision, second)
+    targeted = as_targeted(cluster)
+    if wanted is None or not wanted.applied or targeted is None:
+        return None
+    images = images_of(targeted.spec, installation, observed)
+    return Green(
+        revision=wanted.revision,
+        version=wanted.release.version,
+        image=images.server,
+        replicas=wanted.replicas,
+        records=images.records,
+        outcome=images.outcome,
+    )
+
+
+def _other_than(revision: str, second: BlueGreenCourse) -> ServerSet | None:
+    known = (one for one in (second.blue, second.green) if one is not None)
+    return next((one for one in known if one.revision != revision), None)
+
+
+def files(resolved: Resolved, observed: Observed) -> Plan:
+    """Want the configuration of the second set; that of one which goes is spared."""
+    if resolved.green is not None:
+        return Plan((config_map(green_view(resolved, resolved.green)),))
+    return Plan(spared=_spared(resolved, observed))
+
+
+def _spared(resolved: Resolved, observed: Observed) -> tuple[Named, ...]:
+    """A server that starts once more before it goes still needs what it was started with."""
+    pool, other = observed.green, resolved.other
+    if other is None or not (pool.stateful_set or pool.pods):
+        return ()
+    return ((CONFIG_MAP, ObjectKey(resolved.namespace, other.config_map)),)
+
+
+def servers(resolved: Resolved, observed: Observed, serving: Inputs) -> Plan:
+    """Want the servers of the second set; `serving` is what those of the first one read.
+
+    None of them is ever replaced while it is the second: whoever upgrades waits for them as they
+    are, or gives them up. They read newer files when they are told to.
+    """
+    green, marks = resolved.green, first_marks(resolved, observed)
+    if green is None:
+        return Plan(effects=marks)
+    if not isinstance(green.outcome, Done):
+        return Plan(effects=marks, outcome=green.outcome)
+    pool, meant = observed.green, green_view(resolved, green)
+    inputs = green_inputs(meant, serving)
+    shape = green_shape(meant, inputs, pool.stateful_set)
+    seen = replace(
+        observed, stateful_set=pool.stateful_set, pods=pool.pods, claims=pool.claims, quorum=None
+    )
+    lagging = sort_pods(seen, shape, inputs).lagging
+    told = Wait(RELOADING, "servers of the second set read their files again")
+    return Plan(
+        (green_set(meant, shape),),
+        (*marks, *of_reload(meant, lagging, inputs, observed.now)),
+        told if lagging.due or lagging.waiting else Done(),
+    )

@@ -20,12 +20,13 @@ from contracts.api.status_parts import LastError
 from contracts.api.status_unseal import UnsealStatus
 from contracts.api.status_upgrade import ReleaseStatus, UpgradeStatus
 from contracts.conditions import TYPES, Condition, Status, clean_message, condition, merge
+from contracts.course import Course
 from contracts.desired import AppliedSet, Operation
+from contracts.fences import heeding
 from contracts.observed import Observed
 from contracts.pause import is_told
 from contracts.resolved import Resolved
 from contracts.sets import serving_set
-from contracts.upgrade import Course
 from managers.cluster.condition_facts import Facts
 from managers.cluster.conditions import findings
 from managers.cluster.operation import operation_status
@@ -90,7 +91,7 @@ def compute(this: Pass) -> ClusterStatus:
     initialized = this.resolved.initialized if this.resolved else previous.initialized
     facts = Facts(
         name=cluster.metadata.name,
-        spec=cluster.spec,
+        spec=heeding(cluster).spec,
         observed=observed,
         outcome=this.outcome,
         initialized=initialized,
@@ -110,6 +111,7 @@ def compute(this: Pass) -> ClusterStatus:
     )
     ready = sum(pod.ready for pod in observed.pods)
     leaders = observed.leaders
+    second = this.course.second if this.course else None
     return ClusterStatus(
         observed_generation=cluster.metadata.generation,
         phase=_phase(facts, ready),
@@ -130,6 +132,8 @@ def compute(this: Pass) -> ClusterStatus:
         resumed_at=_resumed_at(this),
         release=_release(this),
         upgrade=_upgrade(this),
+        blue_green=second.status if second else previous.blue_green,
+        break_glass=second.break_glass if second else previous.break_glass,
         upgrade_requests=this.course.requests if this.course else previous.upgrade_requests,
         conditions=_conditions(facts, cluster.metadata.generation, previous.conditions),
     )

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, Protocol
 
 from contracts.api.cluster_status import ClusterStatus
 from contracts.api.group import CLUSTERS
+from contracts.note import Note
 from managers.cluster.transitions import notes
 from managers.upgrade.notes import notes as of_upgrade
 from runtime.cache import Cache
@@ -62,9 +64,12 @@ class StatusWriter:
         self._clock = clock
         self._written: dict[ObjectKey, float] = {}
 
-    async def write(self, live: Object, status: ClusterStatus) -> float | None:
+    async def write(
+        self, live: Object, status: ClusterStatus, told: Sequence[Note] = ()
+    ) -> float | None:
         """Apply everything but what is in OTHERS, if it is not there already.
 
+        `told`: events about what the pass decided, which nothing but this write carries out.
         Returns None, or after how many seconds a change of mere details is due that was held
         back. What flipped is told as events, once the write that says so has succeeded.
         """
@@ -83,7 +88,7 @@ class StatusWriter:
             if self._counting is not None:
                 self._counting.changed(key, before, status, self._clock.now())
             flipped = notes(before.conditions, status.conditions)
-            for note in (*flipped, *of_upgrade(before, status)):
+            for note in (*flipped, *of_upgrade(before, status), *told):
                 self._events.event(live, note.kind, note.reason, note.text)
         return None
 
@@ -139,6 +144,12 @@ def _is_headline(before: ClusterStatus, after: ClusterStatus) -> bool:
 def _headline(status: ClusterStatus) -> tuple[object, ...]:
     """What of a status may not wait."""
     # What an upgrade decided is what its next pass goes by.
-    upgrades = (status.release, status.upgrade, status.upgrade_requests)
+    upgrades = (
+        status.release,
+        status.upgrade,
+        status.upgrade_requests,
+        status.blue_green,
+        status.break_glass,
+    )
     said = sorted((c.type, c.status) for c in status.conditions if c.type in HEADLINES)
     return (*said, *upgrades, status.phase, status.observed_generation, status.initialized)

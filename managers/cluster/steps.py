@@ -8,16 +8,19 @@ from dataclasses import dataclass, replace
 import managers.bootstrap.audit_storage as audit_storage
 import managers.bootstrap.plan as bootstrap
 import managers.certs.plan as certs
+import managers.cluster.second_set as second_set
 import managers.identity.plan as identity
 import managers.images.plan as images
 import managers.networking.plan as networking
 import managers.workload.plan as workload
 import managers.workload.read_pool as read_pool
+from contracts.course import Course
 from contracts.desired import Desired, Plan
 from contracts.observed import Observed
 from contracts.resolved import Resolved
-from contracts.upgrade import Course, Release
+from contracts.upgrade import Release
 from managers.workload.reload import Files
+from runtime.outcome import combine
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +39,7 @@ FOUNDATION: tuple[Step, ...] = (
     Step("bootstrap", bootstrap.plan),
     Step("audit", audit_storage.plan),
     Step("certs", certs.plan),
+    Step("second set", second_set.files),
     # Before the pods, so that none ever runs unguarded or without its rights.
     Step("networking", networking.plan),
     Step("identity", identity.plan),
@@ -58,10 +62,18 @@ def _workload(resolved: Resolved, observed: Observed, course: Course = STAY) -> 
         operator_image=resolved.pod.operator_image,
         halt=course.halt,
         hand_over=course.hand_over,
+        hold_reads=course.hold_reads,
     )
     pool = read_pool.plan(resolved, observed, inputs)
     inputs = replace(inputs, hold=pool.hold, hold_reload=pool.hold_reload)
-    return read_pool.beside(workload.plan(resolved, observed, inputs), pool)
+    voters = read_pool.beside(workload.plan(resolved, observed, inputs), pool)
+    second = second_set.servers(resolved, observed, inputs)
+    return replace(
+        voters,
+        intents=voters.intents + second.intents,
+        effects=voters.effects + second.effects,
+        outcome=combine(voters.outcome, second.outcome),
+    )
 
 
 WORKLOAD = Step("workload", _workload)

@@ -12,11 +12,12 @@ KIND = "RaftMembershipReady"
 
 
 def membership_ready(
-    spec: ClusterSpec, raft: RaftStatus | None, trouble: LastError | None
+    spec: ClusterSpec, raft: RaftStatus | None, trouble: LastError | None, *, second: int = 0
 ) -> Finding:
     """Judge the members: as many voters as replicas, the read replicas without a vote, no others.
 
-    `raft` is what the leader said last, None when it never did; `trouble` why not.
+    `raft` is what the leader said last, None when it never did; `trouble` why not. `second`: so
+    many servers of a second set may be members, too (managers.membership.beside).
     """
     readers = spec.servers - spec.replicas
     if raft is None:
@@ -24,6 +25,8 @@ def membership_ready(
         return Finding(KIND, "Unknown", "MembershipUnknown", message)
     if trouble is not None and trouble.reason == OUTSIDE:
         return Finding(KIND, "False", OUTSIDE, trouble.message)
+    if second:
+        return _of_two_sets(spec, raft, second)
     joined = raft.read_replicas or 0
     told = f"{raft.voters} of {spec.replicas} servers are voters"
     if readers or joined:
@@ -39,6 +42,25 @@ def membership_ready(
     if raft.voters == spec.replicas and joined < readers:
         reason = "ReadReplicasMissing"
     return Finding(KIND, "False", reason, told)
+
+
+def _of_two_sets(spec: ClusterSpec, raft: RaftStatus, second: int) -> Finding:
+    """Judge the members while one set takes over from another: who votes changes step by step."""
+    readers, joined = spec.servers - spec.replicas, raft.read_replicas or 0
+    without = raft.non_voters - joined
+    told = (
+        f"A second set of {second} servers is there: {raft.voters} voters, of which "
+        f"{spec.replicas} are needed, and {without} members that have no vote"
+    )
+    if readers or joined:
+        told += f"; {joined} of {readers} read replicas are members without a vote"
+    if raft.voters < spec.replicas:
+        return Finding(KIND, "False", "VotersMissing", told)
+    if raft.voters + without > spec.replicas + second or joined > readers:
+        return Finding(KIND, "False", "MembersUnexpected", told)
+    if joined < readers:
+        return Finding(KIND, "False", "ReadReplicasMissing", told)
+    return Finding(KIND, "True", "UpgradeInProgress", told)
 
 
 def even_replicas(replicas: int) -> str:

@@ -44,6 +44,8 @@ class Expected:
     read_replicas: int = 0
     revision: str = ""
     """Which set of voters serves; "" for the one without a revision."""
+    second: int = 0
+    """So many servers of another set may be members, too (managers.membership.beside)."""
 
     @property
     def voter_set(self) -> VoterSet:
@@ -179,6 +181,9 @@ def _next_look(
     converging: bool,
 ) -> Outcome:
     if error is not None or raft is None:
+        return Done(QUIET_RECHECK)
+    if expected.second and raft.voters >= expected.voters:
+        # Jobs give votes and take them, and the pass that waits for them asks by itself.
         return Done(QUIET_RECHECK)
     # The autopilot tells nobody either when it finds a read replica well.
     there = is_as_wanted(raft, expected.voters, expected.read_replicas)

@@ -58,12 +58,12 @@ def public_service(resolved: Resolved) -> Intent:
 def _clients_of(resolved: Resolved) -> labels.Labels:
     """Select the servers that clients are sent to.
 
-    The pods of the first set carry no revision of ours, and their template must not change while
-    a second set takes over: what Kubernetes calls it tells them from the others.
+    The template of the first set names no revision, and must not change for this: its pods are
+    labelled one by one while there is another set (managers.workload.marks).
     """
     wanted = labels.of_revision(labels.servers(resolved.name), resolved.traffic)
-    if resolved.traffic_template:
-        wanted[labels.CONTROLLER_REVISION] = resolved.traffic_template
+    if resolved.traffic_first:
+        wanted[labels.FIRST_SET] = "true"
     return wanted
 
 

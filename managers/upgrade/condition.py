@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from contracts.api.cluster import OpenBaoCluster
+from contracts.api.status_backup import BreakGlass
 from contracts.api.status_parts import LastError
 from contracts.api.status_upgrade import UpgradeStatus
-from contracts.conditions import Finding
-from contracts.upgrade import Course
+from contracts.blue_green import BlueGreenCourse
+from contracts.conditions import Finding, clean_message
+from contracts.course import Course
+from contracts.upgrade import Release
+from managers.upgrade.bluegreen_table import BACK, HELD, PAUSED, RUNS, SAFE_MODE
+from managers.upgrade.bluegreen_words import WAY_BACK, goes_on, where, where_stored
 from runtime.outcome import Blocked, Wait
 
 KIND = "Upgrading"
 _OUTAGE = "; nothing can be read or written while the only server restarts"
+_HELD_BY_PAUSE = "spec.paused holds it"
 
 
 def upgrading(cluster: OpenBaoCluster, course: Course) -> Finding | None:
@@ -20,8 +26,10 @@ def upgrading(cluster: OpenBaoCluster, course: Course) -> Finding | None:
         return Finding(KIND, "False", upgrade.failure.reason, upgrade.failure.message)
     if upgrade is not None:
         return Finding(KIND, "True", "InProgress", _told(cluster, upgrade))
+    if course.second is not None and goes_on(course.second.status):
+        return _by_second_set(course, course.second)
     if isinstance(course.outcome, Wait | Blocked):
-        return Finding(KIND, "False", course.outcome.reason, course.outcome.message)
+        return _not_begun(cluster, course, course.outcome)
     before = any(one.type == KIND for one in cluster.status.conditions)
     return Finding(KIND, "False", "Idle", f"The servers run {course.release}") if before else None
 
@@ -29,17 +37,67 @@ def upgrading(cluster: OpenBaoCluster, course: Course) -> Finding | None:
 def upgrading_while_paused(cluster: OpenBaoCluster) -> Finding | None:
     """State what a pause found, and leaves as it is."""
     upgrade = cluster.status.upgrade
-    if upgrade is None:
-        return None
-    told = f"{_told(cluster, upgrade)}; spec.paused holds it"
-    return Finding(KIND, "Unknown", "Paused", told)
+    told = where_stored(cluster) if upgrade is None else _told(cluster, upgrade)
+    return Finding(KIND, "Unknown", PAUSED, f"{told}; {_HELD_BY_PAUSE}") if told else None
 
 
 def failure_of(cluster: OpenBaoCluster | None, course: Course | None) -> LastError | None:
-    """Say why an upgrade stopped; None when none did. Without a course the status is asked."""
+    """Say why an upgrade stopped; None when none did. Without a course the status is asked.
+
+    The gravest is that going back failed, too.
+    """
+    glass = _glass(cluster, course)
+    if glass is not None and glass.active:
+        return LastError(reason=SAFE_MODE, message=_safe_mode(glass), at=glass.entered_at)
     known = cluster.status.upgrade if cluster is not None else None
     upgrade = known if course is None else course.upgrade
     return None if upgrade is None else upgrade.failure
+
+
+def _glass(cluster: OpenBaoCluster | None, course: Course | None) -> BreakGlass | None:
+    if course is not None and course.second is not None:
+        return course.second.break_glass
+    return None if cluster is None else cluster.status.break_glass
+
+
+def _safe_mode(glass: BreakGlass) -> str:
+    # What a person has to do comes first: a long story may be cut.
+    return clean_message(
+        "nothing is tried any more: do what status.breakGlass.steps say, then repeat "
+        f"status.breakGlass.nonce in spec.breakGlassAck ({glass.message or glass.reason})"
+    )
+
+
+def _by_second_set(course: Course, second: BlueGreenCourse) -> Finding | None:
+    if second.status is None:
+        return None
+    told = where(course.release, second.status)
+    glass, outcome = second.break_glass, second.outcome
+    if glass is not None and glass.active:
+        return Finding(KIND, "True", SAFE_MODE, f"{told}: {_safe_mode(glass)}")
+    reason, message = "", ""
+    if isinstance(outcome, Wait | Blocked):
+        reason, message = outcome.reason, outcome.message
+    if reason == PAUSED:
+        return Finding(KIND, "Unknown", PAUSED, f"{told}; {_HELD_BY_PAUSE}")
+    if reason == HELD:
+        return Finding(KIND, "True", HELD, f"{told}: {message}")
+    if second.status.phase not in WAY_BACK:
+        return Finding(KIND, "True", "InProgress", f"{told}: {message}" if message else told)
+    words = dict.fromkeys(filter(None, (second.status.rollback_reason, message)))
+    return Finding(KIND, "True", BACK, f"{told}: {'; '.join(words)}")
+
+
+def _not_begun(cluster: OpenBaoCluster, course: Course, outcome: Wait | Blocked) -> Finding:
+    """State why none goes on. Before a second set is made, what is left of another one goes."""
+    asked, message = Release.asked(cluster), outcome.message
+    status = course.second.status if course.second is not None else None
+    if course.second is not None and outcome.reason == RUNS:
+        return Finding(KIND, "True", "InProgress", f"{course.release} to {asked}: {message}")
+    if isinstance(outcome, Wait) and outcome.reason == BACK and status is not None:
+        told = f"{course.release} serves, as before: {status.rollback_reason or message}"
+        return Finding(KIND, "False", BACK, told)
+    return Finding(KIND, "False", outcome.reason, message)
 
 
 def _told(cluster: OpenBaoCluster, upgrade: UpgradeStatus) -> str:

@@ -1,11 +1,13 @@
 """What one pass does about releases, decided before anything is resolved. Pure.
 
 The servers are brought to `status.release` and to nothing else: an edit of spec.version or
-spec.image takes effect when the table says so (managers.upgrade.rolling).
+spec.image takes effect when a table says so. Which of the two tables decides follows from what was
+begun, then from spec.upgrade.strategy (managers.upgrade.rolling, managers.upgrade.second).
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import timedelta
 
@@ -13,12 +15,15 @@ import semver
 
 from contracts.api.cluster import OpenBaoCluster
 from contracts.api.status_upgrade import UpgradeRequestsStatus
+from contracts.course import Course
+from contracts.fences import heeded
 from contracts.machine import decide
 from contracts.observed import Observed
-from contracts.upgrade import Course, Release
+from contracts.upgrade import Release
 from managers.oplock.plan import UPGRADE_HOLDER
 from managers.upgrade.condition import upgrading
 from managers.upgrade.rolling import ROWS, Situation, place_of
+from managers.upgrade.second import decides, frozen_replicas, frozen_target, goes_on, steer
 from managers.upgrade.turns import carried_out
 from runtime.memo import remembered
 
@@ -51,14 +56,33 @@ def _is_older(wanted: str, running: str) -> bool:
 
 @remembered
 def as_accepted(cluster: OpenBaoCluster) -> OpenBaoCluster:
-    """Return the cluster as if its spec asked for the accepted release; itself if it does."""
-    release = accepted(cluster)
-    if release == Release.asked(cluster):
+    """Return the cluster as if its spec asked for the accepted release; itself if it does.
+
+    While a second set takes over also for as many servers as when that began, and for no rest.
+    """
+    release, frozen = accepted(cluster), frozen_replicas(cluster)
+    changes: dict[str, object] = {"fenced_pods": heeded(cluster)}
+    if release != Release.asked(cluster):
+        changes |= {"version": release.version, "image": release.image or None}
+    if frozen is not None:
+        changes |= {"replicas": frozen, "hibernate": False}
+    return _with(cluster, changes)
+
+
+@remembered
+def as_targeted(cluster: OpenBaoCluster) -> OpenBaoCluster | None:
+    """Return the cluster as if its spec asked for what the second set runs; None without one."""
+    target = frozen_target(cluster)
+    if target is None:
+        return None
+    return _with(cluster, {"version": target.version, "image": target.image or None})
+
+
+def _with(cluster: OpenBaoCluster, changes: Mapping[str, object]) -> OpenBaoCluster:
+    same = all(getattr(cluster.spec, name) == value for name, value in changes.items())
+    if same:
         return cluster
-    spec = cluster.spec.model_copy(
-        update={"version": release.version, "image": release.image or None}
-    )
-    return cluster.model_copy(update={"spec": spec})
+    return cluster.model_copy(update={"spec": cluster.spec.model_copy(update=dict(changes))})
 
 
 @remembered
@@ -71,6 +95,8 @@ def at_rest(cluster: OpenBaoCluster) -> Course | None:
         or (lock is not None and lock.holder == UPGRADE_HOLDER)
         or release != Release.asked(cluster)
         or _ordered(cluster)
+        or goes_on(cluster)
+        or (status.break_glass is not None and status.break_glass.active)
     )
     if busy and status.initialized:
         return None
@@ -93,14 +119,23 @@ def direct(cluster: OpenBaoCluster, observed: Observed, deadline: timedelta) -> 
     still = at_rest(cluster)
     if still is not None:
         return still
+    if decides(cluster):
+        course = steer(cluster, observed, accepted(cluster))
+        return replace(course, finding=upgrading(cluster, course))
     situation = Situation(cluster, observed, accepted(cluster), deadline)
     decision = decide(ROWS, place_of(cluster.status), situation)
     return carried_out(situation, decision)
 
 
 def _ordered(cluster: OpenBaoCluster) -> bool:
-    """Tell whether an order to try again waits for an answer."""
+    """Tell whether an order waits for an answer."""
     requests = cluster.spec.upgrade.requests if cluster.spec.upgrade else None
+    if requests is None:
+        return False
     done = cluster.status.upgrade_requests or UpgradeRequestsStatus()
-    token = requests.retry if requests else None
-    return bool(token) and token != done.last_handled_retry
+    asked = (
+        (requests.retry, done.last_handled_retry),
+        (requests.promote, done.last_handled_promote),
+        (requests.rollback, done.last_handled_rollback),
+    )
+    return any(token and token != handled for token, handled in asked)

@@ -1,20 +1,25 @@
 """The Jobs of an upgrade: made once under a name that follows from what they do, and looked at.
 
+So is the snapshot before it.
+
 Every call may be repeated. Uses managers.jobs; the shape is contracts.shapes.upgrade_job.
 """
 
 from __future__ import annotations
 
+from contracts import labels
 from contracts.api.cluster import OpenBaoCluster
+from contracts.api.group import BACKUPS
 from contracts.executor import Executor
 from contracts.shapes.upgrade_job import upgrade_job
-from contracts.upgrade import JobEnd
+from contracts.upgrade import JobEnd, SnapshotSeen
 from contracts.upgrade_action import Order
 from managers.jobs.plan import JobSeen
 from managers.jobs.run import Jobs
 from runtime.client import Client
+from runtime.errors import NotFound
 from runtime.ownership import Owner
-from runtime.types import ObjectKey
+from runtime.types import ObjectKey, labels_of
 
 
 async def ensure(
@@ -43,6 +48,24 @@ async def look(client: Client, cluster: OpenBaoCluster, name: str) -> JobEnd | N
     metadata = cluster.metadata
     seen = await Jobs(client).look(ObjectKey(metadata.namespace, name), "", metadata.uid)
     return None if seen is None else _end(name, seen)
+
+
+async def look_at_snapshot(
+    client: Client, cluster: OpenBaoCluster, name: str | None
+) -> SnapshotSeen | None:
+    """Look at the OpenBaoBackup before an upgrade; None when it is gone, or none was named."""
+    if not name:
+        return None
+    try:
+        live = await client.get(BACKUPS, ObjectKey(cluster.metadata.namespace, name))
+    except NotFound:
+        return None
+    status, spec = live.get("status") or {}, live.get("spec") or {}
+    ours = (spec.get("cluster"), spec.get("origin")) == (cluster.metadata.name, "PreUpgrade")
+    managed = labels_of(live).get(labels.MANAGED_BY) == labels.OPERATOR
+    return SnapshotSeen(
+        name, status.get("phase") or "", status.get("message") or "", not (ours and managed)
+    )
 
 
 def _end(name: str, seen: JobSeen) -> JobEnd:

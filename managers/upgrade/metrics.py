@@ -3,6 +3,7 @@
 The gauges are read off the status of each cluster at each scrape, so none outlives its cluster; the
 others are fed once per change, by the write of the status that says so. Only the leader tells them.
 Names are those of the public operator; docs/upgrade-metrics.md lists them, and a test compares.
+managers.upgrade.bluegreen_metrics has the part that only a second set of servers needs.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ from typing import Final
 
 from contracts.api.cluster_status import ClusterStatus
 from contracts.api.status_upgrade import UpgradeStatus
+from managers.upgrade.bluegreen_metrics import SecondSetMetrics
+from managers.upgrade.bluegreen_words import goes_on
 from managers.upgrade.condition import KIND
 from managers.upgrade.notes import completed
 from runtime.cache import Cache
@@ -30,6 +33,9 @@ PAIRS_KEPT: Final = 16
 """Pairs of versions of one cluster that get series of their own: users choose the words."""
 OTHER: Final = "other"
 
+_ENDED: Final = {"Idle": SUCCESS, "UpgradeRollback": FAILURE, "PreUpgradeBackupFailed": FAILURE}
+"""How an upgrade ended, by the reason of the condition: no other part of the status tells."""
+
 Read = Callable[[ClusterStatus, int], float]
 
 
@@ -37,19 +43,17 @@ def _state(status: ClusterStatus, _: int) -> float:
     upgrade = status.upgrade
     if upgrade is not None:
         return RUNNING if upgrade.failure is None else FAILURE
-    if _by_second_set(status):
+    if status.break_glass is not None and status.break_glass.active:
+        return FAILURE
+    if goes_on(status.blue_green):
         return RUNNING
     told = next((one for one in status.conditions if one.type == KIND), None)
-    return SUCCESS if told is not None and told.reason == "Idle" else NONE
+    return NONE if told is None else _ENDED.get(told.reason, NONE)
 
 
 def _in_progress(status: ClusterStatus, _: int) -> float:
     rolling = status.upgrade is not None and status.upgrade.failure is None
-    return float(rolling or _by_second_set(status))
-
-
-def _by_second_set(status: ClusterStatus) -> bool:
-    return status.blue_green is not None and status.blue_green.phase != "Idle"
+    return float(rolling or goes_on(status.blue_green))
 
 
 def _completed(status: ClusterStatus, _: int) -> float:
@@ -95,6 +99,7 @@ class UpgradeMetrics:
         self._clusters = clusters
         self._leads = leads
         self._pairs: dict[ObjectKey, set[tuple[str, str]]] = {}
+        self._second = SecondSetMetrics(metrics, self._told)
         for name, meaning, read in GAUGES:
             metrics.read_gauge(name, meaning, ABOUT, self._reader(read))
         self._durations = metrics.object_histogram(
@@ -120,6 +125,7 @@ class UpgradeMetrics:
         self, key: ObjectKey, before: ClusterStatus, after: ClusterStatus, now: datetime
     ) -> None:
         """Count what a write of the status says anew; call it once per write."""
+        self._second.changed(key, before, after)
         was, present = before.upgrade, after.upgrade
         if was is None and present is None:
             return
@@ -133,6 +139,7 @@ class UpgradeMetrics:
     def forget(self, key: ObjectKey) -> None:
         """Tell nothing more of a cluster that is gone."""
         self._pairs.pop(key, None)
+        self._second.forget(key)
         for family in (self._durations, self._pods, self._step_downs, self._failed):
             family.forget(key)
 
@@ -183,6 +190,10 @@ class UpgradeMetrics:
                 yield (*key_of(live),), read(_status(live), _replicas(live))
 
         return readings
+
+    def _told(self) -> Iterator[tuple[ObjectKey, ClusterStatus]]:
+        for live in self._clusters.list() if self._leads() else ():
+            yield key_of(live), _status(live)
 
 
 def _seconds(since: datetime, now: datetime) -> float:

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contracts.api.cluster_status import ClusterStatus
 from contracts.api.status_upgrade import UpgradeStatus
 from contracts.note import Note
+from managers.upgrade.bluegreen_notes import second_set_notes
 
 STARTED = "UpgradeStarted"
 COMPLETE = "UpgradeComplete"
@@ -25,6 +26,10 @@ STEP_DOWN = "StepDownStarted"
 
 def notes(before: ClusterStatus, after: ClusterStatus) -> tuple[Note, ...]:
     """Tell what an upgrade did between two statuses that were written one after the other."""
+    return (*_in_place(before, after), *second_set_notes(before, after))
+
+
+def _in_place(before: ClusterStatus, after: ClusterStatus) -> tuple[Note, ...]:
     was, now = before.upgrade, after.upgrade
     if now is None:
         return () if was is None else (_ended(was, after),)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 import managers.upgrade.preflight_asked as asked
+import managers.upgrade.preflight_second as second
 import managers.upgrade.preflight_servers as servers
 from contracts.api.cluster import OpenBaoCluster
 from contracts.observed import Observed
@@ -132,6 +133,8 @@ CHECKS: tuple[Check, ...] = (
     Check("pods", "are all servers ready", servers.are_ready),
     Check("leader", "does exactly one lead", servers.one_leads),
     Check("quorum", "does the leader find all voters well", servers.quorum_is_well),
+    Check("login", "can it be asked who is a member", second.can_log_in),
+    Check("templates", "is no server to be replaced", second.are_newest),
     Check("volumes", "are all volumes bound, and none grows", servers.volumes_are_bound),
     Check("read-replicas", "are all read replicas ready", servers.read_replicas_are_ready),
     Check("outage", "do enough servers stay", asked.is_no_outage),

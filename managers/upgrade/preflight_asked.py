@@ -5,7 +5,7 @@ Each answers one question of the table in managers.upgrade.preflight.
 
 from __future__ import annotations
 
-from contracts import image_reference
+from contracts import fences, image_reference
 from contracts.api.cluster import OpenBaoCluster
 from contracts.api.not_served import essential_unserved_fields
 from contracts.api.rules import violations
@@ -115,7 +115,7 @@ def is_awake(ask: Question) -> Answer:
 
 
 def none_fenced(ask: Question) -> Answer:
-    fenced = ask.cluster.spec.fenced_pods
+    fenced = fences.heeded(ask.cluster)
     if not fenced:
         return None
     told = f"spec.fencedPods keeps {', '.join(fenced)} from running; empty it to go on"
@@ -162,7 +162,8 @@ def is_no_outage(ask: Question) -> Answer:
 
 def has_snapshot(ask: Question) -> Answer:
     wish = ask.cluster.spec.upgrade
-    if wish is not None and wish.pre_upgrade_snapshot:
+    second = wish.blue_green if wish is not None and ask.strategy == "BlueGreen" else None
+    if wish is not None and (wish.pre_upgrade_snapshot or (second and second.pre_upgrade_snapshot)):
         return None
     return Warnings(
         (

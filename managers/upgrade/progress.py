@@ -11,9 +11,10 @@ from typing import Any
 
 from contracts.api.cluster import OpenBaoCluster
 from contracts.api.status_upgrade import UpgradeStatus
+from contracts.course import Course
 from contracts.desired import Desired, Effect, Rolled
 from contracts.observed import Observed
-from contracts.upgrade import MAKE_HAND_OVER, Course
+from contracts.upgrade import MAKE_HAND_OVER
 from managers.upgrade.condition import upgrading
 from managers.upgrade.rolling import FAILED, IDLE, ROLLING, SOON
 from runtime.outcome import Done

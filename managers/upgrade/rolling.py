@@ -160,16 +160,6 @@ def _another(now: Situation) -> str | None:
     return f"{now.asked} is asked for now"
 
 
-def _not_served(now: Situation) -> str | None:
-    wish = now.cluster.spec.upgrade
-    if wish is None or wish.strategy == "RollingUpdate":
-        return None
-    return (
-        "spec.upgrade.strategy: BlueGreen is not built into this version; set it to "
-        "RollingUpdate to upgrade"
-    )
-
-
 # --- the lock -----------------------------------------------------------------------------------
 
 
@@ -299,7 +289,6 @@ def _wanted(now: Situation) -> bool:
 ROWS: tuple[Row[Situation], ...] = (
     Row(IDLE, _both(lambda now: now.asked == now.accepted, _own_lock), "lock left", act=FREE_LOCK),
     Row(IDLE, _as_asked, "as asked"),
-    Row(IDLE, _not_served, "not served", reason="FieldsNotServed", blocked=True),
     Row(IDLE, _refused, "refused", blocked=True),
     Row(IDLE, _obstructed, "obstructed", after=RECHECK),
     Row(IDLE, always, "another release asked", PREPARING, TAKE_LOCK, "UpgradeInProgress", SOON),

@@ -20,6 +20,7 @@ from managers.oplock.plan import UPGRADE_HOLDER, Claim
 from managers.oplock.run import OperationLocks, OtherClusterError
 from managers.upgrade.jobs import ensure
 from managers.upgrade.rolling import FREE_LOCK, MAKE_SNAPSHOT, TAKE_LOCK
+from managers.upgrade.second_run import SECOND_ACTS, SecondActs
 from runtime.errors import AlreadyExists, NotFound
 from runtime.outcome import Wait
 from runtime.ownership import Owner
@@ -28,7 +29,8 @@ Act = Callable[[Context, Owner, Effect], Awaitable[None]]
 """Needs nothing of the cluster but who it is."""
 PodAct = Callable[[Context, Resolved, Effect], Awaitable[None]]
 
-ACTS = frozenset({TAKE_LOCK, FREE_LOCK, MAKE_SNAPSHOT, MAKE_HAND_OVER})
+
+ACTS = SECOND_ACTS | {TAKE_LOCK, FREE_LOCK, MAKE_SNAPSHOT, MAKE_HAND_OVER}
 """The effects that need the hands of an upgrade."""
 
 
@@ -43,6 +45,7 @@ class UpgradeActs:
             TAKE_LOCK: self._take_lock,
             FREE_LOCK: self._free_lock,
             MAKE_SNAPSHOT: self._make_snapshot,
+            **SecondActs(jobs, executors).table,
         }
         self.table: Mapping[str, PodAct] = {MAKE_HAND_OVER: self._make_hand_over}
         """Those that a plan of pods asks for."""

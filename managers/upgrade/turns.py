@@ -8,15 +8,17 @@ from datetime import datetime
 from typing import Any
 
 from contracts import names
-from contracts.api.cluster import OpenBaoCluster
 from contracts.api.status_parts import LastError
 from contracts.api.status_upgrade import UpgradeRequestsStatus, UpgradeStatus
+from contracts.api.upgrade import UpgradeRequests
 from contracts.conditions import clean_message
+from contracts.course import Course
 from contracts.desired import Effect
 from contracts.machine import Decision
-from contracts.upgrade import Course, HandOver, Release
+from contracts.upgrade import HandOver, Release
 from managers.oplock.plan import UPGRADE_HOLDER
 from managers.upgrade.condition import upgrading
+from managers.upgrade.login import asks_by_job
 from managers.upgrade.rolling import (
     FAILED,
     FREE_LOCK,
@@ -74,13 +76,6 @@ def _hand_over(now: Situation, upgrade: UpgradeStatus | None) -> HandOver | None
     made = upgrade.step_downs or 0
     turn = made if upgrade.step_down_job else made + 1
     return HandOver(now.cluster.metadata.name, upgrade.id, turn)
-
-
-def asks_by_job(cluster: OpenBaoCluster) -> bool:
-    """Tell whether a Job can log in to ask a leader to step down."""
-    wish = cluster.spec.upgrade
-    own = bool(wish and (wish.jwt_auth_role or wish.token_secret_ref))
-    return own or cluster.spec.wants_operator_login
 
 
 def _outcome(now: Situation, decision: Decision[Situation]) -> Outcome:
@@ -197,14 +192,22 @@ def _effects(
 
 
 def _requests(now: Situation) -> UpgradeRequestsStatus | None:
-    """Acknowledge an order to try again, wherever it finds the upgrade."""
-    done = now.cluster.status.upgrade_requests
-    if not now.retry:
-        return done
-    if now.upgrade.failure is not None and now.other_holder:
-        # It waits for the lock, and is carried out then.
-        return done
-    return (done or UpgradeRequestsStatus()).model_copy(update={"last_handled_retry": now.retry})
+    """Acknowledge an order to try again, wherever it finds the upgrade; others have no use here."""
+    before = now.cluster.status.upgrade_requests
+    done, wish = before or UpgradeRequestsStatus(), now.cluster.spec.upgrade
+    asked = (wish.requests if wish else None) or UpgradeRequests()
+    # With a failure it waits for the lock, and is carried out then.
+    held = now.upgrade.failure is not None and bool(now.other_holder)
+    handled = done.model_copy(
+        update={
+            "last_handled_promote": asked.promote or done.last_handled_promote,
+            "last_handled_rollback": asked.rollback or done.last_handled_rollback,
+            "last_handled_retry": done.last_handled_retry
+            if held
+            else now.retry or done.last_handled_retry,
+        }
+    )
+    return before if handled == done else handled
 
 
 def _id(now: Situation, salt: str) -> str:

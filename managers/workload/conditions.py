@@ -6,9 +6,13 @@ Each judge returns None when the spec asks for nothing of the kind. Called throu
 
 from __future__ import annotations
 
-from contracts.api.cluster import ClusterSpec
+from collections.abc import Collection
+
+from contracts.api.cluster import ClusterSpec, OpenBaoCluster
 from contracts.conditions import Finding
+from contracts.fences import of_servers, waits
 from contracts.observed import Observed
+from contracts.sets import serving_set
 from managers.workload.fence import FENCING, REFUSED, fenced_pods
 from managers.workload.hibernate import HIBERNATED, HIBERNATING, WAKING, is_waking
 from managers.workload.hold import MAINTENANCE, PODS_FENCED, Hold
@@ -32,18 +36,43 @@ def hibernated(spec: ClusterSpec, observed: Observed, *, initialized: bool) -> F
     return Finding("Hibernated", "True", HIBERNATED, message)
 
 
-def fenced(spec: ClusterSpec, observed: Observed, outcome: Outcome) -> Finding | None:
-    """Condition PodsFenced: whether every pod of spec.fencedPods has stopped."""
-    if not spec.fenced_pods:
+def fenced(
+    spec: ClusterSpec, observed: Observed, outcome: Outcome, cluster: OpenBaoCluster | None = None
+) -> Finding | None:
+    """Condition PodsFenced: whether every pod of spec.fencedPods has stopped.
+
+    `cluster` is as its user wrote it; `spec` may name only those of its fences that are heeded.
+    """
+    asked = cluster.spec.fenced_pods if cluster else spec.fenced_pods
+    if not asked:
         return None
-    stopped = {pod.name for pod in fenced_pods(observed, spec.fenced_pods)}
-    left = [name for name in spec.fenced_pods if name not in stopped]
+    heard = of_servers(cluster) if cluster else asked
+    others = _others(cluster, heard) if cluster else ""
+    if not heard:
+        return Finding("PodsFenced", "False", REFUSED, f"No server is fenced{others}")
+    if cluster is not None and waits(cluster):
+        late = f"{', '.join(heard)} will be stopped once the upgrade by a second set is over"
+        return Finding("PodsFenced", "False", FENCING, late + others)
+    stopped = {pod.name for pod in fenced_pods(observed, heard)}
+    left = [name for name in heard if name not in stopped]
     if not left:
         message = f"Stopped, with their volumes kept: {', '.join(sorted(stopped))}"
-        return Finding("PodsFenced", "True", PODS_FENCED, message)
+        return Finding("PodsFenced", "True", PODS_FENCED, message + others)
     if isinstance(outcome, Blocked) and outcome.reason == REFUSED:
-        return Finding("PodsFenced", "False", REFUSED, outcome.message)
-    return Finding("PodsFenced", "False", FENCING, f"Not stopped yet: {', '.join(left)}")
+        return Finding("PodsFenced", "False", REFUSED, outcome.message + others)
+    return Finding("PodsFenced", "False", FENCING, f"Not stopped yet: {', '.join(left)}{others}")
+
+
+def _others(cluster: OpenBaoCluster, heard: Collection[str]) -> str:
+    """Name the fences that hold nobody, and how the servers are called; "" when there are none."""
+    names = [name for name in cluster.spec.fenced_pods if name not in heard]
+    if not names:
+        return ""
+    called = serving_set(cluster).stateful_set
+    return (
+        f". {', '.join(names)} in spec.fencedPods fences nobody: the servers that serve are called "
+        f"{called}-<number>; correct it, or take it off the list"
+    )
 
 
 def maintenance(spec: ClusterSpec) -> Finding | None:

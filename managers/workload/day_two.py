@@ -13,6 +13,7 @@ from runtime.resources import POD
 from runtime.types import Object, ObjectKey, uid_of
 
 _MARK = f"/metadata/annotations/{labels.MAINTENANCE.replace('/', '~1')}"
+_FIRST = f"/metadata/labels/{labels.FIRST_SET.replace('/', '~1')}"
 
 
 async def fence_pod(context: Context, resolved: Resolved, effect: Effect) -> None:
@@ -62,7 +63,17 @@ async def mark_pod(context: Context, resolved: Resolved, effect: Effect) -> None
     change: dict[str, Any] = {"op": "remove", "path": _MARK}
     if (effect.body or {}).get("on"):
         change = {"op": "add", "path": _MARK, "value": "true"}
-    ops = [{"op": "test", "path": "/metadata/uid", "value": effect.uid}, change]
+    await _change(context, key, effect.uid, change)
+
+
+async def mark_first(context: Context, resolved: Resolved, effect: Effect) -> None:
+    """Label a pod as one of the set without a revision."""
+    key = ObjectKey(resolved.namespace, effect.target)
+    await _change(context, key, effect.uid, {"op": "add", "path": _FIRST, "value": "true"})
+
+
+async def _change(context: Context, key: ObjectKey, uid: str, change: dict[str, Any]) -> None:
+    ops = [{"op": "test", "path": "/metadata/uid", "value": uid}, change]
     try:
         await context.client.json_patch(POD, key, ops, field_manager=FIELD_MANAGER)
     except (NotFound, Conflict, PatchFailed):

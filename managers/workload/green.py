@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from contracts.hcl.render import Join, render_config, restart_text
+from contracts.observed import StatefulSetFacts
 from contracts.resolved import ImageChoice, Resolved
 from contracts.sets import Green
 from managers.workload.plan import Inputs
@@ -51,18 +52,21 @@ def green_inputs(meant: Resolved, serving: Inputs) -> Inputs:
     return replace(serving, restart=meant.restart_text, files=files)
 
 
-def green_set(meant: Resolved, serving: Inputs) -> Intent:
-    """Build the StatefulSet of the second set; `meant` is its view, `serving` what the others read.
+def green_shape(meant: Resolved, inputs: Inputs, live: StatefulSetFacts | None) -> Shape:
+    """Say what the StatefulSet is to be; `meant` is its view, `inputs` what its servers read.
 
-    Volumes of its own, of the size that the spec asks for now.
+    Volumes of its own, of the size that the spec asked for when they were made.
     """
-    inputs = green_inputs(meant, serving)
-    shape = Shape(
+    return Shape(
         replicas=meant.replicas,
         digest=template_digest(meant, inputs.restart),
         reload=inputs.files.digest,
         first_boot=False,
-        claim_size=meant.storage_size,
-        claim_class=meant.storage_class,
+        claim_size=live.claim_size if live else meant.storage_size,
+        claim_class=live.claim_class if live else meant.storage_class,
     )
+
+
+def green_set(meant: Resolved, shape: Shape) -> Intent:
+    """Build the StatefulSet of the second set; `meant` is its view."""
     return stateful_set(meant, shape)

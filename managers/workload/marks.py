@@ -1,4 +1,4 @@
-"""What a pod template carries for a while and no pod is replaced for. Pure.
+"""What pods and their template carry for a while and no pod is replaced for. Pure.
 
 Put on after the digest of the template was taken (`managers.workload.statefulset`).
 """
@@ -14,6 +14,7 @@ from contracts.pool import VOTERS, Pool
 from contracts.resolved import Resolved
 
 MARK_POD = "mark-pod"
+MARK_FIRST = "mark-first-set"
 
 
 def with_marks(resolved: Resolved, pool: Pool, template: dict[str, Any]) -> dict[str, Any]:
@@ -43,4 +44,18 @@ def pod_marks(resolved: Resolved, observed: Observed) -> tuple[Effect, ...]:
         for pod in (*observed.pods, *observed.read.pods)
         # Without a digest it has no annotations of ours at all: it is going to be replaced.
         if pod.maintenance != wanted and pod.template and not pod.terminating
+    )
+
+
+def first_marks(resolved: Resolved, observed: Observed) -> tuple[Effect, ...]:
+    """Label the servers of the set without a revision, before there is another one to tell apart.
+
+    Their template must not change for it. A pod that is made anew meanwhile is labelled again.
+    """
+    if resolved.revision or resolved.other is None:
+        return ()
+    return tuple(
+        Effect(MARK_FIRST, pod.name, pod.uid)
+        for pod in observed.pods
+        if not pod.first_set and not pod.terminating
     )

@@ -70,6 +70,8 @@ class Inputs:
     """Jobs ask leaders to step down; None: the operator does itself."""
     hold_reload: bool = False
     """No server may be told to read its files again now."""
+    hold_reads: bool = False
+    """No read replica may be replaced now."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,12 +124,12 @@ def plan(resolved: Resolved, observed: Observed, inputs: Inputs) -> Plan:
         return Plan(intents, asked, outcome, operation=size.operation)
     pods = sort_pods(observed, shape, inputs)
     held = hold(resolved)
-    free = held is None and is_newest(live, shape)
-    move = all_at_once(resolved, observed) if free else REST
+    move = all_at_once(resolved, observed) if held is None and is_newest(live, shape) else REST
     if move is None:
         move = REST if size.alone else _one(observed, pods, inputs, shape.replicas)
     volumes = growth(resolved, observed)
-    anew = renewal(resolved, observed, servers.body["spec"], rolling=bool(pods.outdated))
+    busy = bool(pods.outdated or inputs.halt)
+    anew = renewal(resolved, observed, servers.body["spec"], rolling=busy)
     if anew.barred:
         intents = intents[1:]
     effects = (
@@ -218,7 +220,7 @@ def wants_quorum(
         return False
     if any(asks(spec, observed) for asks in ASKS):
         return True
-    if observed.upgrade.asks_quorum and live.replicas > 1:
+    if observed.upgrade.asks_quorum and (live.replicas > 1 or observed.upgrade.second):
         return True
     if live.replicas < 2 or spec.fenced_pods or spec.in_maintenance:
         return False

@@ -89,7 +89,8 @@ def plan(resolved: Resolved, observed: Observed, voters: Inputs) -> ReadPlan:
         claim_class=live.claim_class if live else read.storage_class,
     )
     pods = _staying(sort_pods(seen, shape, inputs), read.replicas)
-    rests = hold(resolved) is not None or not is_newest(live, shape)
+    held = voters.hold_reads
+    rests = held or hold(resolved) is not None or not is_newest(live, shape)
     together = None if rests else all_at_once(resolved, seen)
     alone = not rests and together is None
     victim = next_victim(seen, pods.outdated, shape.replicas) if alone else None
@@ -98,7 +99,7 @@ def plan(resolved: Resolved, observed: Observed, voters: Inputs) -> ReadPlan:
     if victim and not vote:
         replaced = (Effect(REPLACE_POD, victim.name, victim.uid),)
     volumes = growth(meant, _kept(seen, shape.replicas), STORAGE)
-    progress = _progress(seen, pods, min(size.replicas, read.replicas))
+    progress = Done() if held else _progress(seen, pods, min(size.replicas, read.replicas))
     made = Plan(
         intents=(stateful_set(meant, shape, READ_REPLICAS),),
         effects=(
@@ -110,7 +111,7 @@ def plan(resolved: Resolved, observed: Observed, voters: Inputs) -> ReadPlan:
         outcome=combine(size.outcome, volumes.told.outcome(), *((vote,) if vote else ()), progress),
         operation=size.operation or volumes.operation or _roll(pods, progress, read.replicas),
     )
-    return _holding(made, observed, pods, progress)
+    return ReadPlan(made) if held else _holding(made, observed, pods, progress)
 
 
 def beside(voters: Plan, pool: ReadPlan) -> Plan:

@@ -39,7 +39,7 @@ def test_the_step_the_servers_and_the_job() -> None:
         "bao 2.4.0 > 2.4.1  Rolling, 1 of 2 are new",
         "|- bao-0  2.4.0  is ready, leads, its turn",
         "|- bao-1  2.4.1  is ready",
-        "`- Job upgrade-bao-x asks the leader to step down",
+        "`- Job upgrade-bao-x works",
     ]
 
 

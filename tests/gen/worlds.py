@@ -9,17 +9,16 @@ from datetime import datetime, timedelta
 from contracts import names
 from contracts.observed import (
     Attempt,
-    CertificateFacts,
     ClaimFacts,
     Observed,
     PodFacts,
     Quorum,
     Reach,
     ReadPoolFacts,
-    SecretFacts,
     TokenIssuer,
 )
 from contracts.resolved import Resolved
+from contracts.secret_facts import CertificateFacts, SecretFacts
 from contracts.surroundings import AccountFacts, ApiEndpoints
 from contracts.ways_in import WaysFacts
 from managers.access.installation import Installation, Platform

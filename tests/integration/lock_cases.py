@@ -85,6 +85,11 @@ def _pod_of_a_strange_set(where: str) -> Object:
     return locked.pod(where, "rogue-0", ownerReferences=[owned_by("StatefulSet", "rogue")])
 
 
+def _pod_of_a_revision(digits: str) -> Callable[[str], Object]:
+    owner = f"{SET}-{digits}"
+    return lambda at: locked.pod(at, f"{owner}-0", ownerReferences=[owned_by("StatefulSet", owner)])
+
+
 def _server_pod_of_a_job(where: str) -> Object:
     return locked.pod(where, "rogue", ownerReferences=[owned_by("Job", "mine", "batch/v1")])
 
@@ -164,6 +169,14 @@ REFUSED: dict[str, tuple[Somebody, Act]] = {
     "a strange StatefulSet makes a server pod": (
         SETS,
         create(kinds.POD, _pod_of_a_strange_set),
+    ),
+    "a StatefulSet with too few digits of a revision makes a server pod": (
+        SETS,
+        create(kinds.POD, _pod_of_a_revision("0123456789abcde")),
+    ),
+    "a StatefulSet with another word than a revision makes a server pod": (
+        SETS,
+        create(kinds.POD, _pod_of_a_revision("0123456789abcdeg")),
     ),
     "a Job makes a server pod": (JOBS, create(kinds.POD, _server_pod_of_a_job)),
     "a ReplicaSet adopts a server pod": (
@@ -250,6 +263,14 @@ ALLOWED: dict[str, tuple[Somebody, Act]] = {
     "the StatefulSet controller makes a pod": (
         SETS,
         create(kinds.POD, lambda at: locked.pod(at, "c-1")),
+    ),
+    "the StatefulSet controller makes a pod of a second set": (
+        SETS,
+        create(kinds.POD, _pod_of_a_revision("0123456789abcdef")),
+    ),
+    "the StatefulSet controller makes a volume of a second set": (
+        SETS,
+        create(kinds.PVC, lambda at: locked.claim(at, f"data-{SET}-0123456789abcdef-0")),
     ),
     "the StatefulSet controller makes a volume of the read replicas": (
         SETS,

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from contracts import names
+from contracts import names, set_names
 from contracts.admission.catalogue import POLICIES
 from contracts.admission.locks import FREE_SECRETS, LOCK_MANAGED, MAINTAIN
 from contracts.admission.locks_controller import POD_VERBS, SECRET_NAME
@@ -24,6 +24,25 @@ OF_OTHERS = ("lock-", "restrict-")
 def test_every_kind_that_the_operator_makes_is_locked(right: Right) -> None:
     wanted = {(right.group, kind) for kind in right.resources if kind not in NO_OBJECTS}
     assert wanted <= LOCKED
+
+
+def test_a_pod_may_belong_to_a_set_of_voters_of_any_revision() -> None:
+    """Of the owner of a new pod and of one that adopts it alike."""
+    said = [
+        rule.expression
+        for rule in LOCK_MANAGED.validations
+        if "owner.name in [variables.cluster, variables.cluster + '-read']" in rule.expression
+    ]
+    said += [
+        one.expression
+        for one in LOCK_MANAGED.variables
+        if "owner.name in [variables.cluster, variables.cluster + '-read']" in one.expression
+    ]
+    assert len(said) == 2
+    for cel in said:
+        assert f"size(owner.name) == {set_names.length('variables.cluster')}" in cel
+        assert "owner.name.startsWith(variables.cluster + '-')" in cel
+        assert ".matches('^[0-9a-f]+$')" in cel
 
 
 def test_what_is_asked_about_objects_of_everybody_never_denies_them_all() -> None:

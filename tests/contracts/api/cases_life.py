@@ -3,6 +3,8 @@
 from tests.contracts.api.case import Case
 
 _FENCED = "spec.fencedPods"
+_REVISION = "0123456789abcdef"
+_LONG = "c" * 38
 
 CASES: dict[str, Case] = {
     "a fence around a pod of another cluster": Case(
@@ -16,6 +18,21 @@ CASES: dict[str, Case] = {
         "fenced-pod-name", _FENCED, {"fencedPods": ["c-3"]}
     ),
     "a fence around a read replica": Case("fenced-pod-name", _FENCED, {"fencedPods": ["c-read-0"]}),
+    "a fence around a revision with too few digits": Case(
+        "fenced-pod-name", _FENCED, {"fencedPods": [f"c-{_REVISION[:13]}-1"]}
+    ),
+    "a fence around what is no revision": Case(
+        "fenced-pod-name", _FENCED, {"fencedPods": [f"c-{'x' * 16}-1"]}
+    ),
+    "a fence around a whole set": Case(
+        "fenced-pod-name", _FENCED, {"fencedPods": [f"c-{_REVISION}"]}
+    ),
+    "a fence around a server of a revision that is not asked for": Case(
+        "fenced-pod-name", _FENCED, {"fencedPods": [f"c-{_REVISION}-3"]}
+    ),
+    "a fence around a whole revision where the name has a part of it": Case(
+        "fenced-pod-name", _FENCED, {"fencedPods": [f"{_LONG}-{_REVISION}-1"]}, name=_LONG
+    ),
     "a fence around the only server": Case(
         "fenced-pods-majority", _FENCED, {"replicas": 1, "fencedPods": ["c-0"]}
     ),

@@ -62,22 +62,16 @@ ASKS: dict[str, tuple[dict[str, Any], list[str]]] = {
         },
         [],
     ),
-    "another way to change versions": (
-        {"upgrade": {"strategy": "BlueGreen"}},
-        ["spec.upgrade.strategy"],
-    ),
-    "settings and orders of that way": (
+    "either way to change versions": (
         {
             "upgrade": {
+                "strategy": "BlueGreen",
                 "blueGreen": {"maxJobFailures": 2},
                 "requests": {"retry": "1", "promote": "2", "rollback": "3"},
-            }
+            },
+            "breakGlassAck": "nonce",
         },
-        [
-            "spec.upgrade.blueGreen",
-            "spec.upgrade.requests.promote",
-            "spec.upgrade.requests.rollback",
-        ],
+        [],
     ),
     "a version that changes in place": (
         {"upgrade": {"preUpgradeSnapshot": True, "requests": {"retry": "1"}}},

@@ -6,7 +6,7 @@ import pytest
 
 from contracts import names
 from contracts.desired import Effect, Plan
-from contracts.observed import CredentialFacts, SecretFacts
+from contracts.secret_facts import CredentialFacts, SecretFacts
 from managers.bootstrap.plan import DRAW_ROOT_TOKEN, DRAW_UNSEAL_KEY, plan
 from runtime.outcome import Blocked, Done, Wait
 from tests import gen

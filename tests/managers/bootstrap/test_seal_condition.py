@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from contracts.observed import CredentialFacts
+from contracts.secret_facts import CredentialFacts
 from managers.bootstrap.seal_condition import IDENTITY_MARKS, unseal_identity
 from tests import gen
 

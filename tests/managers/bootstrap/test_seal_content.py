@@ -10,7 +10,7 @@ import pytest
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from contracts.observed import CredentialFacts
+from contracts.secret_facts import CredentialFacts
 from e2e.harness import certificates
 from managers.bootstrap.seal_content import KEYS_MAX, credential_facts, fingerprint
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from contracts.api.seal import Unseal
-from contracts.observed import CredentialFacts, OciProfile
+from contracts.secret_facts import CredentialFacts, OciProfile
 from managers.bootstrap.seal_prerequisites import CHECKS, problems
 from tests import gen
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from contracts.api.seal import Unseal
-from contracts.observed import CredentialFacts
+from contracts.secret_facts import CredentialFacts
 from contracts.shapes.pod_part import PodPart
 from contracts.unseal_keys import KeyRing
 from managers.bootstrap.seal_wiring import seal_part, with_mounted_authority

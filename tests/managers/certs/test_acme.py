@@ -5,7 +5,8 @@ from dataclasses import replace
 import pytest
 
 from contracts.desired import Effect, Plan
-from contracts.observed import NamedClaimFacts, SecretFacts
+from contracts.observed import NamedClaimFacts
+from contracts.secret_facts import SecretFacts
 from contracts.shapes.claim_of_all import SHARED_MODE
 from managers.certs.acme import MAKE_CACHE_CLAIM
 from managers.certs.plan import plan

@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 
 from contracts.desired import Plan
-from contracts.observed import SecretFacts
+from contracts.secret_facts import SecretFacts
 from managers.certs.external import CHAIN
 from managers.certs.plan import plan
 from runtime.outcome import Blocked, Done, Wait

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 import pytest
 
 from contracts.desired import Effect, Plan
-from contracts.observed import CertificateFacts
+from contracts.secret_facts import CertificateFacts
 from managers.certs.plan import (
     ISSUE_AUTHORITY,
     ISSUE_SERVER_CERTIFICATE,

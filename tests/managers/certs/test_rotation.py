@@ -10,8 +10,9 @@ from datetime import timedelta
 import pytest
 
 from contracts.desired import Effect
-from contracts.observed import Observed, SecretFacts
+from contracts.observed import Observed
 from contracts.resolved import Resolved
+from contracts.secret_facts import SecretFacts
 from managers.access.context import Context
 from managers.certs import chain, files
 from managers.certs.authority import next_turn

@@ -212,7 +212,7 @@ ROWS: dict[str, Row] = {
     ),
     "it is paused": (OLD.wanting(paused=True), FINE, Done(), "Paused", "True Paused"),
     "a field has no effect": (
-        OLD.wanting(upgrade={"strategy": "BlueGreen"}),
+        OLD.wanting(reconcilePolicies=True),
         FINE,
         Done(),
         "FieldsNotServed",

@@ -90,3 +90,9 @@ def test_what_is_learnt_of_the_pods_goes_back_to_the_set_that_they_are_of() -> N
         before.second.claims,
         before.second.stateful_set,
     )
+
+
+def test_sets_that_no_status_names_are_looked_for_once_the_one_that_serves_is_gone() -> None:
+    assert seen().strays == ()
+    assert seen({}).strays == (f"x-{BLUE}", f"x-{GREEN}")
+    assert seen({}, blueRevision=BLUE).strays == ("x", f"x-{GREEN}")

@@ -3,7 +3,8 @@
 from dataclasses import replace
 
 from contracts.api.cluster import OpenBaoCluster
-from contracts.observed import PodFacts, Reach, SecretFacts
+from contracts.observed import PodFacts, Reach
+from contracts.secret_facts import SecretFacts
 from managers.cluster.reach import reach_of, tls_secrets
 from tests import gen
 

@@ -79,7 +79,7 @@ class Bench:
             Witnesses(
                 self.outside.logins,
                 self.outside.context.attempts,
-                upgrades=UpgradeSight(self.api),
+                upgrades=UpgradeSight(self.api, bytes),
             ),
         )
         locks = OperationLocks(self.api, self.clusters, self.outside.clock)

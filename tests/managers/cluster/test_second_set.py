@@ -12,8 +12,7 @@ from contracts.hcl.render import restart_text
 from contracts.resolved import Resolved
 from contracts.sets import Green
 from managers.bootstrap.plan import config_map
-from managers.cluster.second_set import second_set
-from managers.workload.green import green_inputs, green_view
+from managers.workload.green import green_inputs, green_set, green_shape, green_view
 from managers.workload.plan import Inputs
 from managers.workload.reload import Files
 from managers.workload.statefulset import disruption_budget, template_digest
@@ -32,6 +31,11 @@ def serving(blue: str, cluster: gen.Cluster = OLD) -> Resolved:
 
 def inputs(meant: Resolved) -> Inputs:
     return Inputs(meant.restart_text, Files(meant.config_text, "fingerprint", "authority"))
+
+
+def second_set(meant: Resolved, green: Green, read: Inputs) -> tuple[Intent, Intent]:
+    view = green_view(meant, green)
+    return config_map(view), green_set(view, green_shape(view, green_inputs(view, read), None))
 
 
 def made(blue: str = "", cluster: gen.Cluster = OLD, green: Green = GREEN) -> tuple[Any, Any]:

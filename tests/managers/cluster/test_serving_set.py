@@ -152,17 +152,17 @@ class TestRights:
 
 
 class TestTraffic:
-    def selector(self, traffic: str, template: str = "") -> dict[str, str]:
-        meant = replace(gen.resolved(PLAIN), traffic=traffic, traffic_template=template)
+    def selector(self, traffic: str, *, first: bool = False) -> dict[str, str]:
+        meant = replace(gen.resolved(PLAIN), traffic=traffic, traffic_first=first)
         found: dict[str, str] = public_service(meant).body["spec"]["selector"]
         return found
 
     def test_clients_are_sent_to_all_servers(self) -> None:
         assert self.selector("") == labels.servers("x")
 
-    def test_the_first_set_is_told_by_what_kubernetes_calls_its_template(self) -> None:
-        found = self.selector("", "x-5d4")
-        assert found == {**labels.servers("x"), "controller-revision-hash": "x-5d4"}
+    def test_the_first_set_is_told_by_a_label_of_its_pods(self) -> None:
+        found = self.selector("", first=True)
+        assert found == {**labels.servers("x"), labels.FIRST_SET: "true"}
         assert not found.items() <= VoterSet("x", OTHER).pod_labels.items()
 
     def test_clients_are_sent_to_one_set_alone(self) -> None:

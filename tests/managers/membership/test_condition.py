@@ -3,6 +3,8 @@
 The counts are tested in tests/managers/cluster, with the reasons of the whole table.
 """
 
+from typing import Any
+
 import pytest
 
 from contracts.api.cluster_status import RaftStatus
@@ -35,6 +37,53 @@ def test_members_that_were_read_before_are_no_proof() -> None:
     raft = RaftStatus(voters=2, non_voters=0, leader="x-0", cluster_id="c1")
     found = membership_ready(gen.cluster().read().spec, raft, None)
     assert found.reason == "VotersMissing"
+
+
+def raft_of(voters: int, others: int, readers: int | None = None) -> RaftStatus:
+    return RaftStatus(
+        voters=voters, non_voters=others, read_replicas=readers, leader="x-0", cluster_id="c1"
+    )
+
+
+THREE: dict[str, Any] = {}
+READ: dict[str, Any] = {"readReplicas": {"replicas": 1}}
+# sentence: (spec, members, "status reason")
+TWO_SETS: dict[str, tuple[dict[str, Any], RaftStatus, str]] = {
+    "green is not there yet": (THREE, raft_of(3, 0), "True UpgradeInProgress"),
+    "green comes without a vote": (THREE, raft_of(3, 2), "True UpgradeInProgress"),
+    "both vote": (THREE, raft_of(6, 0), "True UpgradeInProgress"),
+    "blue has no vote any more": (THREE, raft_of(3, 3), "True UpgradeInProgress"),
+    "blue goes": (THREE, raft_of(3, 1), "True UpgradeInProgress"),
+    "a voter is missing": (THREE, raft_of(2, 3), "False VotersMissing"),
+    "one more than both": (THREE, raft_of(6, 1), "False MembersUnexpected"),
+    "a read replica beside both": (READ, raft_of(6, 1, 1), "True UpgradeInProgress"),
+    "a read replica is missing": (READ, raft_of(3, 3, 0), "False ReadReplicasMissing"),
+    "a read replica too many": (READ, raft_of(3, 2, 2), "False MembersUnexpected"),
+}
+
+
+@pytest.mark.parametrize(("spec", "raft", "said"), TWO_SETS.values(), ids=TWO_SETS)
+def test_members_of_two_sets_are_expected_while_one_takes_over(
+    spec: dict[str, Any], raft: RaftStatus, said: str
+) -> None:
+    found = membership_ready(gen.cluster().wanting(**spec).read().spec, raft, None, second=3)
+    assert f"{found.status} {found.reason}" == said
+
+
+def test_while_a_set_takes_over_the_numbers_are_told() -> None:
+    spec = gen.cluster().wanting(**READ).read().spec
+    assert membership_ready(spec, raft_of(4, 3, 1), None, second=3).message == (
+        "A second set of 3 servers is there: 4 voters, of which 3 are needed, and 2 members that "
+        "have no vote; 1 of 1 read replicas are members without a vote"
+    )
+
+
+def test_a_server_outside_of_raft_is_told_of_whatever_goes_on() -> None:
+    status, _ = judge(Answers(IDS, TWO, ""), Expected("x", 3, second=3), None, gen.NOW)
+    spec = gen.cluster().read().spec
+    found = membership_ready(spec, status.raft, status.last_error, second=3)
+    assert found.reason == "ServerOutsideRaft"
+    assert membership_ready(spec, None, None, second=3).status == "Unknown"
 
 
 @pytest.mark.parametrize(("replicas", "losses"), [(2, 0), (4, 1), (6, 2)])

@@ -245,3 +245,60 @@ class TestReadReplicas:
         assert status.raft is not None
         assert status.raft.read_replicas == 1
         assert isinstance(outcome, Wait)
+
+
+REVISION = "0123456789abcdef"
+GREEN = tuple(f"x-{REVISION}-{n}" for n in range(3))
+
+
+class TestTwoSets:
+    """While a second set takes over its servers are expected, and nobody hurries."""
+
+    def judged(
+        self, blue: str, green: str, ids: tuple[str, ...] = (), revision: str = ""
+    ) -> tuple[AdminOpsStatus, Outcome]:
+        """`v` is a voter, `n` a member without a vote, `-` none."""
+        names = [
+            *((f"x-{n}", word) for n, word in enumerate(blue)),
+            *zip(GREEN, green, strict=True),
+        ]
+        found = tuple(
+            Member(node_id=name, leader=name == "x-0", voter=word == "v")
+            for name, word in names
+            if word != "-"
+        )
+        told = Answers(dict.fromkeys((*ONE_CLUSTER, *GREEN, *ids), "c1"), found, "")
+        return judge(told, Expected("x", 3, 0, revision, second=3), None, gen.NOW)
+
+    @pytest.mark.parametrize(
+        ("blue", "green", "revision"),
+        [
+            ("vvv", "---", ""),
+            ("vvv", "nnn", ""),
+            ("vvv", "vvn", ""),
+            ("vnn", "vvv", ""),
+            ("nnn", "vvv", ""),
+            ("n--", "vvv", REVISION),
+        ],
+    )
+    def test_members_of_either_set_are_no_news(self, blue: str, green: str, revision: str) -> None:
+        status, outcome = self.judged(blue, green, revision=revision)
+        assert (status.last_error, outcome) == (None, Done(QUIET_RECHECK))
+
+    def test_they_are_all_counted(self) -> None:
+        raft = self.judged("vvn", "vnn")[0].raft
+        assert raft is not None
+        assert (raft.voters, raft.non_voters, raft.read_replicas) == (3, 3, None)
+
+    def test_a_vote_that_is_missing_is_waited_for(self) -> None:
+        outcome = self.judged("vvn", "nnn")[1]
+        assert outcome == CONVERGING
+
+    def test_a_server_of_the_second_set_is_never_called_an_outsider(self) -> None:
+        assert self.judged("vvv", "-n-")[0].last_error is None
+
+    def test_one_of_the_set_that_serves_is(self) -> None:
+        error = self.judged("vv-", "vvv")[0].last_error
+        assert error is not None
+        assert error.reason == "ServerOutsideRaft"
+        assert error.message.startswith("x-2 run")

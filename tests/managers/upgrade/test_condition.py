@@ -9,7 +9,8 @@ from contracts.api.status_parts import LastError
 from contracts.api.status_upgrade import UpgradeStatus
 from contracts.condition_catalogue import TYPES
 from contracts.conditions import Finding
-from contracts.upgrade import Course, Release
+from contracts.course import Course
+from contracts.upgrade import Release
 from managers.upgrade.condition import failure_of, upgrading, upgrading_while_paused
 from managers.upgrade.rolling import ROWS
 from runtime.outcome import Blocked, Done, Outcome, Wait

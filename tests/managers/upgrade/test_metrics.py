@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import timedelta
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from prometheus_client import generate_latest
@@ -13,6 +13,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from contracts.api.cluster_status import ClusterStatus
 from contracts.api.group import CLUSTERS
 from contracts.api.meta import rfc3339
+from contracts.api.status_upgrade import BlueGreenPhase
 from managers.cluster.status_writer import StatusWriter
 from managers.upgrade.metrics import PAIRS_KEPT, UpgradeMetrics
 from runtime.metrics import Metrics
@@ -67,10 +68,16 @@ def since(upgrade: dict[str, Any], seconds: float = 0.0, **more: Any) -> dict[st
     return {**upgrade, "startedAt": rfc3339(NOW), "stepStartedAt": step, **more}
 
 
+def upgrading(reason: str) -> dict[str, Any]:
+    return {"type": "Upgrading", "status": "False", "reason": reason, "message": ""}
+
+
+SECOND = {"phase": "Idle", "operationID": "0123456789", "greenRevision": "0123456789abcdef"}
+GIVEN_UP = {"phase": "Idle", "failedRevision": "0123456789abcdef"}
 OVER = status(
     None,
     "2.5.0",
-    conditions=[{"type": "Upgrading", "status": "False", "reason": "Idle", "message": ""}],
+    conditions=[upgrading("Idle")],
     replicas=3,
 )
 
@@ -82,7 +89,23 @@ STATES: dict[str, tuple[ClusterStatus, tuple[float, ...]]] = {
     "it failed": (status(FAILED), (3, 0, 0, 3, 3)),
     "it is over": (OVER, (2, 0, 0, 0, 0)),
     "by a second set of servers": (status(None, blueGreen={"phase": "Syncing"}), (1, 1, 0, 0, 0)),
-}
+    "one by a second set was begun": (status(None, blueGreen=SECOND), (1, 1, 0, 0, 0)),
+    "one by a second set went back": (
+        status(None, blueGreen=GIVEN_UP, conditions=[upgrading("UpgradeRollback")]),
+        (3, 0, 0, 0, 0),
+    ),
+    "one by a second set had no snapshot": (
+        status(None, blueGreen=GIVEN_UP, conditions=[upgrading("PreUpgradeBackupFailed")]),
+        (3, 0, 0, 0, 0),
+    ),
+    "one by a second set is over": (
+        status(None, blueGreen={"phase": "Idle"}, conditions=[upgrading("Idle")]), (2, 0, 0, 0, 0),
+    ),
+    "going back failed": (
+        status(None, blueGreen={**SECOND, "phase": "RollingBack"}, breakGlass={"active": True}),
+        (3, 1, 0, 0, 0),
+    ),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(("seen", "expected"), STATES.values(), ids=STATES.keys())
@@ -195,9 +218,53 @@ async def test_a_write_of_the_status_is_told_and_counted_and_a_lost_one_is_not()
     writer.forget(KEY)
 
 
+def a_second_set(bench: Bench, phase: str, *, glass: bool = False, **told: Any) -> None:
+    """Let a status be written that tells of a second set."""
+    known = {**SECOND, "phase": phase, **told}
+    bench.write(status(None, blueGreen=known, breakGlass={"active": glass}))
+
+
+def test_the_phase_of_a_second_set_is_one_of_all() -> None:
+    bench = Bench()
+    assert not [name for name in bench.series() if "bluegreen" in name]
+    for phase in get_args(BlueGreenPhase):
+        a_second_set(bench, phase)
+        told = {n: v for n, v in bench.series().items() if "bluegreen_phase" in n}
+        assert len(told) == len(get_args(BlueGreenPhase))
+        assert [n for n, v in told.items() if v] == [
+            f"openbao_upgrade_bluegreen_phase{{phase={phase}}}"
+        ]
+
+
+def test_jobs_that_fail_and_ways_back_are_counted_once() -> None:
+    bench = Bench()
+    a_second_set(bench, "JoiningMesh")
+    for failed in (1, 1, 2):
+        a_second_set(bench, "JoiningMesh", jobFailureCount=failed)
+    a_second_set(bench, "Syncing")
+    for phase in ("Promoting", "RollingBack", "RollingBack", "RollbackCleanup"):
+        a_second_set(bench, phase)
+    told = bench.series()
+    assert told["openbao_upgrade_bluegreen_job_failures_total"] == 2
+    assert told["openbao_upgrade_bluegreen_rollbacks_total"] == 1
+    bench.cache.says()
+    bench.ours.forget(KEY)
+    assert bench.series() == {}
+
+
+def test_the_safe_mode_is_told_until_it_is_answered() -> None:
+    bench = Bench()
+    values = []
+    for glass in (False, True, False):
+        a_second_set(bench, "RollingBack", glass=glass)
+        values.append(bench.series()["openbao_upgrade_break_glass_active"])
+    assert values == [0, 1, 0]
+
+
 def test_the_page_lists_what_a_scrape_shows() -> None:
     bench = Bench()
     a_whole_one(bench)
+    a_second_set(bench, "Syncing")
     shown = set()
     for family in text_string_to_metric_families(generate_latest(bench.metrics.registry).decode()):
         if family.name.startswith("openbao_upgrade"):

@@ -1,4 +1,7 @@
-"""managers.upgrade.preflight: each check fails in its turn, and nothing else does."""
+"""managers.upgrade.preflight: each check fails in its turn, and nothing else does.
+
+Those that are asked before an upgrade by a second set alone are in test_preflight_second.
+"""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -59,6 +62,7 @@ def going_on(**upgrade: Any) -> gen.Cluster:
 
 
 ILL = {"healthy": False}
+REVISION = "0123456789abcdef"
 READERS = {"replicas": 1}
 GREEN = {"strategy": "BlueGreen", "jwtAuthRole": "up", "preUpgradeSnapshot": True}
 
@@ -101,6 +105,12 @@ ROWS: dict[str, tuple[gen.Cluster, gen.World, str, str]] = {
     ),
     "a fenced pod": (
         CLUSTER.wanting(fencedPods=["x-2"]), FINE, "fences wait PodsFenced", "x-2",
+    ),
+    "a fenced pod of a set with a revision": (
+        CLUSTER.wanting(fencedPods=[f"x-{REVISION}-2"]).having(
+            blueGreen={"blueRevision": REVISION}
+        ),
+        FINE, "fences wait PodsFenced", f"keeps x-{REVISION}-2 from",
     ),
     "maintenance": (
         CLUSTER.wanting(maintenance={"enabled": True}),
@@ -208,7 +218,7 @@ def test_one_check_fails_and_no_other(
 
 
 def test_every_check_fails_in_some_row() -> None:
-    others = {"version", "outage"}
+    others = {"version", "outage", "login", "templates"}
     assert {row[2].split()[0] for row in ROWS.values()} | others == {one.name for one in CHECKS}
 
 
@@ -256,6 +266,11 @@ def test_the_lock_of_the_upgrade_itself_is_no_obstacle() -> None:
 
 def test_nobody_was_asked_is_no_obstacle() -> None:
     assert found(asked(CLUSTER, FINE.with_quorum(None))) == []
+
+
+def test_a_fence_around_a_server_that_is_gone_is_no_obstacle() -> None:
+    upgraded = CLUSTER.having(blueGreen={"blueRevision": REVISION})
+    assert found(asked(upgraded.wanting(fencedPods=["x-2"]))) == []
 
 
 # --- while servers are replaced

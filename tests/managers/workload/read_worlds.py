@@ -75,9 +75,10 @@ def knowing(*readers: str, voting: tuple[str, ...] = (), ill: tuple[str, ...] = 
     )
 
 
-def planned(cluster: gen.Cluster, world: gen.World) -> ReadPlan:
+def planned(cluster: gen.Cluster, world: gen.World, *, held: bool = False) -> ReadPlan:
     """Plan the pool."""
-    return plan(gen.resolved(cluster, world), world.facts(), INPUTS)
+    inputs = replace(INPUTS, hold_reads=held)
+    return plan(gen.resolved(cluster, world), world.facts(), inputs)
 
 
 def named(made: ReadPlan) -> list[tuple[str, str]]:

@@ -9,7 +9,7 @@ from managers.workload.peers import REMOVE_PEER
 from managers.workload.plan import REPLACE_POD, ROLL_PATIENCE
 from managers.workload.read_size import asks_for_votes
 from managers.workload.reload import RELOAD_POD
-from runtime.outcome import Blocked, Wait
+from runtime.outcome import Blocked, Done, Wait
 from tests import gen
 from tests.managers.workload.read_worlds import (
     OLD,
@@ -95,6 +95,12 @@ class TestRoll:
         assert made.plan.effects == (Effect(REPLACE_POD, "x-read-1", "uid-x-read-1"),)
         assert reason_of(made) == "RollingOut"
         assert "the read replicas go first" in made.hold
+
+    def test_none_goes_while_a_second_set_of_voters_takes_over(self) -> None:
+        made = planned(TWO, serving(template="old"), held=True)
+        assert named(made) == []
+        assert isinstance(made.plan.outcome, Done)
+        assert made.hold == ""
 
     def test_the_next_one_waits_until_the_first_is_back(self) -> None:
         world = serving(template="old")

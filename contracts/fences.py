@@ -1,0 +1,38 @@
+"""Which names of spec.fencedPods are heeded: those of servers of the set that serves.
+
+Uses contracts.sets. An upgrade by a second set leaves servers of other names, and a fence around
+one of the former must neither hold a roll back nor be counted as a server that is away. While such
+an upgrade goes on no fence is begun.
+"""
+
+from contracts.api.cluster import OpenBaoCluster
+from contracts.sets import serving_set
+
+
+def of_servers(cluster: OpenBaoCluster) -> tuple[str, ...]:
+    """Return the names of servers of the set that serves, in their order."""
+    fenced = cluster.spec.fenced_pods
+    if not fenced:
+        return ()
+    serving = serving_set(cluster)
+    return tuple(name for name in fenced if serving.ordinal_of(name) is not None)
+
+
+def waits(cluster: OpenBaoCluster) -> bool:
+    """Tell whether fences wait for the end of an upgrade by a second set."""
+    status = cluster.status.blue_green
+    return status is not None and bool(status.green_revision)
+
+
+def heeded(cluster: OpenBaoCluster) -> tuple[str, ...]:
+    """Return the names that are acted upon now."""
+    return () if waits(cluster) else of_servers(cluster)
+
+
+def heeding(cluster: OpenBaoCluster) -> OpenBaoCluster:
+    """Return the cluster with those names alone in its spec; itself if there are no others."""
+    kept = heeded(cluster)
+    if kept == cluster.spec.fenced_pods:
+        return cluster
+    spec = cluster.spec.model_copy(update={"fenced_pods": kept})
+    return cluster.model_copy(update={"spec": spec})

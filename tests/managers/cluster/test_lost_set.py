@@ -1,0 +1,49 @@
+"""A status that no longer says which set serves: nothing is made beside servers that hold data."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from contracts.observed import Observed
+from contracts.resolved import Resolved
+from managers.cluster.resolve import resolve
+from runtime.outcome import Blocked
+from tests import gen
+
+REVISION = "0123456789abcdef"
+STRAY = f"x-{REVISION}"
+
+
+def meant(
+    cluster: gen.Cluster, facts: Observed, status: dict[str, Any] | None = None
+) -> Resolved | Blocked:
+    having = cluster.having(blueGreen=status) if status is not None else cluster
+    return resolve(having.read(), having.owner(), facts, gen.INSTALLATION)
+
+
+@pytest.mark.parametrize("cluster", [gen.cluster(), gen.cluster().initialized()])
+@pytest.mark.parametrize("status", [None, {"blueRevision": REVISION}])
+def test_no_server_is_made_beside_others_that_no_status_names(
+    cluster: gen.Cluster, status: dict[str, Any] | None
+) -> None:
+    said = meant(cluster, replace(gen.world().facts(), strays=(STRAY,)), status)
+    assert isinstance(said, Blocked)
+    assert said.reason == "PrerequisitesMissing"
+    assert STRAY in said.message
+    assert "--subresource=status" in said.message
+
+
+def test_volumes_that_an_upgrade_left_are_no_reason_while_the_status_is_there() -> None:
+    """The StatefulSet that serves was deleted: it is made anew around its volumes."""
+    cluster = gen.cluster().initialized()
+    facts = replace(gen.running(cluster).facts(), stateful_set=None, strays=("x",))
+    assert facts.pods
+    assert not isinstance(meant(cluster, facts, {"blueRevision": REVISION}), Blocked)
+    assert isinstance(meant(cluster, facts), Blocked)
+
+
+def test_without_strays_nothing_is_refused() -> None:
+    assert not isinstance(meant(gen.cluster().initialized(), gen.world().facts()), Blocked)

@@ -1,0 +1,158 @@
+"""Servers, their raft cluster and the Jobs that change it, in a few dicts.
+
+A Job that is to fail has done half of its work. What must always hold is checked after each change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+
+from contracts import upgrade_action, upgrade_names
+from contracts.upgrade import JobState
+
+SIZE = 3
+NAME = "x"
+TICK = timedelta(seconds=2)
+JOB_LIFE = timedelta(hours=1)
+FOR_EVER = 10**6
+
+
+@dataclass
+class Servers:
+    """One StatefulSet with its pods and volumes."""
+
+    uid: str
+    replicas: int
+    pods: dict[str, bool] = field(default_factory=dict)
+    """Name, and whether it is ready."""
+    ending: bool = False
+
+
+@dataclass
+class Work:
+    """A Job of the executor."""
+
+    order: upgrade_action.Order
+    made: datetime
+    state: JobState = "Active"
+    foreign: bool = False
+
+
+@dataclass
+class Judge:
+    """The Job of a hook."""
+
+    uid: str
+    suspended: bool = True
+    state: JobState = "Active"
+    runs: int = 0
+
+
+class Mesh:
+    """Blue as it was before: three servers that vote, the first one leads."""
+
+    def __init__(self) -> None:
+        self.now = datetime(2026, 1, 1, tzinfo=UTC)
+        self.uids = 0
+        self.sets: dict[str, Servers] = {"": self.born("", SIZE)}
+        for pod in self.sets[""].pods:
+            self.sets[""].pods[pod] = True
+        self.raft: dict[str, bool] = dict.fromkeys(self.sets[""].pods, True)
+        self.leader: str | None = f"{NAME}-0"
+        self.traffic = ""
+        self.claims: dict[str, str] = {f"data-{pod}": f"claim-{pod}" for pod in self.raft}
+        self.jobs: dict[str, Work] = {}
+        self.hooks: dict[str, Judge] = {}
+        self.ran: list[str] = []
+        """UIDs of the Jobs of hooks that ran."""
+        self.hook_says: JobState = "Succeeded"
+        self.fails: dict[str, int] = {}
+        """How often a Job with that action still fails."""
+        self.trouble: dict[str, str] = {}
+        """Revision, and why its pods cannot run."""
+        self.unready: set[str] = set()
+        self.follow: Callable[[], None] = self.check
+
+    def uid(self) -> str:
+        """A UID that nothing else has."""
+        self.uids += 1
+        return f"uid-{self.uids}"
+
+    def born(self, revision: str, replicas: int) -> Servers:
+        """A set whose pods are not ready yet."""
+        pods = (upgrade_names.server_pod(NAME, revision, number) for number in range(replicas))
+        return Servers(self.uid(), replicas, dict.fromkeys(pods, False))
+
+    @property
+    def traffic_set(self) -> str:
+        """The StatefulSet to which clients are sent."""
+        return upgrade_names.server_set(NAME, self.traffic)
+
+    def tick(self) -> None:
+        """Let two seconds go by: pods start and end, Jobs work."""
+        self.now += TICK
+        for revision, found in tuple(self.sets.items()):
+            if found.ending and not found.pods:
+                del self.sets[revision]
+            elif found.ending:
+                found.pods = {}
+            else:
+                broken = revision in self.trouble
+                found.pods = {pod: not broken and pod not in self.unready for pod in found.pods}
+        for name, job in tuple(self.jobs.items()):
+            if self.now - job.made > JOB_LIFE:
+                del self.jobs[name]
+            elif job.state == "Active":
+                self._work(job)
+        for judge in self.hooks.values():
+            if not judge.suspended and judge.state == "Active":
+                judge.runs += 1
+                self.ran.append(judge.uid)
+                judge.state = self.hook_says
+        self.follow()
+
+    def _work(self, job: Work) -> None:
+        action = job.order.action
+        left = self.fails.get(action, 0)
+        if left:
+            self.fails[action] = left - 1
+            self._do(job.order, half=True)
+            job.state = "Failed"
+            return
+        self._do(job.order)
+        job.state = "Succeeded"
+
+    def _do(self, order: upgrade_action.Order, *, half: bool = False) -> None:
+        """Do what the executor does; half of it, if it is to fail."""
+        green = order.green[:1] if half else order.green
+        blue = order.blue[:1] if half else order.blue
+        if order.action == upgrade_action.JOIN:
+            for pod in green:
+                self.raft.setdefault(pod, False)
+        elif order.action == upgrade_action.PROMOTE:
+            self.raft.update((pod, True) for pod in green if pod in self.raft)
+        elif order.action == upgrade_action.DEMOTE:
+            names = order.green[0].rpartition("-")[0]
+            assert names == self.traffic_set, "blue is demoted while clients are sent to it"
+            self.leader = order.green[0]
+            self.raft.update(dict.fromkeys(blue, False))
+        elif order.action in (upgrade_action.REMOVE_BLUE, upgrade_action.REMOVE_GREEN):
+            for pod in blue if order.action == upgrade_action.REMOVE_BLUE else green:
+                self.raft.pop(pod, None)
+        elif order.action == upgrade_action.REPAIR:
+            self.raft.update(dict.fromkeys(order.blue, True))
+            self.leader = order.blue[0]
+            self.raft.update((pod, False) for pod in green if pod in self.raft)
+
+    def check(self) -> None:
+        """A majority of the voters is there, and one of them leads."""
+        ready = {pod for found in self.sets.values() for pod, well in found.pods.items() if well}
+        voters = {pod for pod, votes in self.raft.items() if votes}
+        alive = voters & ready
+        assert len(alive) > len(voters) // 2, f"of voters {voters} only {alive} are there"
+        assert self.leader in voters
+        selected = self.sets.get(self.traffic)
+        assert selected is not None, "clients are sent to servers that are not there"
+        assert any(selected.pods.values()), "clients are sent to servers that are not ready"

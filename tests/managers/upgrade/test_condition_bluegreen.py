@@ -1,0 +1,233 @@
+"""managers.upgrade.condition, of an upgrade by a second set of servers."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any, get_args
+
+import pytest
+
+from contracts.api.status_upgrade import BlueGreenPhase
+from contracts.condition_catalogue import TYPES
+from contracts.conditions import MESSAGE_MAX, Finding, condition
+from contracts.course import Course
+from contracts.upgrade import Release
+from managers.upgrade.bluegreen import direct
+from managers.upgrade.bluegreen_table import REFUSED, TABLE
+from managers.upgrade.bluegreen_words import WORDS
+from managers.upgrade.condition import failure_of, upgrading, upgrading_while_paused
+from runtime.outcome import Blocked
+from tests.managers.upgrade.two_sets import FOR_EVER, NEW, OLD, TwoSets
+
+ALLOWED = {kind.name: set(kind.reasons) for kind in TYPES}
+
+
+def course_of(world: TwoSets) -> Course:
+    """What managers.upgrade.second makes of the decision."""
+    facts = world.facts()
+    second = direct(facts)
+    return Course(facts.accepted, outcome=second.outcome, accepted=second.accepted, second=second)
+
+
+def told(world: TwoSets) -> tuple[str, str]:
+    """`status reason` of the condition in the next pass, and its message."""
+    found = upgrading(world.read(), course_of(world))
+    assert found is not None
+    return f"{found.status} {found.reason}", found.message
+
+
+def held() -> TwoSets:
+    world = TwoSets(upgrade={"blueGreen": {"autoPromote": False}}).to("Syncing")
+    return world.drive(40)
+
+
+def going_back() -> TwoSets:
+    world = TwoSets().to("DemotingBlue")
+    world.order(rollback="please")
+    return world.to("RollingBack")
+
+
+def given_up() -> TwoSets:
+    world = TwoSets().to("Syncing")
+    world.trouble[world.revision] = "x has no image: it cannot be pulled"
+    return world.drive(200)
+
+
+def safe_mode() -> TwoSets:
+    world = going_back()
+    world.fails = {"bluegreen-repair-consensus": FOR_EVER}
+    return world.drive(400, until=lambda: bool(world.status.get("breakGlass")))
+
+
+def paused() -> TwoSets:
+    world = TwoSets().to("Promoting")
+    world.edit(paused=True)
+    return world
+
+
+def over() -> TwoSets:
+    world = TwoSets().done()
+    stated = condition("Upgrading", "True", "InProgress", "", 1).to_object()
+    world.status = {**world.status, "conditions": [stated]}
+    return world
+
+
+ABOUT = f"{OLD} to {NEW}, "
+# sentence: (what is made of the world, "status reason", how the message begins, what it names)
+TOLD: dict[str, tuple[Callable[[], TwoSets], str, str, str]] = {
+    "it begins": (TwoSets, "True InProgress", ABOUT + "Idle (", "nothing of green is made yet"),
+    "green starts": (
+        lambda: TwoSets().to("DeployingGreen"), "True InProgress", ABOUT + "DeployingGreen (", "",
+    ),
+    "the Job of a phase works": (
+        lambda: TwoSets().to("JoiningMesh"), "True InProgress", ABOUT + "JoiningMesh (",
+        "Job upgrade-",
+    ),
+    "it waits for an approval": (
+        held, "True BlueGreenHold", ABOUT + "Syncing (", "spec.upgrade.requests.promote",
+    ),
+    "blue goes, and the release is accepted": (
+        lambda: TwoSets().to("Cleanup"), "True InProgress", f"to {NEW}, Cleanup (", "",
+    ),
+    "it goes back": (
+        going_back, "True UpgradeRollback", f"{NEW} back to {OLD}, RollingBack (",
+        "rollback please was asked for",
+    ),
+    "it was given up": (given_up, "False UpgradeRollback", f"{NEW} was given up", "retry"),
+    "going back failed": (
+        safe_mode, "True BreakGlassRequired", f"{NEW} back to {OLD}, RollingBack (",
+        "spec.breakGlassAck",
+    ),
+    "a pause": (paused, "Unknown Paused", ABOUT + "Promoting (", "spec.paused"),
+    "it is over": (over, "False Idle", f"The servers run {NEW}", ""),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("made", "said", "begin", "named"), TOLD.values(), ids=TOLD.keys())
+def test_what_is_told(made: Callable[[], TwoSets], said: str, begin: str, named: str) -> None:
+    state, message = told(made())
+    assert state == said
+    assert message.startswith(begin)
+    assert named in message
+
+
+def test_nothing_is_told_of_a_cluster_that_was_never_upgraded() -> None:
+    world = TwoSets(version=OLD)
+    assert upgrading(world.read(), course_of(world)) is None
+
+
+def test_the_last_pass_of_the_way_back_says_what_serves() -> None:
+    world = given_up()
+    world.order(retry="again")
+    world.trouble.clear()
+    world.to("JoiningMesh")
+    world.order(rollback="please")
+    world.drive(200, until=lambda: direct(world.facts()).place == "Idle")
+    state, message = told(world)
+    assert state == "False UpgradeRollback"
+    assert message == f"{OLD} serves, as before: rollback please was asked for"
+
+
+def test_every_phase_has_words() -> None:
+    assert WORDS.keys() == set(get_args(BlueGreenPhase))
+
+
+def test_every_reason_of_the_table_may_be_told() -> None:
+    """UpgradeRefused is never told: a refusal has the reason of the check that refuses."""
+    reasons = {row.reason for row in TABLE} - {"", REFUSED}
+    assert reasons == {
+        "UpgradeInProgress",
+        "UpgradeRollback",
+        "BlueGreenHold",
+        "OperationLockBlocked",
+        "ClusterNotReady",
+        "BreakGlassRequired",
+        "NotInitialized",
+        "PreUpgradeBackupFailed",
+        "Paused",
+    }
+    for kind in ("Upgrading", "Ready", "Reconciling", "Stalled", "Degraded"):
+        assert reasons - ALLOWED[kind] == set()
+        assert "OperatorLoginMissing" in ALLOWED[kind]
+    assert "UpgradeInProgress" in ALLOWED["RaftMembershipReady"]
+
+
+@pytest.mark.parametrize("made", [row[0] for row in TOLD.values()], ids=TOLD.keys())
+def test_time_that_goes_by_changes_no_word(made: Callable[[], TwoSets]) -> None:
+    """A cluster in which nothing happens costs no writes."""
+    world = made()
+    now = world.facts()
+    later = dataclasses.replace(now, now=now.now + timedelta(seconds=1), nonce="f" * 32)
+    first, second = (direct(facts) for facts in (now, later))
+    assert _words(first.outcome) == _words(second.outcome)
+    assert _found(world, first) == _found(world, second)
+
+
+def _words(outcome: Any) -> tuple[str, str]:
+    return getattr(outcome, "reason", ""), getattr(outcome, "message", "")
+
+
+def _found(world: TwoSets, second: Any) -> Finding | None:
+    course = Course(Release(world.release), outcome=second.outcome, second=second)
+    return upgrading(world.read(), course)
+
+
+class TestPaused:
+    def test_the_phase_is_told_by_the_status_alone(self) -> None:
+        found = upgrading_while_paused(TwoSets().to("Promoting").read())
+        assert found is not None
+        assert (found.status, found.reason) == ("Unknown", "Paused")
+        assert found.message.startswith(ABOUT + "Promoting (green gets its votes)")
+
+    def test_read_replicas_that_follow_are_told(self) -> None:
+        world = TwoSets(readReplicas={"replicas": 1})
+        world.reads_settled = False
+        found = upgrading_while_paused(world.to("RestoringReadReplicas").read())
+        assert found is not None
+        assert found.message.startswith(f"to {NEW}, RestoringReadReplicas (")
+
+    def test_nothing_is_told_of_what_is_over(self) -> None:
+        assert upgrading_while_paused(TwoSets().done().read()) is None
+
+
+class TestSafeMode:
+    def test_it_is_the_gravest_failure(self) -> None:
+        world = safe_mode()
+        for course in (course_of(world), None):
+            found = failure_of(world.read(), course)
+            assert found is not None
+            assert found.reason == "BreakGlassRequired"
+            assert "status.breakGlass.steps" in found.message
+            assert "spec.breakGlassAck" in found.message
+            assert world.status["breakGlass"]["message"] in found.message
+            assert found.at is not None
+
+    def test_it_is_told_in_the_pass_in_which_it_begins(self) -> None:
+        world = going_back()
+        world.fails = {"bluegreen-repair-consensus": FOR_EVER}
+        world.drive(400, until=lambda: bool(direct(world.facts()).break_glass))
+        assert world.read().status.break_glass is None
+        found = failure_of(world.read(), course_of(world))
+        assert found is not None
+        assert found.reason == "BreakGlassRequired"
+
+    def test_it_waits_for_a_person(self) -> None:
+        outcome = course_of(safe_mode()).outcome
+        assert isinstance(outcome, Blocked)
+        assert outcome.reason == "BreakGlassRequired"
+
+    def test_one_that_was_answered_is_no_failure(self) -> None:
+        world = safe_mode()
+        world.edit(breakGlassAck=world.status["breakGlass"]["nonce"])
+        assert failure_of(world.read(), course_of(world)) is None
+
+    def test_a_long_story_leaves_room_for_what_to_do(self) -> None:
+        world = safe_mode()
+        glass = {**world.status["breakGlass"], "message": "x" * MESSAGE_MAX}
+        world.status = {**world.status, "breakGlass": glass}
+        found = failure_of(world.read(), None)
+        assert found is not None
+        assert len(found.message) == MESSAGE_MAX
+        assert "spec.breakGlassAck" in found.message

@@ -1,0 +1,355 @@
+"""A cluster that is upgraded by a second set of servers, and the operator that does it.
+
+The operator has no memory: each pass reads status and world, and nothing else. It may die before or
+after any of its writes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from contracts import blue_green, upgrade_action, upgrade_names
+from contracts.api.cluster import OpenBaoCluster
+from contracts.api.cluster_status import ClusterStatus
+from contracts.api.status_upgrade import BlueGreenStatus
+from contracts.blue_green import (
+    BlueGreenCourse,
+    BlueGreenFacts,
+    ClaimSeen,
+    Colour,
+    Membership,
+    ServerSet,
+    SetSeen,
+)
+from contracts.desired import Effect
+from contracts.upgrade import HookSeen, JobEnd, Release, SnapshotSeen
+from managers.oplock.plan import UPGRADE_HOLDER
+from managers.upgrade import hook
+from managers.upgrade.bluegreen import direct
+from tests import gen
+from tests.managers.upgrade.mesh import FOR_EVER, NAME, SIZE, TICK, Judge, Mesh, Work
+
+__all__ = ["BLUE", "FOR_EVER", "NEW", "OLD", "SIZE", "TICK", "CrashedError", "TwoSets", "as_before"]
+
+OLD = "2.4.0"
+NEW = "2.4.1"
+
+
+class CrashedError(Exception):
+    """The operator is gone."""
+
+
+class TwoSets(Mesh):
+    """A cluster that is upgraded by a second set."""
+
+    def __init__(self, crash_at: int = 0, *, after: bool = False, **spec: Any) -> None:
+        super().__init__()
+        self.spec: dict[str, Any] = {
+            "version": NEW,
+            "replicas": SIZE,
+            "storage": {"size": "1Gi"},
+            "deletionPolicy": "DeletePVCs",
+            **spec,
+        }
+        self.spec["upgrade"] = {"strategy": "BlueGreen", **spec.get("upgrade", {})}
+        self.status: dict[str, Any] = {
+            "initialized": True,
+            "currentVersion": OLD,
+            "release": {"version": OLD},
+        }
+        self.generation = 1
+        self.crash_at, self.after, self.writes = crash_at, after, 0
+        self.made: list[tuple[str, upgrade_action.Order]] = []
+        self.backups: dict[str, str] = {}
+        self.backup_ends = "Completed"
+        self.reads_settled = True
+        self.leaderless = False
+        """An election goes on: nobody can be asked for the members."""
+        self.flips: list[str] = []
+        self.phases: list[str] = ["Idle"]
+        self.told: list[str] = []
+        self.course: BlueGreenCourse | None = None
+
+    # --- what is there --------------------------------------------------------------------------
+
+    def read(self) -> OpenBaoCluster:
+        """The CR as the operator reads it."""
+        manifest = gen.Cluster(NAME, self.spec, self.status, {"generation": self.generation})
+        return manifest.read()
+
+    @property
+    def known(self) -> BlueGreenStatus:
+        """What is written of the upgrade."""
+        return ClusterStatus.lenient(self.status).blue_green or BlueGreenStatus()
+
+    @property
+    def revision(self) -> str:
+        """Revision of green, or of the set that would be green."""
+        found = self.known.green_revision
+        return found or blue_green.revision_of(Release.asked(self.read()), self.spec["replicas"])
+
+    @property
+    def release(self) -> str:
+        """Version of the release that was accepted last."""
+        version: str = self.status["release"]["version"]
+        return version
+
+    def edit(self, **fields: Any) -> None:
+        """Change the spec as its user does."""
+        self.spec = {**self.spec, **fields}
+        self.generation += 1
+
+    def order(self, **tokens: str) -> None:
+        """Change spec.upgrade.requests."""
+        upgrade = self.spec["upgrade"]
+        asked = {**upgrade.get("requests", {}), **tokens}
+        self.edit(upgrade={**upgrade, "requests": asked})
+
+    def wish(self, **fields: Any) -> None:
+        """Change spec.upgrade.blueGreen."""
+        upgrade = self.spec["upgrade"]
+        self.edit(upgrade={**upgrade, "blueGreen": {**upgrade.get("blueGreen", {}), **fields}})
+
+    # --- observe --------------------------------------------------------------------------------
+
+    def facts(self) -> BlueGreenFacts:
+        """What a pass sees."""
+        cluster = self.read()
+        facts = BlueGreenFacts(
+            cluster=cluster,
+            now=self.now,
+            accepted=Release(self.release, self.status["release"].get("image", "")),
+            blue=self.seen(self.known.blue_revision or ""),
+            green=self.seen(self.revision),
+            membership=self.membership(),
+            traffic=self.traffic,
+            reads_settled=self.reads_settled,
+            nonce=f"{self.writes:032x}",
+        )
+        job = self.jobs.get(facts.job_name)
+        others = [n for n, j in self.jobs.items() if j.state == "Active" and n != facts.job_name]
+        return replace(
+            facts,
+            job=None if job is None else JobEnd(facts.job_name, job.state, job.foreign),
+            former_job=next(iter(others), ""),
+            hook=self._judge(hook.job_name(facts)),
+            snapshot=self._snapshot(),
+        )
+
+    def seen(self, revision: str) -> SetSeen:
+        """One set as a pass sees it."""
+        found = self.sets.get(revision)
+        prefix = f"data-{upgrade_names.server_set(NAME, revision)}-"
+        claims = tuple(
+            ClaimSeen(name, uid)
+            for name, uid in sorted(self.claims.items())
+            if name.startswith(prefix) and "-" not in name.removeprefix(prefix)
+        )
+        if found is None:
+            return SetSeen(claims=claims)
+        return SetSeen(
+            uid="" if found.ending else found.uid,
+            replicas=found.replicas,
+            pods=len(found.pods),
+            ready=sum(found.pods.values()) if not found.ending else 0,
+            trouble=self.trouble.get(revision, ""),
+            claims=claims,
+        )
+
+    def membership(self) -> Membership | None:
+        """The raft configuration; None while nobody leads."""
+        if self.leader is None or self.leaderless:
+            return None
+        blue, green = self._members(self.known.blue_revision or ""), self._members(self.revision)
+        leads: Colour | None = None
+        if self.leader in blue:
+            leads = "blue"
+        elif self.leader in green:
+            leads = "green"
+        return Membership(
+            leads,
+            sum(self.raft[one] for one in blue),
+            len(blue),
+            sum(self.raft[one] for one in green),
+            len(green),
+        )
+
+    def _members(self, revision: str) -> list[str]:
+        names = {upgrade_names.server_pod(NAME, revision, number) for number in range(16)}
+        return sorted(names & self.raft.keys())
+
+    def _judge(self, name: str) -> HookSeen | None:
+        found = self.hooks.get(name)
+        return None if found is None else HookSeen(found.uid, found.state, found.suspended)
+
+    def _snapshot(self) -> SnapshotSeen | None:
+        name = self.known.pre_upgrade_snapshot_job_name or ""
+        return SnapshotSeen(name, self.backups[name]) if name in self.backups else None
+
+    # --- the operator ---------------------------------------------------------------------------
+
+    def write(self, change: Callable[[], None]) -> None:
+        """One write: the operator may die before it, or right after it."""
+        self.writes += 1
+        hit = self.writes == self.crash_at
+        if hit and not self.after:
+            raise CrashedError
+        change()
+        self.follow()
+        if hit:
+            raise CrashedError
+
+    def run(self) -> BlueGreenCourse:
+        """One pass: decide, render, act, and write the status."""
+        course = self.course = direct(self.facts())
+        for wanted in (course.blue, course.green):
+            if wanted is not None and wanted.applied:
+                self._apply(wanted)
+        if course.traffic != self.traffic:
+            self.write(lambda: self._flip(course.traffic))
+        for effect in course.effects:
+            self.write(lambda one=effect: self._act(one))  # type: ignore[misc]
+        fresh = self._status(course)
+        if fresh != self.status:
+            self.write(lambda: self._store(fresh))
+        self.told += [one.reason for one in course.announcements]
+        return course
+
+    def _apply(self, wanted: ServerSet) -> None:
+        found = self.sets.get(wanted.revision)
+        if found is None:
+            self.write(lambda: self._make_set(wanted))
+        if found is not None and self.known.operation_id:
+            assert found.replicas == wanted.replicas, "a set is resized while an upgrade goes on"
+
+    def _make_set(self, wanted: ServerSet) -> None:
+        assert wanted.revision, "the set that was there before is never made anew"
+        self.sets[wanted.revision] = self.born(wanted.revision, wanted.replicas)
+        for pod in self.sets[wanted.revision].pods:
+            assert f"data-{pod}" not in self.claims, "an old volume is used again"
+            self.claims[f"data-{pod}"] = self.uid()
+
+    def _flip(self, revision: str) -> None:
+        self.traffic = revision
+        self.flips.append(revision)
+
+    def _status(self, course: BlueGreenCourse) -> dict[str, Any]:
+        fresh = dict(self.status)
+        parts = {
+            "blueGreen": course.status,
+            "breakGlass": course.break_glass,
+            "upgradeRequests": course.requests,
+            "release": course.accepted.status() if course.accepted else None,
+        }
+        for name, part in parts.items():
+            if part is None:
+                fresh.pop(name, None)
+            else:
+                fresh[name] = part.to_object()
+        return fresh
+
+    def _store(self, fresh: dict[str, Any]) -> None:
+        self.status = fresh
+        if self.known.phase != self.phases[-1]:
+            self.phases.append(self.known.phase)
+
+    def _act(self, effect: Effect) -> None:
+        body = dict(effect.body or {})
+        lock = self.status.get("operationLock")
+        if effect.name == blue_green.TAKE_LOCK:
+            mine = {"operation": "Upgrade", "holder": UPGRADE_HOLDER}
+            self.status = {**self.status, "operationLock": lock or mine}
+        elif effect.name == blue_green.FREE_LOCK:
+            if lock and lock["holder"] == UPGRADE_HOLDER:
+                self.status = {k: v for k, v in self.status.items() if k != "operationLock"}
+        elif effect.name == blue_green.MAKE_SNAPSHOT:
+            self.backups.setdefault(effect.target, self.backup_ends)
+        elif effect.name == blue_green.MAKE_JOB:
+            if effect.target not in self.jobs:
+                order = upgrade_action.Order(**body)
+                assert not order.problem()
+                self.jobs[effect.target] = Work(order, self.now)
+                self.made.append((effect.target, order))
+        elif effect.name == blue_green.DELETE_SET:
+            self._delete_set(effect)
+        elif effect.name == blue_green.DELETE_CLAIM:
+            assert self.claims.pop(effect.target) == effect.uid
+        else:
+            self._act_on_hook(effect)
+
+    def _act_on_hook(self, effect: Effect) -> None:
+        if effect.name == blue_green.MAKE_HOOK:
+            self.hooks.setdefault(effect.target, Judge(self.uid()))
+            return
+        found = self.hooks.get(effect.target)
+        if found is None or found.uid != effect.uid:
+            return
+        if effect.name == blue_green.START_HOOK:
+            found.suspended = False
+        else:
+            assert effect.name == blue_green.DROP_HOOK
+            del self.hooks[effect.target]
+
+    def _delete_set(self, effect: Effect) -> None:
+        (revision,) = (r for r in self.sets if upgrade_names.server_set(NAME, r) == effect.target)
+        assert self.sets[revision].uid == effect.uid
+        assert not any(self.raft.get(pod) for pod in self.sets[revision].pods), "voters deleted"
+        assert revision != self.traffic, "clients are sent to what is deleted"
+        self.sets[revision].ending = True
+
+    # --- until ----------------------------------------------------------------------------------
+
+    def drive(self, passes: int = 400, until: Callable[[], bool] | None = None) -> TwoSets:
+        """Run passes, two seconds apart; a new operator takes over from one that died."""
+        for _ in range(passes):
+            if until is not None and until():
+                break
+            try:
+                self.run()
+            except CrashedError:
+                continue
+            self.tick()
+        return self
+
+    def to(self, phase: str) -> TwoSets:
+        """Drive until a phase begins."""
+        self.drive(until=lambda: self.known.phase == phase)
+        assert self.known.phase == phase
+        return self
+
+    @property
+    def settled(self) -> bool:
+        """Nothing is to be done any more."""
+        return self.known.phase == "Idle" and self.release == self.spec["version"]
+
+    def done(self) -> TwoSets:
+        """Drive until green serves."""
+        self.drive(until=lambda: self.settled and not self.lock)
+        assert self.settled
+        return self
+
+    @property
+    def lock(self) -> str:
+        """Who holds the operation lock; "" if nobody does."""
+        found = self.status.get("operationLock")
+        return found["holder"] if found else ""
+
+    def actions(self) -> list[str]:
+        """The actions of all Jobs that were made, in order."""
+        return [order.action for _, order in self.made]
+
+
+BLUE = {f"{NAME}-{number}": True for number in range(SIZE)}
+
+
+def as_before(world: TwoSets) -> None:
+    """Blue votes and serves; nothing of green is left, and nothing was accepted."""
+    assert world.raft == BLUE
+    assert world.leader == "x-0"
+    assert set(world.sets) == {""}
+    assert set(world.claims) == {f"data-{pod}" for pod in BLUE}
+    assert world.traffic == ""
+    assert world.release == OLD
+    assert world.lock == ""

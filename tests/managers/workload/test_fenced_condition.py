@@ -1,0 +1,67 @@
+"""managers.workload.conditions.fenced: who is fenced, and which name of the list fences nobody."""
+
+from __future__ import annotations
+
+from contracts.conditions import Finding
+from contracts.fences import heeding
+from managers.workload.conditions import fenced
+from runtime.outcome import Blocked, Done, Outcome
+from tests import gen
+
+REVISION = "0123456789abcdef"
+OLD = gen.cluster().initialized()
+UPGRADED = OLD.having(blueGreen={"phase": "Idle", "blueRevision": REVISION})
+WORLD = gen.running(OLD)
+GATED = WORLD.with_pods(*WORLD.pods[:2], gen.pod(2).gated())
+REFUSED = Blocked("FencingRefused", "x-2 runs on")
+
+
+def told(
+    cluster: gen.Cluster, world: gen.World = GATED, outcome: Outcome | None = None
+) -> Finding | None:
+    read = cluster.read()
+    return fenced(heeding(read).spec, world.facts(), outcome or Done(), read)
+
+
+def found(
+    cluster: gen.Cluster, world: gen.World = GATED, outcome: Outcome | None = None
+) -> tuple[str, str, str]:
+    finding = told(cluster, world, outcome)
+    assert finding is not None
+    return finding.status, finding.reason, finding.message
+
+
+def test_without_a_name_nothing_is_told() -> None:
+    assert told(UPGRADED) is None
+
+
+def test_a_server_that_waits_at_the_gate_has_stopped() -> None:
+    assert found(OLD.wanting(fencedPods=["x-2"])) == (
+        "True", "PodsFenced", "Stopped, with their volumes kept: x-2",
+    )  # fmt: skip
+
+
+def test_a_name_of_the_former_set_is_told_to_fence_nobody() -> None:
+    status, reason, message = found(UPGRADED.wanting(fencedPods=["x-2"]), WORLD)
+    assert (status, reason) == ("False", "FencingRefused")
+    assert message.startswith("No server is fenced. x-2 in spec.fencedPods fences nobody")
+    assert f"called x-{REVISION}-<number>" in message
+    assert "take it off the list" in message
+
+
+def test_a_name_of_the_other_set_hides_no_fence_that_holds() -> None:
+    other = f"x-{REVISION}-1"
+    cluster = OLD.wanting(replicas=5, fencedPods=[other, "x-2"])
+    status, reason, message = found(cluster)
+    assert (status, reason) == ("True", "PodsFenced")
+    assert message.startswith("Stopped, with their volumes kept: x-2.")
+    assert f"{other} in spec.fencedPods fences nobody" in message
+    assert found(cluster, WORLD)[:2] == ("False", "Fencing")
+    assert found(cluster, WORLD, REFUSED)[2].startswith("x-2 runs on.")
+
+
+def test_a_fence_waits_for_the_end_of_an_upgrade_by_a_second_set() -> None:
+    going = OLD.having(blueGreen={"phase": "Syncing", "greenRevision": REVISION})
+    status, reason, message = found(going.wanting(fencedPods=["x-2"]), WORLD)
+    assert (status, reason) == ("False", "Fencing")
+    assert message == "x-2 will be stopped once the upgrade by a second set is over"
