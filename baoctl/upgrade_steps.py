@@ -164,7 +164,9 @@ def _second(cluster: OpenBaoCluster) -> _Second:
     if status is not None and status.phase != "Idle":
         # Read replicas follow: green is all that is left, and called blue.
         return _Second(cluster, blue, blue, Release.accepted(cluster) or asked, size)
-    return _Second(cluster, blue, VoterSet(name, revision_of(asked, size)), asked, size)
+    return _Second(
+        cluster, blue, VoterSet(name, revision_of(asked, size, blue.revision)), asked, size
+    )
 
 
 def _seconds(second: _Second, phase: BlueGreenPhase) -> Range:

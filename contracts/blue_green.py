@@ -68,10 +68,16 @@ ON_GREEN: Final = (DEMOTING, CLEANUP)
 _REVISION = 16
 
 
-def revision_of(release: Release, replicas: int) -> str:
-    """Return the revision of a set of servers: 16 hexadecimal digits."""
+def revision_of(release: Release, replicas: int, blue: str = "") -> str:
+    """Return the revision of a set of servers: 16 hexadecimal digits, others than those of blue.
+
+    Blue may have been made for the very same, and run something else by now.
+    """
     text = "\n".join((release.version, release.image, str(replicas)))
-    return hashlib.sha256(text.encode()).hexdigest()[:_REVISION]
+    found = hashlib.sha256(text.encode()).hexdigest()[:_REVISION]
+    if found != blue:
+        return found
+    return hashlib.sha256(f"{text}\n{blue}".encode()).hexdigest()[:_REVISION]
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +114,9 @@ class SetSeen:
     trouble: str = ""
     """Why one cannot run (CrashLoopBackOff, ErrImagePull, ...), for a person; "" when all can."""
     claims: tuple[ClaimSeen, ...] = ()
+    """Of this cluster."""
+    foreign: tuple[str, ...] = ()
+    """Volumes of that name that an earlier cluster left."""
 
 
 NO_SET: Final = SetSeen()
@@ -208,7 +217,12 @@ class BlueGreenFacts:
     @property
     def green_revision(self) -> str:
         """Revision of green: of the upgrade that goes on, or of the one that might begin."""
-        return self.status.green_revision or revision_of(self.asked, self.cluster.spec.replicas)
+        return self.status.green_revision or self.next_revision
+
+    @property
+    def next_revision(self) -> str:
+        """Revision of what the spec asks for."""
+        return revision_of(self.asked, self.cluster.spec.replicas, self.blue_revision)
 
     @property
     def green_replicas(self) -> int:
@@ -250,6 +264,11 @@ class BlueGreenFacts:
         done = self.cluster.status.upgrade_requests or UpgradeRequestsStatus()
         token = getattr(asked, order) or ""
         return "" if token == getattr(done, f"last_handled_{order}") else token
+
+
+def offered(effect: str, job: str) -> str:
+    """Name the try to make a Job, by which a refusal is remembered."""
+    return f"{effect} {job}"
 
 
 def run_of(status: BlueGreenStatus) -> str:

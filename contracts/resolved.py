@@ -235,6 +235,9 @@ class Resolved:
     """The ServiceAccount is a person's own: never changed and never deleted."""
     read: ReadWishes | None = None
     """The read replicas; None when none are asked for and none are left."""
+    config_named: str = ""
+    """config.hcl as it would be without a second set, which names it for servers that run: how one
+    joined is read from it by nobody any more. "": its own text names it."""
     revision: str = ""
     """Which set of voters is meant; "" for the one without a revision."""
     green: Green | None = None

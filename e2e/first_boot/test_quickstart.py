@@ -145,7 +145,7 @@ def test_a_lost_server_comes_back_into_the_same_cluster(boot: Boot) -> None:
     assert uid_of(cluster.api.get(PVC, cluster.namespace, claim)) != uid_of(lost)
     print(f"\nback with an empty volume after {watch.seconds:.1f} s")
     assert cluster.cluster_ids() == {before}
-    until_voters(cluster, cluster.operator_token(ordinal=1))
+    until_voters(cluster, cluster.operator_token(1))
 
 
 def test_nothing_was_refused(boot: Boot, audit: AuditLog, controller: Identity) -> None:

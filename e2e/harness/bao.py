@@ -34,15 +34,16 @@ class BaoError(Exception):
 
 
 class Server:
-    """One server of a cluster."""
+    """One server of a cluster: its number in the set that the cluster was born with, or its pod."""
 
     def __init__(
-        self, api: Api, namespace: str, cluster: str, ordinal: int, *, reader: bool = False
+        self, api: Api, namespace: str, cluster: str, which: int | str, *, reader: bool = False
     ) -> None:
         authority = api.get(SECRET, namespace, names.tls_ca_secret(cluster))["data"]["ca.crt"]
         self._context = ssl.create_default_context(cadata=base64.b64decode(authority).decode())
         self._name = names.raft_server_name(cluster)
-        name = (names.read_pod if reader else names.pod)(cluster, ordinal)
+        named = names.read_pod if reader else names.pod
+        name = which if isinstance(which, str) else named(cluster, which)
         pod = api.get(POD, namespace, name)
         self._address = str(pod["status"]["podIP"])
 

@@ -128,9 +128,9 @@ class Cluster:
         leading = [pod for pod in self.pods() if labels_of(pod).get(labels.SERVER_ACTIVE) == "true"]
         return leading[0] if len(leading) == 1 else None
 
-    def server(self, ordinal: int = 0) -> Server:
-        """Return a server to talk to."""
-        return Server(self.api, self.namespace, self.name, ordinal)
+    def server(self, which: int | str = 0) -> Server:
+        """Return a server to talk to, by number or by the name of its pod."""
+        return Server(self.api, self.namespace, self.name, which)
 
     def secret(self, name: str) -> Object | None:
         """Read one of its Secrets."""
@@ -150,19 +150,15 @@ class Cluster:
         """The audience of tokens with which the operator logs in here, and nowhere else."""
         return f"{AUDIENCE}/{self.namespace}/{self.name}"
 
-    def operator_token(self, ordinal: int = 0) -> str:
+    def operator_token(self, which: int | str = 0) -> str:
         """Log in as the operator and return the client token."""
         jwt = self.api.token(OPERATOR_NAMESPACE, ACCOUNT, self.audience)
-        return self.server(ordinal).login(OPERATOR_ROLE, jwt)
+        return self.server(which).login(OPERATOR_ROLE, jwt)
 
     def cluster_ids(self) -> set[str]:
-        """Return the cluster ids that its servers report."""
-        ordinals = [names.ordinal_of(self.name, pod["metadata"]["name"]) for pod in self.pods()]
-        return {
-            str(self.server(ordinal).health().get("cluster_id"))
-            for ordinal in ordinals
-            if ordinal is not None
-        }
+        """Return the cluster ids that its servers report, of whatever set they are."""
+        found = [str(pod["metadata"]["name"]) for pod in self.pods()]
+        return {str(self.server(pod).health().get("cluster_id")) for pod in found}
 
 
 def is_ready(pod: Object) -> bool:

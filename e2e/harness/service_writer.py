@@ -194,10 +194,8 @@ class ServiceWriter:
         leader = self.cluster.leader()
         if leader is None:
             return None
-        ordinal = names.ordinal_of(self.cluster.name, leader["metadata"]["name"])
-        assert ordinal is not None
         jwt = self.cluster.api.token(self.cluster.namespace, CLIENT, AUDIENCE)
-        return self.cluster.server(ordinal).login(CLIENT, jwt)
+        return self.cluster.server(str(leader["metadata"]["name"])).login(CLIENT, jwt)
 
     def _watch_leaders(self) -> None:
         while not self._stop.wait(_LOOK):

@@ -89,10 +89,16 @@ class Record:
         except NotSoError as error:
             raise NotSoError(f"{error}\n{self.told()}") from None
 
+    def alive(self, kind: str) -> list[Object]:
+        """Return the objects of a kind that exist now, as last seen, by name."""
+        return self._journal.alive(kind)
+
     def told(self) -> str:
         """Say what the cluster says, and what became of its pods, for who looks for the reason."""
         status = status_of(self.cluster.find() or {})
-        shown = {key: status.get(key) for key in ("release", "upgrade", "operationLock")}
+        shown = {
+            key: status.get(key) for key in ("release", "upgrade", "blueGreen", "operationLock")
+        }
         lines = [f"  status: {orjson.dumps(shown).decode()}", self.cluster.told()]
         lines += [f"  {life}" for life in self.history.lives()]
         lines += [f"  {job}" for job in self.history.step_downs()]
@@ -103,8 +109,11 @@ class Record:
 
 
 @contextmanager
-def recorded(cluster: Cluster) -> Iterator[Record]:
-    """Watch pods, Jobs, backups and the cluster itself until the end of the block."""
+def recorded(cluster: Cluster, *more: str) -> Iterator[Record]:
+    """Watch pods, Jobs, backups and the cluster itself until the end of the block.
+
+    `more` names other views by the end of their path: "v1/services", "apps/v1/statefulsets".
+    """
     place = OnRig(cluster.api.rig)
     home = f"namespaces/{cluster.namespace}"
     ours = f"/apis/{API_VERSION}/{home}"
@@ -113,10 +122,17 @@ def recorded(cluster: Cluster) -> Iterator[Record]:
         View(BACKUP_VIEW, f"{ours}/{BACKUPS.plural}"),
         View(PODS, f"/api/v1/{home}/pods"),
         View(JOBS, f"/apis/batch/v1/{home}/jobs"),
+        *(_view(home, path) for path in more),
     )
     with connect(place.kubectl) as api, Journal(api, views) as journal:
         servers = [pod for pod in journal.alive(PODS) if is_server(pod, cluster.name)]
         yield Record(cluster, journal, servers)
+
+
+def _view(home: str, path: str) -> View:
+    version, _, kind = path.rpartition("/")
+    root = "/apis" if "/" in version else "/api"
+    return View(kind, f"{root}/{version}/{home}/{kind}")
 
 
 def change(cluster: Cluster, spec: Object) -> None:

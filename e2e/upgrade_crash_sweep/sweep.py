@@ -5,7 +5,7 @@ is read in the audit log: who deleted and who made them, how often.
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -23,6 +23,8 @@ from e2e.harness.crashing_operator import (
 )
 from e2e.harness.installation import Identity
 from e2e.harness.kubernetes import Api, Object
+from e2e.harness.manifests import STEADY, client_login, key_value_engine, self_init
+from e2e.harness.manifests import cluster as manifest
 from e2e.harness.operator import NO_ELECTION, Launcher, Operator
 from e2e.harness.upgrade_history import finished, image_of
 from e2e.harness.upgrades import Requests, change, recorded
@@ -33,10 +35,12 @@ from managers.upgrade.rolling import STEP_DOWN_TRIES
 from runtime.resources import JOB
 from runtime.types import uid_of
 
+EVENTS = "events"
 CRASHING = ("e2e.harness.crashing_operator",)
 _MAKER = "system:serviceaccount:kube-system:statefulset-controller"
 # Far more than it takes from a start to a write of an upgrade: a hang must end.
 _SECONDS_EACH = 30.0
+_UP_SECONDS = 240.0
 # A pod is back in less; after that no write of an upgrade comes any more.
 _LAST_WRITES = 30
 
@@ -89,6 +93,23 @@ class Sweep:
             self.identity, NO_ELECTION, *arguments, environment=self.environment()
         )
 
+    def bring_up(
+        self, make_namespace: Callable[[], str], count: int, name: str, **spec: object
+    ) -> list[Cluster]:
+        """Make clusters of the first version, all at once, and end the operator that made them."""
+        operator = self.whole()
+        made = [Cluster(self.api, make_namespace(), name) for _ in range(count)]
+        for one in made:
+            requests = (key_value_engine(), *client_login(one.namespace))
+            wanted = {"configuration": STEADY, "selfInit": self_init(*requests), **spec}
+            self.api.create(CLUSTERS, manifest(one.namespace, name, **wanted))
+        for one in made:
+            one.await_available(_UP_SECONDS)
+            if one.live()["spec"]["replicas"] > 1:
+                one.await_condition("RaftMembershipReady", reason="AllVoters", seconds=60.0)
+        operator.stop()
+        return made
+
     def writes_of(self, cluster: Cluster, version: str) -> list[WriteKey]:
         """Upgrade a cluster without a crash and return what was written, in order."""
         operator = self.whole("--watch-namespace", cluster.namespace)
@@ -101,8 +122,13 @@ class Sweep:
         operator.stop()
         return [of_entry(one) for one in self.requests.writes_since(mark)]
 
-    def run(self, cases: Sequence[Case], version: str, seconds: float) -> None:
-        """Ask all clusters for the version, crash every first operator, and let another finish."""
+    def run(
+        self, cases: Sequence[Case], version: str, seconds: float, check: "Check | None" = None
+    ) -> None:
+        """Ask all clusters for the version, crash every first operator, and let another finish.
+
+        `check` finds what is wrong with a cluster then; without it `faults` does.
+        """
         for case in cases:
             case.uids = {pod["metadata"]["name"]: uid_of(pod) for pod in case.cluster.pods()}
         mark, watch = self.requests.mark(), Stopwatch()
@@ -119,7 +145,7 @@ class Sweep:
         print(f"\n{len(cases)} crashes in {crashed_at:.0f} s, all done in {watch.seconds:.0f} s")
         entries = self.requests.audit.since(mark)
         for case in cases:
-            case.faults += [] if case.faults else faults(case, entries, version)
+            case.faults += [] if case.faults else (check or faults)(case, entries, version)
         assert successor.alive, successor.tail()
         successor.stop()
         print("\n".join(map(str, cases)))
@@ -147,8 +173,23 @@ class Sweep:
             case.faults.append(f"{error} {shown} {case.cluster.told()}")
 
 
+Check = Callable[[Case, Sequence[Entry], str], list[str]]
+
+
 def faults(case: Case, entries: Sequence[Entry], version: str) -> list[str]:
-    """Find everything that is wrong with a cluster whose upgrade another operator ended."""
+    """Find everything that is wrong with a cluster whose rolling upgrade another operator ended."""
+    found = unfinished(case, entries, version)
+    jobs = [one for one in case.cluster.api.list(JOB, case.cluster.namespace) if _steps_down(one)]
+    # With so many servers on one node a leader is lost now and then: one that comes back is asked
+    # again, and one that made way by itself never. That a calm one is asked exactly once is held by
+    # e2e/upgrade_rolling.
+    if len(jobs) > (STEP_DOWN_TRIES if len(case.uids) > 1 else 0):
+        found.append(f"{len(jobs)} Jobs asked a leader to step down")
+    return found
+
+
+def unfinished(case: Case, entries: Sequence[Entry], version: str) -> list[str]:
+    """Find what is wrong with a cluster that another operator upgraded, in whatever way."""
     if case.result is None:
         return ["no result"]
     cluster, wanted = case.cluster, openbao_reference(version)
@@ -164,17 +205,23 @@ def faults(case: Case, entries: Sequence[Entry], version: str) -> list[str]:
     )  # fmt: skip
     if made[_MAKER] != len(case.uids):
         found.append(f"{made[_MAKER]} pods were made for {len(case.uids)} servers")
-    jobs = [one for one in cluster.api.list(JOB, cluster.namespace) if _steps_down(one)]
-    # With so many servers on one node a leader is lost now and then: one that comes back is asked
-    # again, and one that made way by itself never. That a calm one is asked exactly once is held by
-    # e2e/upgrade_rolling.
-    if len(jobs) > (STEP_DOWN_TRIES if len(case.uids) > 1 else 0):
-        found.append(f"{len(jobs)} Jobs asked a leader to step down")
     if len(cluster.cluster_ids()) != 1:
         found.append("more than one cluster id")
     live = cluster.live()
     if (condition(live, "Degraded") or {}).get("status") == "True":
         found.append("Degraded")
+    return found
+
+
+def numbered(keys: Iterable[WriteKey]) -> list[tuple[WriteKey, int]]:
+    """Number equal writes from 1, in order; events are told, and nothing depends on them."""
+    seen: Counter[WriteKey] = Counter()
+    found = []
+    for key in keys:
+        if key.resource == EVENTS:
+            continue
+        seen[key] += 1
+        found.append((key, seen[key]))
     return found
 
 

@@ -3,77 +3,21 @@
 A status may be written once more or less than in the clean run; the kinds of writes are the same.
 """
 
-from collections import Counter
-from collections.abc import Iterable
-
 import pytest
 
-from contracts.api.group import CLUSTERS
 from e2e.conftest import MakeNamespace, sweep
 from e2e.harness.audit import AuditLog, refused
-from e2e.harness.clusters import Cluster
 from e2e.harness.crashing_operator import Position
 from e2e.harness.installation import Identity
-from e2e.harness.kubernetes import Api
-from e2e.harness.manifests import STEADY, key_value_engine, self_init
-from e2e.harness.manifests import cluster as manifest
-from e2e.harness.operator import Launcher
-from e2e.harness.upgrades import Requests
 from e2e.harness.write_key import WriteKey
-from e2e.rig import Rig
 from e2e.rig.versions import OPENBAO_STAMPS
-from e2e.upgrade_crash_sweep.sweep import Case, Sweep, never_reached
+from e2e.upgrade_crash_sweep.sweep import Case, Sweep, never_reached, numbered
 
 NAME = "one"
 VERSIONS = OPENBAO_STAMPS[1:]
 # As many as two cores bear side by side.
 BATCH, BIG_BATCH = 18, 6
-UP_SECONDS, SECONDS = 240.0, 150.0
-EVENTS = "events"
-
-
-@pytest.fixture(scope="module")
-def campaign(
-    rig: Rig,
-    api: Api,
-    requests: Requests,
-    launcher: Launcher,
-    controller: Identity,
-    tmp_path_factory: pytest.TempPathFactory,
-) -> Sweep:
-    rig.load_openbao(OPENBAO_STAMPS)
-    folder = tmp_path_factory.mktemp("sweep")
-    return Sweep(api, requests, launcher, controller, folder)
-
-
-def bring_up(
-    campaign: Sweep, make_namespace: MakeNamespace, count: int, replicas: int
-) -> list[Cluster]:
-    """Make clusters of the first version, all at once, and end the operator that made them."""
-    operator = campaign.whole()
-    made = [Cluster(campaign.api, make_namespace(), NAME) for _ in range(count)]
-    for one in made:
-        wanted = {"configuration": STEADY, "selfInit": self_init(key_value_engine())}
-        body = manifest(one.namespace, NAME, replicas=replicas, **wanted)
-        campaign.api.create(CLUSTERS, body)
-    for one in made:
-        one.await_available(UP_SECONDS)
-        if replicas > 1:
-            one.await_condition("RaftMembershipReady", reason="AllVoters", seconds=60.0)
-    operator.stop()
-    return made
-
-
-def numbered(keys: Iterable[WriteKey]) -> list[tuple[WriteKey, int]]:
-    """Number equal writes from 1, in order; events are told, and nothing depends on them."""
-    seen: Counter[WriteKey] = Counter()
-    found = []
-    for key in keys:
-        if key.resource == EVENTS:
-            continue
-        seen[key] += 1
-        found.append((key, seen[key]))
-    return found
+SECONDS = 150.0
 
 
 @pytest.mark.timeout(900)
@@ -82,7 +26,7 @@ def test_every_write_of_the_upgrade_of_one_server(
 ) -> None:
     """The same clusters go from version to version, each time with other crashes."""
     mark = audit.mark()
-    first, *clusters = bring_up(campaign, make_namespace, BATCH + 1, 1)
+    first, *clusters = campaign.bring_up(make_namespace, BATCH + 1, NAME)
     clean = numbered(campaign.writes_of(first, VERSIONS[0]))
     print("\n" + "\n".join(f"  {key} #{number}" for key, number in clean))
     sweep(campaign.api, first.namespace)
@@ -112,7 +56,7 @@ def test_a_sample_of_the_upgrade_of_three_servers(
     campaign: Sweep, make_namespace: MakeNamespace
 ) -> None:
     """The pods, the Job that asks the leader, and what is written down between them."""
-    clusters = bring_up(campaign, make_namespace, BIG_BATCH + 1, 3)
+    clusters = campaign.bring_up(make_namespace, BIG_BATCH + 1, NAME, replicas=3)
     clean = numbered(campaign.writes_of(clusters[0], VERSIONS[0]))
     sweep(campaign.api, clusters[0].namespace)
     print("\n" + "\n".join(f"  {key} #{number}" for key, number in clean))

@@ -133,6 +133,7 @@ def _meant(
         restoring=_restoring(cluster),
         restored=cluster.status.restore.uid or "" if cluster.status.restore else "",
         revision=revision,
+        config_named=render_config(replace(config, join=Join())) if revision else "",
     )
 
 

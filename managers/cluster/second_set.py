@@ -22,8 +22,9 @@ from managers.upgrade.second import goes_on
 from managers.workload.green import green_inputs, green_set, green_shape, green_view
 from managers.workload.marks import first_marks
 from managers.workload.plan import Inputs, of_reload, sort_pods
+from runtime.intent import Intent
 from runtime.outcome import Done, Wait
-from runtime.resources import CONFIG_MAP
+from runtime.resources import CONFIG_MAP, STATEFUL_SET
 from runtime.types import ObjectKey
 
 RELOADING = "Reloading"
@@ -48,8 +49,27 @@ def beside(
         green=_green(resolved, cluster, observed, installation, second),
         other=others[0] if others else None,
         traffic=second.traffic,
-        traffic_first=not second.traffic and any(pod.first_set for pod in observed.pods),
+        traffic_first=not second.traffic and _is_marked(second, observed),
     )
+
+
+def _is_marked(second: BlueGreenCourse, observed: Observed) -> bool:
+    """Tell whether clients find the first set by its label: before green is made, all of it."""
+    ready = [pod for pod in observed.pods if pod.ready and not pod.terminating]
+    if second.place == IDLE:
+        return bool(ready) and all(pod.first_set for pod in ready)
+    return any(pod.first_set for pod in observed.pods)
+
+
+def written(
+    resolved: Resolved, second: BlueGreenCourse | None, intents: tuple[Intent, ...]
+) -> tuple[Intent, ...]:
+    """Leave out the StatefulSet that serves while it has to stay as it is."""
+    serving = second.set_of(resolved.revision) if second is not None else None
+    if serving is None or serving.applied:
+        return intents
+    kept = resolved.voter_set.stateful_set
+    return tuple(one for one in intents if (one.resource, one.key.name) != (STATEFUL_SET, kept))
 
 
 def _green(

@@ -56,6 +56,7 @@ def _workload(resolved: Resolved, observed: Observed, course: Course = STAY) -> 
         restart=resolved.restart_text,
         files=Files(
             config=resolved.config_text,
+            named=resolved.config_named,
             certificate=certificate.fingerprint if certificate else "",
             authority=server.authority if server else "",
         ),
@@ -70,7 +71,7 @@ def _workload(resolved: Resolved, observed: Observed, course: Course = STAY) -> 
     second = second_set.servers(resolved, observed, inputs)
     return replace(
         voters,
-        intents=voters.intents + second.intents,
+        intents=second_set.written(resolved, course.second, voters.intents) + second.intents,
         effects=voters.effects + second.effects,
         outcome=combine(voters.outcome, second.outcome),
     )

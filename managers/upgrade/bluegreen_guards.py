@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from contracts.blue_green import IDLE, ROLLBACK_CLEANUP, BlueGreenFacts, revision_of
+from contracts.blue_green import IDLE, ROLLBACK_CLEANUP, BlueGreenFacts
 from managers.oplock.plan import UPGRADE_HOLDER
 from managers.upgrade.break_glass import glass_of, is_acknowledged, is_active
 from managers.upgrade.hook import step
@@ -58,7 +58,7 @@ def failed_before(now: Facts) -> str | None:
     failed = now.status.failed_revision
     if not failed or now.pending("retry"):
         return None
-    if failed != revision_of(now.asked, now.cluster.spec.replicas):
+    if failed != now.next_revision:
         return None
     why = now.status.rollback_reason or "it failed"
     return f"{now.asked} was given up ({why}); set spec.upgrade.requests.retry or ask for another"
@@ -121,6 +121,17 @@ def left_pods(now: Facts) -> str | None:
     return "pods of an earlier try are ending" if _left(now) and now.green.pods else None
 
 
+def foreign_claims(now: Facts) -> str | None:
+    """Green would start with data of somebody else, and never join."""
+    if now.begun or not now.green.foreign:
+        return None
+    names = " ".join(now.green.foreign)
+    return (
+        f"PersistentVolumeClaim {names} of an earlier cluster has the name of a volume of green; "
+        f"when nobody needs it: kubectl delete pvc {names}"
+    )
+
+
 def kept_claims(now: Facts) -> str | None:
     """Volumes of that very revision, which served before: only a person may say that they go."""
     if not _left(now) or not now.keeps_volumes:
@@ -145,7 +156,7 @@ def unbegun(now: Facts) -> str | None:
 
 def changed(now: Facts) -> str | None:
     """Until the first server of green is made, another wish costs nothing."""
-    if revision_of(now.asked, now.cluster.spec.replicas) == now.green_revision:
+    if now.next_revision == now.green_revision:
         return None
     return "something else is asked for now"
 
@@ -257,7 +268,7 @@ def retry_is_due(now: Facts) -> bool:
     """Tell whether an order to try again is to be carried out, now or in a later pass."""
     if now.status.phase == IDLE:
         failed = now.status.failed_revision
-        return not now.begun and failed == revision_of(now.asked, now.cluster.spec.replicas)
+        return not now.begun and failed == now.next_revision
     return _job_failed(now) is not None or step(now) in ("failed", "unknown")
 
 

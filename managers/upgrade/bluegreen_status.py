@@ -16,7 +16,6 @@ from contracts.blue_green import (
     ROLLBACK_CLEANUP,
     ROLLING_BACK,
     BlueGreenFacts,
-    revision_of,
 )
 from contracts.conditions import clean_message
 from contracts.machine import Decision
@@ -64,7 +63,7 @@ def _moment(facts: BlueGreenFacts) -> datetime:
 def _begun(facts: BlueGreenFacts) -> BlueGreenStatus:
     """Freeze what the upgrade is about: no later edit of the spec changes it."""
     spec, asked, moment = facts.cluster.spec, facts.asked, _moment(facts)
-    revision = revision_of(asked, spec.replicas)
+    revision = facts.next_revision
     salt = f"{revision}|{moment.isoformat()}|{facts.pending('retry')}"
     words = f"{facts.cluster.metadata.uid}|{facts.cluster.metadata.generation}|{salt}"
     operation = hashlib.sha256(words.encode()).hexdigest()[:_ID]

@@ -202,6 +202,7 @@ _IDLE: Rows = (
     Row(IDLE, ask.left_members, "members left", reason=HELD, after=SLOW, blocked=True),
     Row(IDLE, ask.left_set, "set left", act=DELETE_SET, reason=RUNS, after=RECHECK),
     _wait(IDLE, ask.left_pods, "pods left"),
+    Row(IDLE, ask.foreign_claims, "volumes of others", reason=HELD, after=SLOW, blocked=True),
     Row(IDLE, ask.kept_claims, "volumes kept", reason=HELD, after=SLOW, blocked=True),
     Row(IDLE, ask.left_claims, "volumes left", act=DELETE_CLAIM, reason=RUNS, after=RECHECK),
     Row(IDLE, ask.unbegun, "another release asked", act=BEGIN, reason=RUNS, after=SOON),

@@ -22,6 +22,8 @@ from contracts.blue_green import (
     Colour,
     Membership,
     SetSeen,
+    job_name,
+    offered,
     revision_of,
 )
 from contracts.course import Course
@@ -67,11 +69,12 @@ def sets_in_sight(cluster: OpenBaoCluster) -> tuple[VoterSet, ...]:
     Something may be left of an earlier one of that name.
     """
     known = voter_sets(cluster)
-    if len(known) > 1 or not decides(cluster):
+    if len(known) > 1 or goes_on(cluster) or not decides(cluster):
         return known
-    next_one = revision_of(Release.asked(cluster), cluster.spec.replicas)
-    if next_one == known[0].revision or Release.asked(cluster) == Release.accepted(cluster):
+    asked = Release.asked(cluster)
+    if asked == Release.accepted(cluster):
         return known
+    next_one = revision_of(asked, cluster.spec.replicas, known[0].revision)
     return (*known, VoterSet(cluster.metadata.name, next_one))
 
 
@@ -82,7 +85,7 @@ def _phase(cluster: OpenBaoCluster) -> str:
 def frozen_replicas(cluster: OpenBaoCluster) -> int | None:
     """Say how many servers the set that serves has while another takes over; None: as asked."""
     status = cluster.status.blue_green
-    if status is None or not status.green_revision:
+    if status is None or not goes_on(cluster):
         return None
     return status.green_replicas if status.phase == CLEANUP else status.blue_replicas
 
@@ -116,25 +119,25 @@ def facts_of(cluster: OpenBaoCluster, observed: Observed, accepted: Release) -> 
     status = cluster.status.blue_green or BlueGreenStatus()
     seen = observed.upgrade.second or SecondSeen()
     asked = Release.asked(cluster)
-    green_revision = status.green_revision or revision_of(asked, cluster.spec.replicas)
-    blue, green = (
-        VoterSet(cluster.metadata.name, revision)
-        for revision in (status.blue_revision or "", green_revision)
-    )
+    former = status.blue_revision or ""
+    next_one = status.green_revision or revision_of(asked, cluster.spec.replicas, former)
+    blue, green = (VoterSet(cluster.metadata.name, one) for one in (former, next_one))
     target = frozen_target(cluster) or asked
-    refusals = _refusals(cluster, observed)
+    refusals = _refusals(cluster, observed, status)
     facts = BlueGreenFacts(
         cluster=cluster,
         now=observed.now,
         accepted=accepted,
-        blue=_set_seen(_pool(cluster, observed, blue), "", observed.now),
-        green=_set_seen(_pool(cluster, observed, green), target.version, observed.now),
+        blue=_set_seen(_pool(cluster, observed, blue), "", cluster, observed.now),
+        green=_set_seen(_pool(cluster, observed, green), target.version, cluster, observed.now),
         membership=_membership(observed, blue, green),
         job=seen.job,
         former_job=seen.former_job,
-        job_refused=refusals[MAKE_JOB].refused if MAKE_JOB in refusals else "",
-        hook_refused=refusals[MAKE_HOOK].refused if MAKE_HOOK in refusals else "",
-        offers_again=all(observed.now - one.at >= OFFER_AGAIN for one in refusals.values()),
+        job_refused=next((one.refused for one in refusals if one.effect.startswith(MAKE_JOB)), ""),
+        hook_refused=next(
+            (one.refused for one in refusals if one.effect.startswith(MAKE_HOOK)), ""
+        ),
+        offers_again=all(observed.now - one.at >= OFFER_AGAIN for one in refusals),
         hook=seen.hook,
         snapshot=seen.snapshot,
         traffic=seen.traffic,
@@ -155,7 +158,7 @@ def _pool(cluster: OpenBaoCluster, observed: Observed, wanted: VoterSet) -> Read
     return observed.green if wanted in sets_in_sight(cluster) else _NOTHING
 
 
-def _set_seen(pool: ReadPoolFacts, version: str, now: datetime) -> SetSeen:
+def _set_seen(pool: ReadPoolFacts, version: str, cluster: OpenBaoCluster, now: datetime) -> SetSeen:
     live = pool.stateful_set
     troubles = filter(None, (_trouble(pod, now) for pod in pool.pods))
     return SetSeen(
@@ -164,7 +167,12 @@ def _set_seen(pool: ReadPoolFacts, version: str, now: datetime) -> SetSeen:
         pods=len(pool.pods),
         ready=sum(_serves(pod, version) for pod in pool.pods),
         trouble=next(troubles, ""),
-        claims=tuple(ClaimSeen(one.name, one.uid) for one in pool.claims if not one.terminating),
+        claims=tuple(
+            ClaimSeen(one.name, one.uid)
+            for one in pool.claims
+            if not one.terminating and one.owner_uid == cluster.metadata.uid
+        ),
+        foreign=tuple(one.name for one in pool.claims if one.owner_uid != cluster.metadata.uid),
     )
 
 
@@ -177,10 +185,13 @@ def _serves(pod: PodFacts, version: str) -> bool:
 
 def _trouble(pod: PodFacts, now: datetime) -> str:
     """Say why a server can never run as it is; "" for one that may yet."""
+    if pod.terminating:
+        return ""
     if pod.waiting.startswith(_CRASHES) and pod.restarts >= CRASHES:
         code = f", last with exit code {pod.last_exit.code}" if pod.last_exit else ""
         return f"{pod.name} ends again and again{code} ({_CRASHES})"
-    if not pod.waiting.startswith(_NOT_PULLED) or pod.made is None:
+    has_run = pod.restarts or pod.last_exit is not None
+    if has_run or not pod.waiting.startswith(_NOT_PULLED) or pod.made is None:
         return ""
     if now - pod.made < PULL_PATIENCE:
         return ""
@@ -209,10 +220,14 @@ def _colour(leader: str, blue: VoterSet, green: VoterSet) -> Colour | None:
     return "green" if green.ordinal_of(leader) is not None else None
 
 
-def _refusals(cluster: OpenBaoCluster, observed: Observed) -> dict[str, Attempt]:
-    """Return the last tries to make a Job, where they were refused."""
-    tried = (observed.attempted(effect, cluster.metadata.uid) for effect in (MAKE_JOB, MAKE_HOOK))
-    return {one.effect: one for one in tried if one is not None and one.refused}
+def _refusals(
+    cluster: OpenBaoCluster, observed: Observed, status: BlueGreenStatus
+) -> tuple[Attempt, ...]:
+    """Return the last tries to make the Jobs of this phase, where they were refused."""
+    hook = status.validation_hook.job_name if status.validation_hook else ""
+    wanted = (offered(MAKE_JOB, job_name(cluster)), offered(MAKE_HOOK, hook))
+    tried = (observed.attempted(one, cluster.metadata.uid) for one in wanted)
+    return tuple(one for one in tried if one is not None and one.refused)
 
 
 def _reads_settled(cluster: OpenBaoCluster, observed: Observed, accepted: Release) -> bool:

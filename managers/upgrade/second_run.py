@@ -16,6 +16,7 @@ from contracts.blue_green import (
     MAKE_HOOK,
     MAKE_JOB,
     START_HOOK,
+    offered,
 )
 from contracts.desired import Effect
 from contracts.executor import Asked, Executor, Executors
@@ -60,9 +61,7 @@ class SecondActs:
         try:
             await ensure_order(self._jobs, found, owner, Order(**dict(effect.body or {})))
         except RefusedError as error:
-            _note(context, effect, str(error))
-        else:
-            _note(context, effect)
+            _refuse(context, effect, str(error))
 
     async def _make_hook(self, context: Context, owner: Owner, effect: Effect) -> None:
         """Make the Job that judges green, suspended: nothing runs before its UID is written."""
@@ -74,9 +73,7 @@ class SecondActs:
         try:
             await self._jobs.ensure(hook_job(_run(found, effect.target, body), hook), owner)
         except RefusedError as error:
-            _note(context, effect, str(error))
-        else:
-            _note(context, effect)
+            _refuse(context, effect, str(error))
 
     async def _drop_hook(self, context: Context, owner: Owner, effect: Effect) -> None:
         await self._jobs.cancel(ObjectKey(owner.namespace, effect.target), effect.uid)
@@ -90,7 +87,7 @@ class SecondActs:
         if isinstance(found, Executor):
             return found
         if not isinstance(found, Wait):
-            _note(context, effect, f"{found.reason}: {found.message}")
+            _refuse(context, effect, f"{found.reason}: {found.message}")
         return None
 
 
@@ -109,9 +106,9 @@ def _run(found: Executor, name: str, body: Mapping[str, Any]) -> HookRun:
     )
 
 
-def _note(context: Context, effect: Effect, why: str = "") -> None:
-    """Remember a try; one that succeeded puts an end to what was refused before."""
-    context.attempts.note(Attempt(effect.name, effect.uid, context.clock.now(), why))
+def _refuse(context: Context, effect: Effect, why: str) -> None:
+    tried = offered(effect.name, effect.target)
+    context.attempts.note(Attempt(tried, effect.uid, context.clock.now(), why))
 
 
 async def _start_hook(context: Context, owner: Owner, effect: Effect) -> None:

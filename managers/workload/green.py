@@ -38,6 +38,7 @@ def green_view(resolved: Resolved, green: Green) -> Resolved:
         initialized=True,
         config=joining,
         config_text=render_config(joining),
+        config_named=render_config(replace(joining, join=Join())),
         restart_text=restart_text(serving),
         pod=replace(resolved.pod, image=green.image),
         images=ImageChoice(green.image, resolved.images.helper, records=green.records),
@@ -48,7 +49,7 @@ def green_view(resolved: Resolved, green: Green) -> Resolved:
 
 def green_inputs(meant: Resolved, serving: Inputs) -> Inputs:
     """Say what a server of the second set reads; `meant` is its view."""
-    files = replace(serving.files, config=meant.config_text)
+    files = replace(serving.files, config=meant.config_text, named=meant.config_named)
     return replace(serving, restart=meant.restart_text, files=files)
 
 

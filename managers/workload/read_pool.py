@@ -58,7 +58,7 @@ NOTHING = ReadPlan()
 
 def inputs_of(read: ReadWishes, voters: Inputs) -> Inputs:
     """Say what a read replica reads: config.hcl of its own, and the same of everything else."""
-    files = replace(voters.files, config=read.config_text)
+    files = replace(voters.files, config=read.config_text, named="")
     return replace(voters, restart=read.restart_text, files=files)
 
 

@@ -59,6 +59,8 @@ class Files:
     """SHA-256 fingerprint of the server certificate; "" when no file holds it."""
     authority: str = ""
     """PEM of the authority beside it; "" when there is none."""
+    named: str = ""
+    """What names the configuration instead of its text; "": its text does."""
 
     @property
     def digest(self) -> str:
@@ -83,7 +85,8 @@ class Files:
 # The same in every pass of a quiet cluster.
 @lru_cache(maxsize=1024)
 def _digest(files: Files) -> str:
-    whole = (_sha256(files.config), files.certificate, _sha256(files.authority))
+    configuration = files.named or files.config
+    whole = (_sha256(configuration), files.certificate, _sha256(files.authority))
     return _sha256("\n".join(whole))
 
 

@@ -9,8 +9,16 @@ from typing import Any
 import pytest
 
 from contracts.api.cluster import OpenBaoCluster
-from contracts.blue_green import MAKE_HOOK, MAKE_JOB, BlueGreenFacts, ClaimSeen, revision_of
-from contracts.observed import Attempt, ClaimFacts, Observed, Quorum, RaftServer, ReadPoolFacts
+from contracts.blue_green import (
+    MAKE_HOOK,
+    MAKE_JOB,
+    BlueGreenFacts,
+    ClaimSeen,
+    job_name,
+    offered,
+    revision_of,
+)
+from contracts.observed import ClaimFacts, Observed, Quorum, RaftServer, ReadPoolFacts
 from contracts.sets import VoterSet
 from contracts.upgrade import HookSeen, JobEnd, Release, SecondSeen, SnapshotSeen, UpgradeFacts
 from managers.upgrade.second import (
@@ -116,11 +124,20 @@ SIGHTS: dict[str, tuple[gen.Cluster, tuple[str, ...]]] = {
         at("RestoringReadReplicas", greenRevision=None, blueRevision=GREEN),
         (GREEN,),
     ),
-    "the next one is no other than what serves": (
+    "the next one never has the name of what serves": (
         at("Idle", greenRevision=None, blueRevision=GREEN),
-        (GREEN,),
+        (GREEN, revision_of(NEW, 3, GREEN)),
     ),
     "a revision that is none": (at("Idle", greenRevision=None, blueRevision="../x"), ("", GREEN)),
+}
+
+
+HOOK: dict[str, str] = {
+    "operationID": "op",
+    "greenRevision": GREEN,
+    "specHash": "hash",
+    "stage": "Prepared",
+    "jobName": "the-hook",
 }
 
 
@@ -307,20 +324,20 @@ class TestLookedUp:
     @pytest.mark.parametrize("effect", [MAKE_JOB, MAKE_HOOK])
     def test_a_refusal_stands_until_it_is_tried_again(self, effect: str) -> None:
         world = gen.world()
+        hook = {"validationHook": HOOK} if effect == MAKE_HOOK else {}
+        cluster = at("Syncing", **hook)
+        name = HOOK["jobName"] if hook else job_name(cluster.read())
         for ago, again in ((timedelta(), False), (OFFER_AGAIN, True)):
-            told = facts(at("Syncing"), world.tried(effect, "uid-x", ago, "no").facts())
+            tried = world.tried(offered(effect, name), "uid-x", ago, "no")
+            told = facts(cluster, tried.facts())
             refused = told.job_refused if effect == MAKE_JOB else told.hook_refused
             assert (refused, told.offers_again) == ("no", again)
 
-    def test_what_was_accepted_is_no_refusal(self) -> None:
-        seen = replace(gen.world().facts(), attempts=(Attempt(MAKE_JOB, "uid-x", gen.NOW, ""),))
-        assert facts(at("Syncing"), seen).job_refused == ""
-        assert (
-            facts(
-                at("Syncing"), gen.world().tried(MAKE_JOB, "uid-y", refused="no").facts()
-            ).job_refused
-            == ""
-        )
+    def test_what_was_refused_of_another_job_or_cluster_is_no_refusal(self) -> None:
+        mine = offered(MAKE_JOB, job_name(at("Syncing").read()))
+        for effect, uid in ((offered(MAKE_JOB, "another"), "uid-x"), (mine, "uid-y")):
+            seen = gen.world().tried(effect, uid, refused="no").facts()
+            assert facts(at("Syncing"), seen).job_refused == ""
 
     def test_the_checks_are_done_before_it_begins_and_never_again(self) -> None:
         assert facts(RUNNING).obstacle is not None

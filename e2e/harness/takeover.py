@@ -1,0 +1,176 @@
+"""Letting a second set of servers take over, and looking at what is left of the first.
+
+For clusters of strategy BlueGreen. What was seen is read by e2e.harness.two_sets.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from contracts import labels
+from contracts.blue_green import DEMOTING, IDLE
+from contracts.sets import VoterSet
+from e2e.demo.objects import Object, name_of, status_of
+from e2e.harness.audit import tally
+from e2e.harness.clusters import Cluster
+from e2e.harness.service_writer import ServiceWriter
+from e2e.harness.two_sets import SERVICES, VIEWS, TwoSets, blue_green
+from e2e.harness.upgrade_history import Figures
+from e2e.harness.upgrades import Record, Requests, recorded
+from e2e.harness.waiting import NotSoError, until
+from e2e.rig.versions import OPERATOR_IMAGE
+from runtime.resources import EVENT, PVC, STATEFUL_SET
+
+PHASE_SECONDS = 90.0
+
+
+def by_second_set(**settings: object) -> Object:
+    """Return spec.upgrade for strategy BlueGreen with these settings of it."""
+    return {"strategy": "BlueGreen", "blueGreen": settings}
+
+
+@dataclass(slots=True)
+class Takeover:
+    """One upgrade by a second set, or several, from `with` to its end."""
+
+    record: Record
+    _services: list[Object]
+
+    @property
+    def cluster(self) -> Cluster:
+        """Whose servers they are."""
+        return self.record.cluster
+
+    @property
+    def seen(self) -> TwoSets:
+        """What was seen so far."""
+        return TwoSets(self.record.history, self._services)
+
+    def await_phase(self, phase: str, seconds: float = PHASE_SECONDS) -> Object:
+        """Wait until an upgrade is in a phase and return status.blueGreen."""
+
+        def there() -> Object | None:
+            found = blue_green(self.cluster.live())
+            return found if (found.get("phase") or IDLE) == phase else None
+
+        return self.await_that(f"phase {phase}", there, seconds)
+
+    def await_rest(self, seconds: float = PHASE_SECONDS) -> Object:
+        """Wait until no upgrade goes on any more and the lock is free; return the cluster."""
+
+        def over() -> Object | None:
+            found = self.cluster.live()
+            free = "operationLock" not in status_of(found)
+            return found if free and rests(self.cluster) else None
+
+        return self.await_that("the upgrade has ended", over, seconds)
+
+    def await_that(self, what: str, look: Callable[[], Object | None], seconds: float) -> Object:
+        """Wait for something; the failure tells all that was seen."""
+        try:
+            return until(what, look, seconds, every=0.05)
+        except NotSoError as error:
+            raise NotSoError(f"{error}\n{self.told()}") from None
+
+    def told(self) -> str:
+        """Say how far it came, for who looks for the reason."""
+        phases = [one.name for one in self.seen.phases()]
+        return f"  phases: {phases}, {self.seen.timeline()}\n{self.record.told()}"
+
+
+@contextmanager
+def taking_over(cluster: Cluster) -> Iterator[Takeover]:
+    """Watch all that belongs to an upgrade by a second set until the end of the block."""
+    with recorded(cluster, *VIEWS) as record:
+        yield Takeover(record, record.alive(SERVICES))
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What an upgrade under a client cost, and what was seen of it."""
+
+    figures: Figures
+    seen: TwoSets
+
+
+def await_cost(
+    takeover: Takeover, writer: ServiceWriter, requests: Requests, mark: int, title: str
+) -> Cost:
+    """Wait until the version of the spec is reached and all is quiet; print what it cost."""
+    cluster = takeover.cluster
+    version = str(cluster.live()["spec"]["version"])
+    try:
+        seconds = takeover.record.await_finished(version)
+    except NotSoError as error:
+        raise NotSoError(f"{error}\n{takeover.told()}") from None
+    asked = requests.since(mark)
+    requests.settle(cluster)
+    seen = takeover.seen
+    figures = Figures(
+        title, seconds, len(writer.writes), len(writer.failed), writer.longest_gap, len(asked)
+    )
+    print(f"\n  {title}: {seconds:.1f} s: {seen.timeline()}\n  {writer.told()}")
+    print(f"  {len(asked)} requests: {tally(asked)}")
+    return Cost(figures, seen)
+
+
+def serving(cluster: Cluster) -> VoterSet:
+    """Return the set that serves, by the status."""
+    return VoterSet(cluster.name, blue_green(cluster.live()).get("blueRevision", ""))
+
+
+def second(cluster: Cluster) -> VoterSet:
+    """Return the set that takes over just now, by the status."""
+    return VoterSet(cluster.name, blue_green(cluster.live())["greenRevision"])
+
+
+def members(cluster: Cluster) -> dict[str, bool]:
+    """Return who is in the raft cluster, and whether with a vote, as its leader tells."""
+    leader = until("a server leads", cluster.leader, 20.0)
+    pod = name_of(leader)
+    found = cluster.server(pod).members(cluster.operator_token(pod))
+    return {str(one["node_id"]): bool(one["voter"]) for one in found}
+
+
+def all_of(servers: VoterSet, size: int) -> set[str]:
+    """Return the names of the pods of a set."""
+    return {servers.pod(ordinal) for ordinal in range(size)}
+
+
+def set_names(cluster: Cluster) -> set[str]:
+    """Return the names of the StatefulSets of voters that there are."""
+    wanted = labels.selector_text(labels.base(cluster.name))
+    found = cluster.api.list(STATEFUL_SET, cluster.namespace, wanted)
+    pools = ((one["spec"]["selector"]["matchLabels"], name_of(one)) for one in found)
+    return {name for chosen, name in pools if labels.voters(cluster.name).items() <= chosen.items()}
+
+
+def claims_of(cluster: Cluster, servers: VoterSet) -> set[str]:
+    """Return the names of the data volumes of a set that there are."""
+    found = map(name_of, cluster.api.list(PVC, cluster.namespace))
+    return {name for name in found if servers.claim_ordinal_of(name) is not None}
+
+
+def events(cluster: Cluster, reason: str) -> list[str]:
+    """Return what was said of the cluster under a reason."""
+    found = cluster.api.list(EVENT, cluster.namespace)
+    return [str(one["note"]) for one in found if one["reason"] == reason]
+
+
+def rests(cluster: Cluster) -> bool:
+    """Tell whether no upgrade by a second set goes on."""
+    found = blue_green(cluster.live())
+    return found.get("phase", IDLE) == IDLE and not found.get("greenRevision")
+
+
+def handed_over(cluster: Cluster) -> Object | None:
+    """Return status.blueGreen while it says that green leads and that blue is kept."""
+    found = blue_green(cluster.live())
+    return found if found.get("phase") == DEMOTING and found.get("completedJob") else None
+
+
+def hook(code: int, seconds: float = 0.0) -> Object:
+    """Return a hook that ends with an exit code after a while, in an image that the node has."""
+    script = f"import sys, time; time.sleep({seconds}); print('judged'); sys.exit({code})"
+    command = ["python3", "-c", script]
+    return {"image": OPERATOR_IMAGE, "command": command, "timeoutSeconds": 60}

@@ -1,0 +1,188 @@
+"""What happened to two sets of servers while one took over from the other, as watches told. Pure.
+
+Blue is the set that was there before, green the one that takes over; each is told by its revision,
+"" for the set that a cluster is born with. Times are those of e2e.harness.upgrade_history.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from contracts import labels
+from contracts.blue_green import IDLE
+from contracts.sets import VoterSet
+from contracts.shapes.hook_job import OPERATION_ID
+from e2e.demo.objects import Object, labels_of, name_of, status_of, uid_of
+from e2e.harness.upgrade_history import CLUSTERS, JOBS, PODS, Figures, History, Life
+
+SERVICES, SETS = "services", "statefulsets"
+VIEWS = (f"v1/{SERVICES}", f"apps/v1/{SETS}")
+"""What has to be watched beside what every record watches."""
+_OF_JOB = "batch.kubernetes.io/job-name"
+
+
+@dataclass(frozen=True, slots=True)
+class Phase:
+    """A phase of status.blueGreen, and when it was first seen."""
+
+    name: str
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
+class Directed:
+    """To the servers of which revisions a Service sent its clients, and since when."""
+
+    revisions: frozenset[str]
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
+class TwoSets:
+    """A cluster between two moments: its servers and Services at the first, and all that was seen.
+
+    The record begins before the upgrade does, and ends after it.
+    """
+
+    history: History
+    services: Sequence[Object]
+
+    @property
+    def blue(self) -> VoterSet:
+        """The set that was there before."""
+        revision = next((one.get("blueRevision", "") for one in self._told()), "")
+        return VoterSet(self.history.cluster, revision)
+
+    @property
+    def green(self) -> VoterSet:
+        """The first set that was to take over; that of no revision while there was none."""
+        revision = next((found for one in self._told() if (found := one.get("greenRevision"))), "")
+        return VoterSet(self.history.cluster, revision)
+
+    def phases(self) -> list[Phase]:
+        """Return the phases one after the other, without the rest before the first."""
+        found: list[Phase] = []
+        for sight in self.history.sights:
+            if sight.kind != CLUSTERS or name_of(sight.object) != self.history.cluster:
+                continue
+            name = blue_green(sight.object).get("phase") or IDLE
+            if name != (found[-1].name if found else IDLE):
+                found.append(Phase(name, sight.at))
+        return found
+
+    def began(self, phase: str) -> float | None:
+        """Return when a phase began first."""
+        return next((one.at for one in self.phases() if one.name == phase), None)
+
+    def lives(self, servers: VoterSet) -> list[Life]:
+        """Return the pods of one of the sets."""
+        found = self.history.lives()
+        return [life for life in found if servers.ordinal_of(life.name) is not None]
+
+    def directed(self, service: str) -> list[Directed]:
+        """Say where a Service sent clients, from the moment on in which it mattered.
+
+        That is when the first server of green was seen. Pods that come later count as well: whether
+        a selector takes them in does not depend on whether they are there yet.
+        """
+        made = min((life.made or 0.0 for life in self.lives(self.green)), default=None)
+        sights = [(0.0, one) for one in self.services if name_of(one) == service]
+        sights += [
+            (sight.at, sight.object) for sight in self.history.sights
+            if sight.kind == SERVICES and name_of(sight.object) == service
+        ]  # fmt: skip
+        found: list[Directed] = []
+        for at, one in sights:
+            now = Directed(_selected(one, self._marks(at)), at)
+            if found and (made is None or at <= made):
+                found[-1] = now
+            elif not found or now.revisions != found[-1].revisions:
+                found.append(now)
+        return found
+
+    def jobs(self) -> dict[str, Object]:
+        """Return the Jobs of the cluster's upgrades by UID, as they were seen last, in order."""
+        found: dict[str, Object] = {}
+        for sight in self.history.sights:
+            one = sight.object
+            if sight.kind == JOBS and labels_of(one).get(labels.CLUSTER) == self.history.cluster:
+                found[uid_of(one)] = one
+        return found
+
+    def actions(self) -> list[str]:
+        """Return what those Jobs did, in the order in which they were made."""
+        found = (notes_of(one).get(labels.UPGRADE_ACTION, "") for one in self.jobs().values())
+        return [action for action in found if action]
+
+    def hook_runs(self, operation: str) -> dict[str, int]:
+        """Return the Jobs that judged green in one upgrade, and how many pods each of them had."""
+        names = {
+            name_of(one) for one in self.jobs().values()
+            if notes_of(one).get(OPERATION_ID) == operation
+        }  # fmt: skip
+        pods = {
+            (labels_of(one.object).get(_OF_JOB, ""), uid_of(one.object))
+            for one in self.history.sights if one.kind == PODS
+        }  # fmt: skip
+        return {name: sum(job == name for job, _ in pods) for name in names}
+
+    def sets_seen(self, servers: VoterSet) -> list[Object]:
+        """Return the StatefulSet of one of the sets each time that it was seen to change."""
+        return [
+            sight.object for sight in self.history.sights
+            if sight.kind == SETS and name_of(sight.object) == servers.stateful_set
+        ]  # fmt: skip
+
+    def timeline(self) -> str:
+        """Say in one line how long each phase was."""
+        found = self.phases()
+        ends = [one.at for one in found[1:]]
+        pairs = zip(found, ends, strict=False)
+        return ", ".join(f"{one.name} {end - one.at:.1f} s" for one, end in pairs)
+
+    def _told(self) -> list[Object]:
+        return [
+            blue_green(sight.object) for sight in self.history.sights
+            if sight.kind == CLUSTERS and name_of(sight.object) == self.history.cluster
+        ]  # fmt: skip
+
+    def _marks(self, at: float) -> list[Mapping[str, str]]:
+        """The labels of every voter of either set that was not gone by then."""
+        gone = {life.uid for life in self.history.lives() if life.gone and life.gone <= at}
+        pods = {uid_of(pod): pod for pod in self.history.before}
+        pods |= {uid_of(one.object): one.object for one in self.history.sights if one.kind == PODS}
+        wanted = labels.voters(self.history.cluster).items()
+        voters = (pod for pod in pods.values() if wanted <= labels_of(pod).items())
+        return [labels_of(pod) for pod in voters if uid_of(pod) not in gone]
+
+
+def blue_green(cluster: Object) -> Object:
+    """Return status.blueGreen, {} when there is none."""
+    found: Object = status_of(cluster).get("blueGreen") or {}
+    return found
+
+
+def notes_of(found: Object) -> dict[str, str]:
+    """Return metadata.annotations."""
+    return found["metadata"].get("annotations") or {}
+
+
+def _selected(service: Object, marks: Sequence[Mapping[str, str]]) -> frozenset[str]:
+    wanted = (service["spec"].get("selector") or {}).items()
+    return frozenset(one.get(labels.REVISION, "") for one in marks if wanted <= one.items())
+
+
+def row(figures: Figures, sets: TwoSets) -> tuple[str, ...]:
+    """Return the cells of the table of what upgrades by a second set cost."""
+    phases = sets.phases()
+    served = next((one.at for one in phases if one.name == "Cleanup"), phases[-1].at)
+    return (
+        figures.title,
+        f"{figures.seconds:.1f} s",
+        f"{served - phases[0].at:.1f} s",
+        f"{figures.gap:.2f} s",
+        f"{figures.failed} of {figures.writes}",
+        str(figures.requests),
+    )
+
+
+HEADERS = ("upgrade", "finished", "green serves", "longest gap", "failed", "requests")

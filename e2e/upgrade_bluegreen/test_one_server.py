@@ -1,0 +1,240 @@
+"""One server and a read replica: an upgrade that ends early, and one that the replica ends.
+
+Another server meanwhile waits for an image that nobody has.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pytest
+
+from contracts import names
+from contracts.api.group import CLUSTERS
+from contracts.blue_green import (
+    DEMOTING,
+    DEPLOYING,
+    IDLE,
+    JOINING,
+    RESTORING,
+    ROLLBACK_CLEANUP,
+    SYNCING,
+)
+from e2e.conftest import MakeNamespace
+from e2e.demo.objects import Object, name_of, status_of
+from e2e.harness.clusters import Cluster
+from e2e.harness.kubernetes import Api
+from e2e.harness.manifests import STEADY, client_login, key_value_engine, self_init
+from e2e.harness.manifests import cluster as manifest
+from e2e.harness.operator import Operator
+from e2e.harness.service_writer import ServiceWriter
+from e2e.harness.takeover import (
+    Takeover,
+    by_second_set,
+    claims_of,
+    events,
+    hook,
+    members,
+    rests,
+    serving,
+    set_names,
+    taking_over,
+)
+from e2e.harness.two_sets import TwoSets, blue_green
+from e2e.harness.upgrade_history import Life, image_of
+from e2e.harness.upgrades import Requests, change
+from e2e.harness.waiting import throughout, until
+from e2e.harness.writing import may_write
+from e2e.rig import Rig
+from e2e.rig.images import openbao_reference
+from e2e.rig.versions import OPENBAO_STAMPS
+from runtime.resources import POD
+
+NAME, DOOMED = "followed", "doomed"
+FIRST, SECOND = OPENBAO_STAMPS[:2]
+ABSENT = f"localhost/nowhere/openbao:{SECOND}"
+READER = names.read_pod(NAME, 0)
+# An image that cannot be pulled is given a minute.
+PULL_SECONDS = 150.0
+# Long enough to break the way back while it judges.
+JUDGING_SECONDS = 6.0
+STILL_SECONDS = 5.0
+GLASS = "BreakGlassRequired"
+
+
+@dataclass(frozen=True, slots=True)
+class Doomed:
+    """A cluster whose upgrade can never come to be, what is seen of it, and who writes to it."""
+
+    takeover: Takeover
+    writer: ServiceWriter
+
+
+@pytest.fixture(scope="module")
+def clusters(
+    rig: Rig, api: Api, make_namespace: MakeNamespace, reloading_operator: Operator
+) -> dict[str, Cluster]:
+    """Two servers of the first version, one of them with a read replica; clients may write."""
+    rig.load_openbao(OPENBAO_STAMPS)
+    made = {name: Cluster(api, make_namespace(), name) for name in (NAME, DOOMED)}
+    for name, one in made.items():
+        wanted = {
+            "configuration": STEADY,
+            "selfInit": self_init(key_value_engine(), *client_login(one.namespace)),
+            "upgrade": by_second_set(autoRollback={"stabilizationSeconds": 0}),
+        }
+        readers = {"readReplicas": {"replicas": 1}} if name == NAME else {}
+        api.create(CLUSTERS, manifest(one.namespace, name, **wanted, **readers))
+        may_write(one)
+    for one in made.values():
+        one.await_available(120.0)
+    made[NAME].await_condition("ReadReplicasReady", reason="AllReadReplicasReady")
+    return made
+
+
+@pytest.fixture(scope="module")
+def doomed(clusters: dict[str, Cluster]) -> Iterator[Doomed]:
+    """Its upgrade has begun, and goes on beside whatever else happens here."""
+    one = clusters[DOOMED]
+    with taking_over(one) as takeover, ServiceWriter(one, reads_back=True) as writer:
+        change(one, {"version": SECOND, "image": ABSENT})
+        takeover.await_phase(DEPLOYING)
+        yield Doomed(takeover, writer)
+
+
+@pytest.fixture(scope="module")
+def cluster(clusters: dict[str, Cluster], doomed: Doomed) -> Cluster:
+    """The one with a read replica."""
+    return clusters[NAME]
+
+
+@pytest.mark.timeout(300)
+def test_a_hook_says_no_and_a_way_back_that_fails_waits_for_a_person(
+    cluster: Cluster, requests: Requests
+) -> None:
+    """Green has no vote yet. The Job that removes it from the raft cluster cannot log in."""
+    judged = {"verification": {"prePromotionHook": hook(1, JUDGING_SECONDS)}}
+    change(cluster, {"upgrade": by_second_set(maxJobFailures=1, **judged)})
+    with taking_over(cluster) as takeover, ServiceWriter(cluster, reads_back=True) as writer:
+        change(cluster, {"version": SECOND})
+        operation = takeover.await_phase(SYNCING)["operationID"]
+        takeover.await_that("the hook is let go", lambda: judges(cluster), 30.0)
+        change(cluster, {"upgrade": {"jwtAuthRole": "nobody"}})
+        glass = takeover.await_that("safe mode", lambda: broken_glass(cluster), 60.0)
+        cluster.await_condition("Degraded", "True", GLASS, seconds=10.0)
+        print("\n  " + "\n  ".join([glass["message"], *glass["steps"]]))
+        pods = {name_of(pod) for pod in cluster.pods()}
+        throughout("nobody acts", lambda: broken_glass(cluster) == glass, STILL_SECONDS)
+        assert {name_of(pod) for pod in cluster.pods()} == pods == both(takeover.seen)
+        change(cluster, {"upgrade": {"jwtAuthRole": None}, "breakGlassAck": glass["nonce"]})
+        takeover.await_rest()
+        seen = takeover.seen
+    print(f"  {seen.timeline()}\n  {writer.told()}")
+    phases = [one.name for one in seen.phases()]
+    assert phases == [DEPLOYING, JOINING, SYNCING, ROLLBACK_CLEANUP, IDLE]
+    assert list(seen.hook_runs(operation).values()) == [1]
+    assert events(cluster, "BreakGlassEntered")
+    assert events(cluster, "BreakGlassAcknowledged")
+    assert_blue_was_left_alone(seen, writer)
+    assert_blue_alone_is_left(cluster, seen)
+    assert members(cluster) == {seen.blue.pod(0): True, READER: False}
+
+
+def judges(cluster: Cluster) -> Object | None:
+    """Return the receipt of the hook once it was let go."""
+    receipt: Object = blue_green(cluster.live()).get("validationHook") or {}
+    return receipt if receipt.get("stage") == "Created" else None
+
+
+def broken_glass(cluster: Cluster) -> Object | None:
+    """Return status.breakGlass while it is active."""
+    found: Object = status_of(cluster.live()).get("breakGlass") or {}
+    return found if found.get("active") else None
+
+
+def both(seen: TwoSets) -> set[str]:
+    """Return the names of the one server of each set."""
+    return {seen.blue.pod(0), seen.green.pod(0)}
+
+
+@pytest.mark.timeout(300)
+def test_green_that_cannot_start_is_given_up(doomed: Doomed) -> None:
+    takeover, writer = doomed.takeover, doomed.writer
+    takeover.await_rest(PULL_SECONDS)
+    seen, cluster = takeover.seen, takeover.cluster
+    print(f"\n  {seen.timeline()}\n  {writer.told()}")
+    assert [one.name for one in seen.phases()] == [DEPLOYING, ROLLBACK_CLEANUP, IDLE]
+    assert_blue_was_left_alone(seen, writer)
+    assert_blue_alone_is_left(cluster, seen)
+    assert members(cluster) == {seen.blue.pod(0): True}
+    assert seen.green.pod(0) in blue_green(cluster.live())["rollbackReason"]
+
+
+def assert_blue_was_left_alone(seen: TwoSets, writer: ServiceWriter) -> None:
+    """No client had any reason to notice that somebody tried."""
+    (blue,) = seen.lives(seen.blue)
+    assert (blue.made, blue.restarts, blue.told_to_end) == (None, 0, None)
+    assert len(seen.history.leaders()) == 1
+    assert seen.began(DEMOTING) is None
+    turns = [one.revisions for one in seen.directed(names.public_service(seen.history.cluster))]
+    assert turns == [{seen.blue.revision}]
+    assert writer.failed == []
+    assert writer.lost() == []
+    assert writer.missed == []
+
+
+def assert_blue_alone_is_left(cluster: Cluster, seen: TwoSets) -> None:
+    """Green is gone with its volumes, and nobody tries again without a word."""
+    blue, green = seen.blue, seen.green
+    assert green != blue
+    assert set_names(cluster) == {blue.stateful_set}
+    assert [name_of(pod) for pod in cluster.pods()] == [blue.pod(0)]
+    until("its volume is gone", lambda: not claims_of(cluster, green), 10.0)
+    assert claims_of(cluster, blue) == {blue.data_claim(0)}
+    status = cluster.live()["status"]
+    assert status["release"] == {"version": FIRST}
+    assert status["currentVersion"] == FIRST
+    assert status["blueGreen"]["failedRevision"] == green.revision
+    cluster.await_condition("Upgrading", "False", "UpgradeRollback", seconds=10.0)
+    cluster.await_condition("Available", seconds=10.0)
+    assert events(cluster, "RollbackStarted")
+    throughout("it is not tried again", lambda: rests(cluster), STILL_SECONDS)
+
+
+@pytest.mark.timeout(300)
+def test_read_replicas_follow_last(cluster: Cluster, requests: Requests) -> None:
+    with taking_over(cluster) as takeover, ServiceWriter(cluster, reads_back=True) as writer:
+        unjudged = {"blueGreen": {"verification": None}, "requests": {"retry": "unjudged"}}
+        change(cluster, {"version": SECOND, "upgrade": unjudged})
+        takeover.await_phase(DEPLOYING)
+        takeover.await_rest()
+        cluster.await_available(30.0)
+        requests.await_silence()
+        seen = takeover.seen
+    print(f"\n  {seen.timeline()}\n  {writer.told()}")
+    assert [one.name for one in seen.phases()][-2:] == [RESTORING, IDLE]
+    (blue,), (old, new) = seen.lives(seen.blue), readers(seen.history.lives())
+    restoring = seen.began(RESTORING)
+    assert restoring is not None
+    assert old.restarts == 0
+    assert old.told_to_end is not None
+    assert blue.gone is not None
+    assert blue.gone < old.told_to_end
+    assert restoring < old.told_to_end
+    assert new.image == openbao_reference(SECOND)
+    green = serving(cluster)
+    assert green == seen.green
+    assert members(cluster) == {green.pod(0): True, READER: False}
+    assert set_names(cluster) == {green.stateful_set}
+    assert image_of(cluster.api.get(POD, cluster.namespace, READER)) == new.image
+    assert cluster.server(READER).health()["cluster_id"] in cluster.cluster_ids()
+    assert cluster.condition("ReadReplicasReady", "True", "AllReadReplicasReady") is not None
+    # Its volumes go with a cluster, and so they do with a set of it.
+    assert claims_of(cluster, seen.blue) == set()
+    assert [name_of(pod) for pod in cluster.pods()] == [green.pod(0)]
+    assert writer.lost() == []
+    assert writer.missed == []
+
+
+def readers(lives: list[Life]) -> list[Life]:
+    """Return the read replica as it was before and as it is after."""
+    return [life for life in lives if life.name == READER]

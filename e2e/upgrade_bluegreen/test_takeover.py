@@ -1,0 +1,367 @@
+"""Three servers are followed by three others, under a client: at once, held, back, and once more.
+
+The versions are one source under several numbers: image, reported version and servers are real, a
+migration of data is not.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import orjson
+import pytest
+
+from contracts import names
+from contracts.blue_green import (
+    ACTIONS,
+    CLEANUP,
+    DEMOTING,
+    DEPLOYING,
+    IDLE,
+    JOINING,
+    PROMOTING,
+    ROLLBACK_CLEANUP,
+    ROLLING_BACK,
+    SYNCING,
+)
+from e2e.conftest import MakeNamespace
+from e2e.demo import table
+from e2e.demo.objects import Object, condition, name_of, status_of
+from e2e.harness.audit import AuditLog, refused, tally
+from e2e.harness.clusters import Cluster
+from e2e.harness.installation import Identity
+from e2e.harness.kubernetes import Api
+from e2e.harness.operator import NO_ELECTION, Launcher, Operator
+from e2e.harness.service_writer import ServiceWriter, steady_voters
+from e2e.harness.takeover import (
+    Takeover,
+    all_of,
+    await_cost,
+    by_second_set,
+    claims_of,
+    events,
+    handed_over,
+    hook,
+    members,
+    rests,
+    second,
+    serving,
+    set_names,
+    taking_over,
+)
+from e2e.harness.two_sets import HEADERS, TwoSets, blue_green, row
+from e2e.harness.upgrade_history import image_of
+from e2e.harness.upgrades import Requests, change
+from e2e.harness.waiting import Stopwatch, throughout, until
+from e2e.rig import Rig
+from e2e.rig.images import openbao_reference
+from e2e.rig.versions import OPENBAO_STAMPS
+from runtime.resources import CONFIG_MAP
+
+NAME = "whole"
+SIZE = 3
+SECOND, THIRD = OPENBAO_STAMPS[1:3]
+ABSENT = f"localhost/nowhere/openbao:{THIRD}"
+KEPT_SECONDS, LONG = 3, 600
+ORDER = [DEPLOYING, JOINING, SYNCING, PROMOTING, DEMOTING, CLEANUP, IDLE]
+WORK = [ACTIONS[phase] for phase in ORDER if phase in ACTIONS]
+# The promises (issue: upgrades) to a client that tries once.
+GAP_SECONDS = 3.0
+FINISHED_SECONDS = 120.0
+QUIET_SECONDS, STILL_SECONDS = 20.0, 5.0
+HOLD = "BlueGreenHold"
+
+
+@dataclass(slots=True)
+class Helm:
+    """Who looks after the cluster: one operator, and after a crash another one."""
+
+    launcher: Launcher
+    identity: Identity
+    image: str
+    at_work: list[Operator] = field(default_factory=list)
+
+    def start(self) -> Operator:
+        """Start an operator that knows its own image."""
+        environment = {"OPERATOR_IMAGE": self.image}
+        made = self.launcher.start(self.identity, NO_ELECTION, environment=environment)
+        self.at_work.append(made)
+        return made
+
+    def crash(self) -> None:
+        """End the one at work as a lost node would."""
+        self.at_work.pop().kill()
+
+
+@pytest.fixture(scope="module")
+def helm(rig: Rig, launcher: Launcher, audit: AuditLog, controller: Identity) -> Iterator[Helm]:
+    """An operator that can be killed. Nothing that any of them asked for may have been refused."""
+    mark = audit.mark()
+    made = Helm(launcher, controller, rig.load_operator_image())
+    made.start()
+    yield made
+    (last,) = made.at_work
+    assert last.alive, last.tail()
+    assert not (no := refused(audit.since(mark, controller.user))), "\n".join(map(str, no))
+
+
+@pytest.fixture(scope="module")
+def cluster(rig: Rig, api: Api, make_namespace: MakeNamespace, helm: Helm) -> Cluster:
+    """Three voters of the first version, whose volumes outlive them, and a client's login."""
+    rig.load_openbao(OPENBAO_STAMPS)
+    upgrade = by_second_set(**kept_for(KEPT_SECONDS))
+    return steady_voters(api, make_namespace(), NAME, upgrade=upgrade, deletionPolicy="Retain")
+
+
+@pytest.fixture(scope="module")
+def rows() -> Iterator[list[tuple[str, ...]]]:
+    """What each upgrade cost; printed at the end."""
+    made: list[tuple[str, ...]] = []
+    yield made
+    print("\n" + table.plain(HEADERS, made))
+
+
+@pytest.mark.timeout(400)
+def test_a_second_set_takes_over_and_no_write_is_lost(
+    cluster: Cluster, requests: Requests, rows: list[tuple[str, ...]], alone: None
+) -> None:
+    requests.settle(cluster)
+    mark = requests.mark()
+    with taking_over(cluster) as takeover, ServiceWriter(cluster, reads_back=True) as writer:
+        change(cluster, {"version": SECOND})
+        takeover.await_phase(SYNCING)
+        assert len(cluster.pods()) == 2 * SIZE
+        ids = cluster.cluster_ids()
+        cost = await_cost(takeover, writer, requests, mark, f"{SECOND}, by itself")
+    rows.append(row(cost.figures, cost.seen))
+    assert len(ids) == 1, ids
+    assert ids == cluster.cluster_ids()
+    assert_in_order(cost.seen)
+    assert_clients_are_sent_over_once(cost.seen)
+    assert_blue_stays_until_it_is_not_needed(cost.seen)
+    assert_green_alone_is_left(cluster, cost.seen, SECOND)
+    assert writer.lost() == []
+    assert writer.missed == []
+    assert cost.figures.gap < GAP_SECONDS
+    assert cost.figures.seconds < FINISHED_SECONDS
+
+
+def assert_in_order(seen: TwoSets) -> None:
+    """Every phase comes once, and each Job of them does its work at the first try."""
+    assert [one.name for one in seen.phases()] == ORDER
+    assert seen.actions() == WORK
+
+
+def assert_clients_are_sent_over_once(seen: TwoSets) -> None:
+    """From the first server of green on, clients are sent to one set alone."""
+    turns = seen.directed(names.public_service(NAME))
+    assert [one.revisions for one in turns] == [{seen.blue.revision}, {seen.green.revision}], turns
+    switched = seen.began(DEMOTING)
+    assert switched is not None
+    # The status tells the phase, then the Service is written; the two watches may report in turn.
+    assert turns[-1].at > switched - 1.0
+
+
+def assert_blue_stays_until_it_is_not_needed(seen: TwoSets) -> None:
+    """No server of blue is touched before green leads, and none of green is ever replaced."""
+    cleanup = seen.began(CLEANUP)
+    assert cleanup is not None
+    blue, green = seen.lives(seen.blue), seen.lives(seen.green)
+    assert {life.name for life in blue} == all_of(seen.blue, SIZE)
+    assert {life.name for life in green} == all_of(seen.green, SIZE)
+    assert len(blue) == len(green) == SIZE
+    for life in blue:
+        assert (life.made, life.restarts) == (None, 0), life
+        assert life.told_to_end is not None
+        assert life.told_to_end > cleanup
+    assert [life.restarts for life in green] == [0] * SIZE
+    assert [life.told_to_end for life in green] == [None] * SIZE
+
+
+def assert_green_alone_is_left(cluster: Cluster, seen: TwoSets, version: str) -> None:
+    """It votes, and the cluster says that nothing is left to do."""
+    blue, green = seen.blue, seen.green
+    assert set_names(cluster) == {green.stateful_set}
+    assert members(cluster) == dict.fromkeys(all_of(green, SIZE), True)
+    pods = cluster.pods()
+    assert {name_of(pod) for pod in pods} == all_of(green, SIZE)
+    assert {image_of(pod) for pod in pods} == {openbao_reference(version)}
+    assert {cluster.server(name_of(pod)).health()["version"] for pod in pods} == {version}
+    kept = claims_of(cluster, blue)
+    assert kept == {blue.data_claim(ordinal) for ordinal in range(SIZE)}
+    told = "\n".join(events(cluster, "UpgradeComplete"))
+    assert all(name in told for name in kept), told
+    assert (CONFIG_MAP.kind, blue.config_map) not in cluster.belongings((CONFIG_MAP,))
+    status = cluster.live()["status"]
+    assert status["blueGreen"]["blueRevision"] == green.revision
+    assert not status["blueGreen"].get("greenRevision")
+    assert status["currentVersion"] == version
+    assert status["release"] == {"version": version}
+    assert "operationLock" not in status
+    assert cluster.condition("RaftMembershipReady", "True", "AllVoters") is not None
+    assert cluster.condition("Available", "True") is not None
+    assert cluster.condition("Upgrading", "False", "Idle") is not None
+    assert cluster.condition("Degraded", "False") is not None
+
+
+@pytest.mark.timeout(200)
+def test_afterwards_nothing_is_written(cluster: Cluster, requests: Requests) -> None:
+    requests.settle(cluster)
+    mark = requests.mark()
+    throughout(
+        "the operator writes nothing",
+        lambda: not requests.writes_since(mark),
+        QUIET_SECONDS,
+        every=1.0,
+    )
+    print(f"\n  in {QUIET_SECONDS:.0f} s: {tally(requests.since(mark)) or 'nothing'}")
+
+
+@pytest.mark.timeout(400)
+def test_green_is_held_until_somebody_says_yes_whatever_happens_meanwhile(
+    cluster: Cluster, requests: Requests, helm: Helm
+) -> None:
+    """A word that comes too early is none, edits of the spec wait, and so does a new operator."""
+    change(cluster, {"upgrade": by_second_set(autoPromote=False, **kept_for(LONG))})
+    requests.settle(cluster)
+    former = serving(cluster)
+    with taking_over(cluster) as takeover, ServiceWriter(cluster, reads_back=True) as writer:
+        change(cluster, {"version": THIRD})
+        takeover.await_phase(DEPLOYING)
+        change(cluster, {"upgrade": {"requests": {"promote": "too-early"}}})
+        takeover.await_that("the early word is handled", lambda: handled(cluster, "too-early"), 20)
+        takeover.await_that("it is held", lambda: held(cluster), 60.0)
+        change(cluster, {"replicas": SIZE + 2, "image": ABSENT})
+        assert_held_still(takeover, requests)
+        helm.crash()
+        helm.start()
+        assert_held_still(takeover, requests)
+        change(cluster, {"upgrade": {"requests": {"promote": "now"}}})
+        takeover.await_phase(DEMOTING)
+        change(cluster, {"replicas": SIZE, "image": None})
+        takeover.await_that("blue is kept", lambda: handed_over(cluster), 60.0)
+        seen = takeover.seen
+    print(f"\n  {seen.timeline()}\n  {writer.told()}")
+    blue, green = seen.blue, seen.green
+    assert former == blue != green
+    assert handled(cluster, "now")
+    assert events(cluster, "BlueGreenPromotionApproved")
+    assert [one.name for one in seen.phases()] == ORDER[: ORDER.index(CLEANUP)]
+    assert seen.actions() == WORK[:-1]
+    assert_frozen(seen)
+    assert_clients_are_sent_over_once(seen)
+    assert_no_server_of_blue_was_touched(seen)
+    assert members(cluster) == {
+        **dict.fromkeys(all_of(blue, SIZE), False),
+        **dict.fromkeys(all_of(green, SIZE), True),
+    }
+    assert writer.lost() == []
+    assert writer.missed == []
+
+
+@pytest.mark.timeout(300)
+def test_who_asks_for_blue_gets_it_back_while_it_is_kept(
+    cluster: Cluster, requests: Requests
+) -> None:
+    """Green leads by then and serves all clients. Nobody tries it again without a word."""
+    watch = Stopwatch()
+    with taking_over(cluster) as takeover, ServiceWriter(cluster, reads_back=True) as writer:
+        blue, green = serving(cluster), second(cluster)
+        change(cluster, {"upgrade": {"requests": {"rollback": "back-1"}}})
+        takeover.await_phase(ROLLBACK_CLEANUP)
+        takeover.await_rest()
+        seen = takeover.seen
+    print(f"\n  back in {watch.seconds:.1f} s: {seen.timeline()}\n  {writer.told()}")
+    assert [one.name for one in seen.phases()][-3:] == [ROLLING_BACK, ROLLBACK_CLEANUP, IDLE]
+    turns = [one.revisions for one in seen.directed(names.public_service(NAME))]
+    assert turns == [{green.revision}, {blue.revision}]
+    assert_no_server_of_blue_was_touched(seen)
+    assert set_names(cluster) == {blue.stateful_set}
+    assert {name_of(pod) for pod in cluster.pods()} == all_of(blue, SIZE)
+    assert members(cluster) == dict.fromkeys(all_of(blue, SIZE), True)
+    until("its volumes are gone", lambda: not claims_of(cluster, green), 10.0)
+    status = cluster.live()["status"]
+    assert status["upgradeRequests"]["lastHandledRollback"] == "back-1"
+    assert status["release"] == {"version": SECOND}
+    assert status["currentVersion"] == SECOND
+    assert status["blueGreen"]["failedRevision"] == green.revision
+    cluster.await_condition("Upgrading", "False", "UpgradeRollback", seconds=10.0)
+    assert events(cluster, "RollbackStarted")
+    requests.await_silence()
+    throughout("it is not tried again", lambda: rests(cluster), STILL_SECONDS)
+    assert writer.lost() == []
+    assert writer.missed == []
+
+
+@pytest.mark.timeout(300)
+def test_a_new_word_begins_it_anew_and_a_hook_says_yes(
+    cluster: Cluster, requests: Requests, rows: list[tuple[str, ...]]
+) -> None:
+    """The second try has servers of the same names as the first, and Jobs of others."""
+    judged = {"verification": {"prePromotionHook": hook(0)}}
+    wanted = by_second_set(autoPromote=True, **kept_for(KEPT_SECONDS), **judged)
+    mark = requests.mark()
+    with taking_over(cluster) as takeover, ServiceWriter(cluster, reads_back=True) as writer:
+        change(cluster, {"upgrade": {**wanted, "requests": {"retry": "once-more"}}})
+        operation = takeover.await_phase(SYNCING)["operationID"]
+        takeover.await_phase(CLEANUP)
+        cost = await_cost(takeover, writer, requests, mark, f"{THIRD}, with a hook")
+    rows.append(row(cost.figures, cost.seen))
+    assert list(cost.seen.hook_runs(operation).values()) == [1]
+    assert_in_order(cost.seen)
+    assert_clients_are_sent_over_once(cost.seen)
+    assert_blue_stays_until_it_is_not_needed(cost.seen)
+    assert_green_alone_is_left(cluster, cost.seen, THIRD)
+    assert "failedRevision" not in blue_green(cluster.live())
+    assert writer.lost() == []
+    assert writer.missed == []
+
+
+def kept_for(seconds: int) -> dict[str, object]:
+    """Return the settings by which blue is kept for a while once green leads."""
+    return {"autoRollback": {"stabilizationSeconds": seconds}}
+
+
+def handled(cluster: Cluster, word: str) -> Object | None:
+    """Return what was done of the orders, once the promotion was answered with this word."""
+    done: Object = status_of(cluster.live()).get("upgradeRequests") or {}
+    return done if done.get("lastHandledPromote") == word else None
+
+
+def held(cluster: Cluster) -> Object | None:
+    """Return the cluster while it says that it waits for a word."""
+    live = cluster.live()
+    told = condition(live, "Upgrading") or {}
+    return live if (told.get("status"), told.get("reason")) == ("True", HOLD) else None
+
+
+def assert_held_still(takeover: Takeover, requests: Requests) -> None:
+    """Nothing goes on for a while, and no object is touched, the status aside."""
+    cluster = takeover.cluster
+    mark = requests.mark()
+    until("somebody looks after it", lambda: requests.since(mark), 20.0)
+    requests.await_silence()
+    mark = requests.mark()
+    throughout("it is held", lambda: held(cluster) is not None, 4.0)
+    sent = [one for one in requests.writes_since(mark) if one.subresource != "status"]
+    assert not sent, "\n".join(map(str, sent))
+    assert blue_green(cluster.live())["phase"] == SYNCING
+    assert takeover.seen.actions() == WORK[:2]
+
+
+def assert_no_server_of_blue_was_touched(seen: TwoSets) -> None:
+    """The pods of before are those of after, and none of them was started again."""
+    found = seen.lives(seen.blue)
+    assert {life.name for life in found} == all_of(seen.blue, SIZE)
+    for life in found:
+        assert (life.made, life.restarts, life.told_to_end) == (None, 0, None), life
+
+
+def assert_frozen(seen: TwoSets) -> None:
+    """No Job and no set of the attempt knows what was asked for on the way."""
+    both = (seen.blue, seen.green)
+    for one in (*seen.jobs().values(), *(one for each in both for one in seen.sets_seen(each))):
+        text = orjson.dumps(one).decode()
+        assert ABSENT not in text
+        assert not any(each.pod(SIZE) in text for each in both)
+    sizes = {one["spec"]["replicas"] for one in seen.sets_seen(seen.green)}
+    assert sizes == {SIZE}

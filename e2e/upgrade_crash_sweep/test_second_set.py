@@ -1,0 +1,142 @@
+"""A sample of the writes of an upgrade by a second set: one server is followed by one other."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import pytest
+
+from contracts import labels, names
+from contracts.blue_green import ACTIONS, DEMOTING, PROMOTING
+from e2e.conftest import MakeNamespace, sweep
+from e2e.demo.objects import name_of
+from e2e.harness.audit import AuditLog, Entry, refused
+from e2e.harness.bao import AUDIENCE, BaoError
+from e2e.harness.clusters import Cluster
+from e2e.harness.crashing_operator import Position
+from e2e.harness.installation import Identity
+from e2e.harness.manifests import CLIENT, SECRETS
+from e2e.harness.takeover import by_second_set, claims_of, members, serving, set_names
+from e2e.harness.two_sets import blue_green
+from e2e.harness.waiting import until
+from e2e.harness.write_key import WriteKey
+from e2e.harness.writing import may_write
+from e2e.rig.versions import OPENBAO_STAMPS
+from e2e.upgrade_crash_sweep.sweep import Case, Sweep, never_reached, numbered, unfinished
+from runtime.resources import PVC, SERVICE
+
+NAME = "two"
+VERSION = OPENBAO_STAMPS[1]
+# Names of Jobs are cut off.
+SHORT = 20
+# A Job that fails because the node is busy is made anew: that takes its whole deadline.
+SECONDS = 480.0
+KEPT = f"{SECRETS}/kept"
+Moment = tuple[WriteKey, int, Position]
+
+
+class Row(NamedTuple):
+    """A write, by a word in its name or in that of who writes, and where at it to die."""
+
+    verb: str
+    resource: str
+    word: str
+    occurrence: int
+    at: Position
+
+
+CRASHES = (
+    # The lock is free, and the status does not say yet that it is over.
+    Row("patch", "openbaoclusters", "lock", 2, "after"),
+    Row("delete", "statefulsets", NAME, 1, "before"),
+    Row("create", "jobs", ACTIONS[DEMOTING][:SHORT], 1, "after"),
+    # Once blue was set apart, this sends clients to green.
+    Row("patch", "services", "public", 2, "before"),
+    Row("create", "jobs", ACTIONS[PROMOTING][:SHORT], 1, "at"),
+    Row("patch", "statefulsets", NAME, 1, "after"),
+)
+
+
+@pytest.mark.timeout(850)
+def test_whoever_comes_next_ends_it_and_one_set_is_left(
+    campaign: Sweep, make_namespace: MakeNamespace, audit: AuditLog, controller: Identity
+) -> None:
+    mark = audit.mark()
+    upgrade = by_second_set(autoRollback={"stabilizationSeconds": 0})
+    first, *clusters = campaign.bring_up(make_namespace, len(CRASHES) + 1, NAME, upgrade=upgrade)
+    for one in clusters:
+        may_write(one)
+        keep(one, "before")
+    clean = numbered(campaign.writes_of(first, VERSION))
+    print("\n" + "\n".join(f"  {key} #{number}" for key, number in clean))
+    sweep(campaign.api, first.namespace)
+    chosen = moments(clean)
+    cases = [Case(one, *moment) for one, moment in zip(clusters, chosen, strict=True)]
+    campaign.run(cases, VERSION, SECONDS, faults)
+    assert not (wrong := [str(case) for case in cases if case.faults]), "\n".join(wrong)
+    assert not (missed := never_reached(cases)), missed
+    assert not (no := refused(audit.since(mark, controller.user))), "\n".join(map(str, no))
+
+
+def moments(clean: Sequence[tuple[WriteKey, int]]) -> list[Moment]:
+    """Find the writes at which to die in those of a clean run, the late ones first."""
+    return [
+        (*next(one for one in clean if _is_it(one[0], row) and one[1] == row.occurrence), row.at)
+        for row in CRASHES
+    ]
+
+
+def _is_it(key: WriteKey, wanted: Row) -> bool:
+    named = f"{key.name} {key.manager}"
+    return (key.verb, key.resource) == (wanted.verb, wanted.resource) and wanted.word in named
+
+
+def faults(case: Case, entries: Sequence[Entry], version: str) -> list[str]:
+    """Find everything that is wrong with a cluster whose upgrade another operator ended."""
+    cluster, found = case.cluster, unfinished(case, entries, version)
+    told, servers = blue_green(cluster.live()), serving(cluster)
+    if told.get("phase", "Idle") != "Idle" or told.get("greenRevision"):
+        found.append(f"the upgrade goes on: {told}")
+    if set_names(cluster) != {servers.stateful_set}:
+        found.append(f"sets: {set_names(cluster)}")
+    if [name_of(pod) for pod in cluster.pods()] != [servers.pod(0)]:
+        found.append(f"pods: {[name_of(pod) for pod in cluster.pods()]}")
+    if members(cluster) != {servers.pod(0): True}:
+        found.append(f"members: {members(cluster)}")
+    volumes = {name_of(one) for one in cluster.api.list(PVC, cluster.namespace)}
+    if volumes != claims_of(cluster, servers):
+        found.append(f"volumes: {volumes}")
+    if reaches(cluster) != {servers.revision}:
+        found.append(f"clients are sent to {reaches(cluster)}")
+    if not is_kept(cluster, "before"):
+        found.append("what was written is lost")
+    return found
+
+
+def reaches(cluster: Cluster) -> set[str]:
+    """Return the revisions of the servers that the public Service selects."""
+    public = cluster.api.get(SERVICE, cluster.namespace, names.public_service(cluster.name))
+    chosen = public["spec"]["selector"].items()
+    marks = [pod["metadata"]["labels"] for pod in cluster.pods()]
+    return {one.get(labels.REVISION, "") for one in marks if chosen <= one.items()}
+
+
+def keep(cluster: Cluster, word: str) -> None:
+    """Write something that has to outlive the servers of now."""
+    server, token = connect(cluster)
+    cluster.server(server).post(KEPT, token, {"value": word})
+
+
+def is_kept(cluster: Cluster, word: str) -> bool:
+    """Tell whether it is still there."""
+    server, token = connect(cluster)
+    try:
+        return bool(cluster.server(server).get(KEPT, token)["data"] == {"value": word})
+    except BaoError:
+        return False
+
+
+def connect(cluster: Cluster) -> tuple[str, str]:
+    """Return the pod that leads, and a token of a client for it."""
+    leader = name_of(until("a server leads", cluster.leader, 30.0))
+    jwt = cluster.api.token(cluster.namespace, CLIENT, AUDIENCE)
+    return leader, cluster.server(leader).login(CLIENT, jwt)

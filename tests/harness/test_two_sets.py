@@ -1,0 +1,116 @@
+"""e2e.harness.two_sets: what is concluded of two sets of servers from what watches reported."""
+
+from contracts import labels
+from contracts.sets import VoterSet
+from contracts.shapes.hook_job import OPERATION_ID
+from e2e.demo.journal import Change, Sight
+from e2e.demo.objects import Object
+from e2e.harness.two_sets import SERVICES, SETS, TwoSets
+from e2e.harness.upgrade_history import CLUSTERS, JOBS, PODS, History
+
+OF_TEMPLATE = "controller-revision-hash"
+NAME, SERVICE = "bao", "bao-public"
+BLUE, GREEN = VoterSet(NAME), VoterSet(NAME, "0123456789abcdef")
+OF_BLUE = {**BLUE.selector, OF_TEMPLATE: "first"}
+
+
+def pod(servers: VoterSet) -> Object:
+    own = {OF_TEMPLATE: "first" if servers == BLUE else "second"}
+    meta = {"name": servers.pod(0), "uid": servers.pod(0), "labels": servers.pod_labels | own}
+    return {
+        "metadata": meta,
+        "spec": {"containers": [{"name": "openbao", "image": "x"}]},
+        "status": {},
+    }
+
+
+def service(selector: labels.Labels) -> Object:
+    return {"metadata": {"name": SERVICE, "uid": "s"}, "spec": {"selector": selector}}
+
+
+def cluster(phase: str, **more: str) -> Object:
+    return {
+        "metadata": {"name": NAME, "uid": "c"},
+        "status": {"blueGreen": {"phase": phase, **more}},
+    }
+
+
+def sight(at: float, obj: Object, kind: str, change: Change = "MODIFIED") -> Sight:
+    return Sight(at, kind, change, obj)
+
+
+def job(uid: str, action: str) -> Object:
+    meta = {"name": uid, "uid": uid, "labels": labels.component(NAME, "upgrade")}
+    return {"metadata": {**meta, "annotations": {labels.UPGRADE_ACTION: action}}}
+
+
+SEEN = [
+    sight(1.0, cluster("Idle"), CLUSTERS),
+    sight(2.0, service(OF_BLUE), SERVICES),
+    sight(3.0, cluster("DeployingGreen", greenRevision=GREEN.revision), CLUSTERS),
+    sight(3.5, {"metadata": {"name": GREEN.stateful_set, "uid": "g"}}, SETS, "ADDED"),
+    sight(4.0, pod(GREEN), PODS, "ADDED"),
+    sight(5.0, cluster("DeployingGreen", greenRevision=GREEN.revision), CLUSTERS),
+    sight(6.0, job("one", "join"), JOBS, "ADDED"),
+    sight(6.5, job("one", "join"), JOBS),
+    sight(7.0, cluster("DemotingBlue", greenRevision=GREEN.revision), CLUSTERS),
+    sight(7.5, service(GREEN.selector), SERVICES),
+    sight(8.0, pod(BLUE), PODS, "DELETED"),
+    sight(9.0, cluster("Idle", blueRevision=GREEN.revision), CLUSTERS),
+]
+
+
+def sets(seen: list[Sight] = SEEN) -> TwoSets:
+    return TwoSets(History(NAME, [pod(BLUE)], seen), [service(BLUE.selector)])
+
+
+def test_which_sets_and_which_phases() -> None:
+    found = sets()
+    assert (found.blue, found.green) == (BLUE, GREEN)
+    phases = [(one.name, one.at) for one in found.phases()]
+    assert phases == [("DeployingGreen", 3.0), ("DemotingBlue", 7.0), ("Idle", 9.0)]
+    assert found.began("DemotingBlue") == 7.0
+    assert found.timeline() == "DeployingGreen 4.0 s, DemotingBlue 2.0 s"
+
+
+def test_a_service_that_was_narrowed_in_time_has_turned_once() -> None:
+    turns = [one.revisions for one in sets().directed(SERVICE)]
+    assert turns == [{""}, {GREEN.revision}]
+
+
+def test_what_is_gone_is_sent_no_clients() -> None:
+    wide = [*SEEN, sight(9.5, service(labels.voters(NAME)), SERVICES)]
+    assert [one.revisions for one in sets(wide).directed(SERVICE)] == [{""}, {GREEN.revision}]
+
+
+def test_a_service_that_was_never_narrowed_sent_clients_to_both() -> None:
+    late = [one for one in SEEN if one.at != 2.0]
+    turns = [one.revisions for one in sets(late).directed(SERVICE)]
+    assert turns == [{"", GREEN.revision}, {GREEN.revision}]
+
+
+def test_a_service_that_turned_back_is_seen_to() -> None:
+    back = [*SEEN[:-2], sight(7.8, service(OF_BLUE), SERVICES)]
+    turns = [one.revisions for one in sets(back).directed(SERVICE)]
+    assert turns == [{""}, {GREEN.revision}, {""}]
+
+
+def test_pods_jobs_and_sets_are_told_apart() -> None:
+    found = sets()
+    assert [life.name for life in found.lives(BLUE)] == [BLUE.pod(0)]
+    assert [life.name for life in found.lives(GREEN)] == [GREEN.pod(0)]
+    assert found.actions() == ["join"]
+    assert len(found.sets_seen(GREEN)) == 1
+    assert found.sets_seen(BLUE) == []
+
+
+def test_how_often_a_hook_ran() -> None:
+    marks = labels.component(NAME, "upgrade")
+    notes = {OPERATION_ID: "this"}
+    hook = {"metadata": {"name": "hook", "uid": "h", "labels": marks, "annotations": notes}}
+    of_hook = {
+        "metadata": {"uid": "p", "labels": {**marks, "batch.kubernetes.io/job-name": "hook"}}
+    }
+    seen = [sight(1.0, hook, JOBS, "ADDED"), sight(2.0, of_hook, PODS), sight(3.0, of_hook, PODS)]
+    assert sets(seen).hook_runs("this") == {"hook": 1}
+    assert sets(seen).hook_runs("another") == {}

@@ -1,0 +1,362 @@
+"""A whole upgrade by a second set through the reconciler, over a server in a dict.
+
+`Takeover.kubernetes` plays the controllers, the kubelet, the servers and the Jobs; nothing that
+the operator knows survives where a test says that it was restarted.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+import managers.workload.run as workload_run
+from contracts import labels, names, upgrade_action
+from contracts.api.group import CLUSTERS
+from contracts.sets import VoterSet
+from managers.bao.models import AutopilotState, Member, ServerState
+from managers.cluster import observe
+from runtime.client import ApplyResult
+from runtime.outcome import Outcome
+from runtime.resources import JOB, POD, PVC, SERVICE, STATEFUL_SET
+from runtime.types import Object, ObjectKey, Resource, key_of, uid_of
+from tests import gen
+from tests.gen.api import FakeApi
+from tests.managers.cluster.test_reconcile import KEY, Bench
+from tests.managers.membership.servers import Servers
+
+OLD, NEW = "2.4.0", "2.4.1"
+TICK = 3.0
+PHASES = [
+    "Idle",
+    "DeployingGreen",
+    "JoiningMesh",
+    "Syncing",
+    "Promoting",
+    "DemotingBlue",
+    "Cleanup",
+]
+
+
+class OwningApi(FakeApi):
+    """A server on which what one manager no longer names in a selector goes away.
+
+    As server-side apply does for a manager that owns the whole map.
+    """
+
+    async def apply(
+        self, resource: Resource, body: Object, *, field_manager: str, force: bool, **more: Any
+    ) -> ApplyResult:
+        live = self.objects.get((resource, key_of(body)))
+        wanted = (body.get("spec") or {}).get("selector")
+        if resource == SERVICE and live is not None and live["spec"].get("selector") != wanted:
+            changed = copy.deepcopy(live)
+            changed["spec"]["selector"] = {}
+            self.objects[(resource, key_of(body))] = changed
+        return await super().apply(resource, body, field_manager=field_manager, force=force, **more)
+
+
+def spec_of(**changes: Any) -> dict[str, Any]:
+    """The spec of a cluster that is upgraded by a second set."""
+    upgrade = {"strategy": "BlueGreen", "jwtAuthRole": "upgrader", **changes.pop("upgrade", {})}
+    upgrade.setdefault("blueGreen", {"autoRollback": {"stabilizationSeconds": 10}})
+    return {"deletionPolicy": "DeletePVCs", "upgrade": upgrade, **changes}
+
+
+class Takeover:
+    """A cluster in a dict, its servers, and the operator that may be restarted."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, **spec: Any) -> None:
+        # Without its image no server is told to read its files again, and all are replaced.
+        here = replace(gen.INSTALLATION, operator_image="registry.example.com/operator:1")
+        monkeypatch.setattr(gen, "INSTALLATION", here)
+        self.api = OwningApi()
+        self.manifest = gen.cluster(**spec_of(**spec))
+        self.bench = Bench(self.manifest, self.api)
+        self.raft: dict[str, bool] = {}
+        """Members, and whether they vote."""
+        self.leader = "x-0"
+        self.restarts = False
+        """A new operator takes over before every pass."""
+        self.age = 0.0
+        self.phases: list[str] = []
+        self.flips: list[str] = []
+        """What the public Service selected, each time another revision."""
+        self.applied: list[tuple[str, str]] = []
+        """StatefulSets that were written, and the phase that was left to be read."""
+        self.deleted: list[tuple[str, str]] = []
+        """StatefulSets and claims that were deleted, with the UID that was named."""
+        self.actions: list[str] = []
+        self.fails: set[str] = set()
+        """Actions whose Jobs fail."""
+        self.told: list[str] = []
+        self.makes = True
+        """Pods come up."""
+        self.made = 0
+        for module in (observe, workload_run):
+            monkeypatch.setattr(module, "Bao", lambda authority, name: RaftServers(self))
+
+    # --- passes ---------------------------------------------------------------------------------
+
+    async def turn(self) -> Outcome:
+        """Run one pass and note what it did; then let everybody else act."""
+        if self.restarts:
+            await self.restart()
+        outcome = await self.bench.turn()
+        self._note()
+        self.told += [reason for _, reason, _ in await self._events()]
+        self.kubernetes()
+        await self.bench.outside.clock.advance(TICK)
+        self.age += TICK
+        return outcome
+
+    async def _events(self) -> list[tuple[str, str, str]]:
+        calls = list(self.api.calls)
+        told = await self.bench.outside.told()
+        self.api.calls[:] = calls
+        return told
+
+    async def restart(self) -> None:
+        """Let another operator take over, which knows nothing."""
+        live = self.api.objects[(CLUSTERS, KEY)]
+        self.bench = Bench(self.manifest, self.api)
+        self.api.objects[(CLUSTERS, KEY)] = live
+        await self.bench.outside.clock.advance(self.age)
+
+    async def boot(self) -> None:
+        """Run until three servers serve."""
+        for _ in range(12):
+            await self.turn()
+        assert self.status["phase"] == "Running", self.status
+        assert set(self.raft) >= {f"x-{n}" for n in range(3)}
+        self.forget()
+
+    def forget(self) -> None:
+        """Let what was noted so far be forgotten."""
+        for seen in (self.phases, self.flips, self.deleted, self.told, self.actions, self.applied):
+            seen.clear()
+
+    async def until(self, phase: str, turns: int = 60) -> None:
+        """Run passes until a phase begins."""
+        for _ in range(turns):
+            await self.turn()
+            if self.phase == phase:
+                return
+        raise AssertionError(f"{phase} does not come: {self.explain()}")
+
+    async def settle(self, turns: int = 80) -> None:
+        """Run passes until the upgrade is over and a pass writes nothing."""
+        for _ in range(turns):
+            await self.turn()
+            over = self.phase == "Idle" and not self.status["blueGreen"].get("greenRevision")
+            if over and not self.bench.writes and len(self.phases) > 1:
+                return
+        raise AssertionError(f"not settled: {self.explain()}")
+
+    def explain(self) -> str:
+        """Say where it stands."""
+        told = {c["type"]: (c["reason"], c["message"]) for c in self.status["conditions"]}
+        return f"{self.phases} {self.status.get('blueGreen')} {told.get('Reconciling')}"
+
+    # --- what is there --------------------------------------------------------------------------
+
+    @property
+    def status(self) -> dict[str, Any]:
+        found: dict[str, Any] = self.api.objects[(CLUSTERS, KEY)].get("status") or {}
+        return found
+
+    @property
+    def phase(self) -> str:
+        found: str = (self.status.get("blueGreen") or {}).get("phase", "Idle")
+        return found
+
+    @property
+    def green(self) -> VoterSet:
+        """The second set, as the status names it."""
+        return VoterSet("x", self.status["blueGreen"]["greenRevision"])
+
+    def selected(self) -> Mapping[str, str]:
+        """What the public Service selects."""
+        live = self.api.objects[(SERVICE, ObjectKey(gen.NAMESPACE, "x-public"))]
+        found: dict[str, str] = live["spec"]["selector"]
+        return found
+
+    def named(self, kind: Resource) -> set[str]:
+        """Names of all objects of a kind."""
+        return {one["metadata"]["name"] for one in self.api.of(kind)}
+
+    def ask_for(self, **fields: Any) -> None:
+        """Let somebody change the spec."""
+        self.bench.ask_for(**fields)
+
+    def _note(self) -> None:
+        if not self.phases or self.phases[-1] != self.phase:
+            self.phases.append(self.phase)
+        for call in self.api.calls:
+            if call.verb == "apply" and call.kind == "StatefulSet":
+                self.applied.append((call.name, self.phase))
+            if call.verb == "delete" and call.kind in ("StatefulSet", "PersistentVolumeClaim"):
+                self.deleted.append((call.name, call.body["uid"]))
+        revision = self.selected().get(labels.REVISION, "") if self._serves() else ""
+        if not self.flips or self.flips[-1] != revision:
+            self.flips.append(revision)
+
+    def _serves(self) -> bool:
+        return (SERVICE, ObjectKey(gen.NAMESPACE, "x-public")) in self.api.objects
+
+    # --- everybody else -------------------------------------------------------------------------
+
+    def kubernetes(self) -> None:
+        """Do what controllers, kubelet, servers and Jobs do."""
+        for job in self.api.of(JOB):
+            self._work(job)
+        wanted: set[str] = set()
+        for live in self.api.of(STATEFUL_SET):
+            if live.get("status") != {"observedGeneration": 99}:
+                self.api.holding((STATEFUL_SET, {**live, "status": {"observedGeneration": 99}}))
+            wanted |= self._fill(live)
+        for pod in self.api.of(POD):
+            name = pod["metadata"]["name"]
+            if name not in wanted:
+                del self.api.objects[(POD, key_of(pod))]
+                self._down(name)
+            else:
+                self._reload(pod)
+        for pod in self.api.of(POD):
+            leads = str(pod["metadata"]["name"] == self.leader).lower()
+            if pod["metadata"]["labels"].get(labels.SERVER_ACTIVE) not in (leads, None):
+                pod["metadata"]["labels"][labels.SERVER_ACTIVE] = leads
+                self.api.holding((POD, pod))
+
+    def _reload(self, pod: Object) -> None:
+        """Let every ephemeral container have done its work."""
+        ended = [
+            {"name": one["name"], "state": {"terminated": {"exitCode": 0}}}
+            for one in pod["spec"].get("ephemeralContainers") or ()
+        ]
+        if ended != (pod["status"].get("ephemeralContainerStatuses") or []):
+            pod["status"]["ephemeralContainerStatuses"] = ended
+            self.api.holding((POD, pod))
+
+    def _down(self, name: str) -> None:
+        if self.leader == name:
+            self.leader = next(one for one, votes in self.raft.items() if votes and one != name)
+
+    def step_down(self) -> None:
+        """Let another voter lead."""
+        self.leader = max(one for one, votes in self.raft.items() if votes and one != self.leader)
+
+    def _fill(self, live: Object) -> set[str]:
+        name = live["metadata"]["name"]
+        reads = name == names.read_stateful_set("x")
+        revision = "" if name in ("x", names.read_stateful_set("x")) else name.removeprefix("x-")
+        wanted = set()
+        for ordinal in range(live["spec"]["replicas"]):
+            pod = gen.read_pod(ordinal) if reads else gen.pod(ordinal).of(revision)
+            key = key_of(pod.object())
+            wanted.add(key.name)
+            if (POD, key) not in self.api.objects and (self.makes or revision == ""):
+                self._make(pod, live, joins=not reads and not revision)
+        return wanted
+
+    def _make(self, pod: gen.Pod, live: Object, *, joins: bool) -> None:
+        template = live["spec"]["template"]
+        notes = template["metadata"]["annotations"]
+        version = template["spec"]["containers"][0]["image"].rpartition(":")[2]
+        name = key_of(pod.object()).name
+        told = (
+            pod.made_from(notes[labels.TEMPLATE_HASH])
+            .reading(notes[labels.RELOAD_HASH])
+            .ready(leading=name == self.leader, version=version)
+            .object()
+        )
+        self.made += 1
+        told["metadata"]["uid"] = f"uid-{name}-{self.made}"
+        self.api.holding((POD, told))
+        self.raft.setdefault(name, joins)
+        claim = (PVC, ObjectKey(gen.NAMESPACE, names.claim_of_pod(name)))
+        if claim not in self.api.objects:
+            self.api.holding((PVC, _claim(claim[1].name, self.made)))
+
+    def _work(self, job: Object) -> None:
+        """End a Job; one that works does what it was told to."""
+        if (job.get("status") or {}).get("conditions") or job["spec"].get("suspend"):
+            return
+        action = (job["metadata"].get("annotations") or {}).get(labels.UPGRADE_ACTION, "")
+        fails = action in self.fails
+        if not fails:
+            self._act(action)
+        self.actions.append(action)
+        end = {"type": "Failed" if fails else "Complete", "status": "True"}
+        self.api.holding((JOB, {**job, "status": {"conditions": [end]}}))
+
+    def _act(self, action: str) -> None:
+        if action == upgrade_action.STEP_DOWN:
+            self.step_down()
+        known = self.status.get("blueGreen") or {}
+        if not known.get("greenRevision"):
+            return
+        green = VoterSet("x", known["greenRevision"])
+        blue = VoterSet("x", known.get("blueRevision") or "")
+        ours = {one for one in self.raft if green.ordinal_of(one) is not None}
+        theirs = {one for one in self.raft if blue.ordinal_of(one) is not None}
+        if action in (upgrade_action.PROMOTE, upgrade_action.REPAIR):
+            self.raft |= dict.fromkeys(ours if action == upgrade_action.PROMOTE else theirs, True)
+        if action == upgrade_action.DEMOTE:
+            self.leader = green.pod(0)
+            self.raft |= dict.fromkeys(theirs, False)
+        if action == upgrade_action.REPAIR:
+            self.leader = blue.pod(0)
+            self.raft |= dict.fromkeys(ours, False)
+        gone = {upgrade_action.REMOVE_BLUE: theirs, upgrade_action.REMOVE_GREEN: ours}
+        for name in gone.get(action, ()):
+            del self.raft[name]
+
+
+def _claim(name: str, number: int) -> Object:
+    """A volume as a StatefulSet of this cluster makes it."""
+    return {
+        "apiVersion": "v1",
+        "kind": "PersistentVolumeClaim",
+        "metadata": {
+            "name": name,
+            "namespace": gen.NAMESPACE,
+            "uid": f"uid-{name}-{number}",
+            "labels": labels.base("x"),
+            "annotations": {labels.OWNER_UID: gen.cluster().owner().uid},
+        },
+        "spec": {"resources": {"requests": {"storage": "1Gi"}}},
+        "status": {"phase": "Bound", "capacity": {"storage": "1Gi"}},
+    }
+
+
+class RaftServers(Servers):
+    """Servers that tell of the members of a takeover."""
+
+    def __init__(self, world: Takeover) -> None:
+        super().__init__()
+        self._world = world
+        members = world.raft
+        self.raft = tuple(
+            Member(node_id=name, leader=name == world.leader, voter=votes)
+            for name, votes in members.items()
+        )
+        self.state = AutopilotState(
+            healthy=True,
+            failure_tolerance=1,
+            leader=world.leader,
+            voters=tuple(name for name, votes in members.items() if votes),
+            servers={name: ServerState(healthy=True) for name in members},
+        )
+
+    async def step_down(self, address: str, token: str) -> None:
+        await super().step_down(address, token)
+        self._world.step_down()
+
+
+def live_uid(world: Takeover, resource: Resource, name: str) -> str:
+    """UID of an object that is there."""
+    return uid_of(world.api.objects[(resource, ObjectKey(gen.NAMESPACE, name))])

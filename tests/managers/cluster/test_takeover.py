@@ -1,0 +1,280 @@
+"""A blue/green upgrade through the whole reconciler: from Idle to Idle, and nothing after it."""
+
+from __future__ import annotations
+
+import pytest
+
+from contracts import labels, upgrade_action
+from contracts.api.group import CLUSTERS
+from contracts.names import read_stateful_set
+from contracts.sets import VoterSet
+from runtime.resources import CONFIG_MAP, POD, PVC, STATEFUL_SET
+from tests.managers.cluster.takeover import NEW, OLD, PHASES, Takeover, live_uid
+from tests.managers.cluster.test_reconcile import KEY
+
+OPERATORS = pytest.mark.parametrize(
+    "restarts", [False, True], ids=["one operator", "a new one every pass"]
+)
+WAY_THERE = [
+    upgrade_action.JOIN,
+    upgrade_action.WAIT,
+    upgrade_action.PROMOTE,
+    upgrade_action.DEMOTE,
+    upgrade_action.REMOVE_BLUE,
+]
+
+
+async def begun(
+    monkeypatch: pytest.MonkeyPatch, *, restarts: bool = False, **spec: object
+) -> Takeover:
+    """A cluster that serves, and of which another version was just asked for."""
+    world = Takeover(monkeypatch, **spec)
+    await world.boot()
+    world.restarts = restarts
+    world.ask_for(version=NEW)
+    return world
+
+
+def of(revision: str, count: int = 3) -> set[str]:
+    """Names of the pods of a set."""
+    return {VoterSet("x", revision).pod(number) for number in range(count)}
+
+
+class TestFromIdleToIdle:
+    @OPERATORS
+    async def test_green_takes_over(
+        self, monkeypatch: pytest.MonkeyPatch, *, restarts: bool
+    ) -> None:
+        world = await begun(monkeypatch, restarts=restarts)
+        blue = live_uid(world, STATEFUL_SET, "x")
+        await world.settle()
+        revision = world.status["blueGreen"]["blueRevision"]
+        green = VoterSet("x", revision)
+        assert world.phases == [*PHASES, "Idle"]
+        assert world.actions == WAY_THERE
+        assert world.flips == ["", revision, ""]
+        assert world.selected() == labels.servers("x")
+        assert world.deleted[0] == ("x", blue)
+        assert world.named(STATEFUL_SET) == {green.stateful_set}
+        assert world.named(CONFIG_MAP) == {green.config_map}
+        assert world.named(POD) == set(world.raft) == of(revision)
+        assert world.named(PVC) == {green.data_claim(number) for number in range(3)}
+
+    @OPERATORS
+    async def test_the_status_tells_of_green_as_of_any_cluster(
+        self, monkeypatch: pytest.MonkeyPatch, *, restarts: bool
+    ) -> None:
+        world = await begun(monkeypatch, restarts=restarts)
+        await world.settle()
+        status, green = world.status, VoterSet("x", world.status["blueGreen"]["blueRevision"])
+        assert status["release"] == {"version": NEW}
+        assert (status["currentVersion"], status["ready"]) == (NEW, "3/3")
+        assert status["activeLeader"] == green.pod(0)
+        assert status["selector"] == labels.selector_text(green.selector)
+        assert "operationLock" not in status
+        assert "greenRevision" not in status["blueGreen"]
+        for kind, said in (("Ready", "True"), ("Reconciling", "False"), ("Upgrading", "False")):
+            assert world.bench.condition(kind)[0] == said
+
+    async def test_then_a_pass_writes_and_asks_nothing(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        world = await begun(monkeypatch)
+        await world.settle()
+        # Secrets are not watched, and looked at now and then.
+        await world.bench.turn()
+        await world.bench.turn()
+        assert world.bench.api.asked == []
+
+    async def test_then_a_new_operator_writes_nothing(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        world = await begun(monkeypatch)
+        await world.settle()
+        await world.restart()
+        await world.bench.turn()
+        assert world.bench.writes == []
+
+    async def test_what_happened_is_told_once(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        world = await begun(monkeypatch)
+        await world.settle()
+        for reason in ("UpgradeStarted", "TrafficSwitched", "UpgradeComplete"):
+            assert world.told.count(reason) == 1
+
+    async def test_no_pod_of_either_set_is_replaced(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        world = await begun(monkeypatch)
+        await world.settle()
+        for _ in range(10):
+            await world.turn()
+        assert "PodReplaced" not in world.told
+
+    @OPERATORS
+    async def test_volumes_of_blue_are_kept_where_they_are_to_be(
+        self, monkeypatch: pytest.MonkeyPatch, *, restarts: bool
+    ) -> None:
+        world = await begun(monkeypatch, restarts=restarts, deletionPolicy="Retain")
+        await world.settle()
+        assert {f"data-x-{number}" for number in range(3)} < world.named(PVC)
+        assert [name for name, _ in world.deleted] == ["x"]
+
+
+@OPERATORS
+async def test_the_next_upgrade_goes_from_a_set_with_a_revision_to_another(
+    monkeypatch: pytest.MonkeyPatch, *, restarts: bool
+) -> None:
+    world = await begun(monkeypatch, restarts=restarts)
+    await world.settle()
+    first = world.status["blueGreen"]["blueRevision"]
+    uid = live_uid(world, STATEFUL_SET, f"x-{first}")
+    world.forget()
+    world.ask_for(version="2.4.2")
+    await world.settle()
+    second = world.status["blueGreen"]["blueRevision"]
+    assert world.phases == [*PHASES, "Idle"]
+    assert world.flips == ["", first, second, ""]
+    assert world.deleted[0] == (f"x-{first}", uid)
+    assert world.named(POD) == set(world.raft) == of(second)
+    assert world.status["release"] == {"version": "2.4.2"}
+
+
+@OPERATORS
+async def test_read_replicas_follow_at_the_end(
+    monkeypatch: pytest.MonkeyPatch, *, restarts: bool
+) -> None:
+    world = await begun(monkeypatch, restarts=restarts, readReplicas={"replicas": 2})
+    await world.settle()
+    assert world.phases == [*PHASES, "RestoringReadReplicas", "Idle"]
+    reads = [one for one in world.api.of(POD) if "-read-" in one["metadata"]["name"]]
+    assert {one["metadata"]["labels"]["openbao-version"] for one in reads} == {NEW}
+    assert read_stateful_set("x") in world.named(STATEFUL_SET)
+
+
+class TestGivenUp:
+    @OPERATORS
+    async def test_green_that_never_comes_is_taken_away(
+        self, monkeypatch: pytest.MonkeyPatch, *, restarts: bool
+    ) -> None:
+        world = await begun(monkeypatch, restarts=restarts)
+        world.makes = False
+        await world.until("DeployingGreen")
+        green = world.green
+        for _ in range(3):
+            await world.turn()
+        uid = live_uid(world, STATEFUL_SET, green.stateful_set)
+        await world.bench.outside.clock.advance(1800)
+        world.age += 1800
+        await world.settle()
+        assert world.phases == ["Idle", "DeployingGreen", "RollbackCleanup", "Idle"]
+        assert world.deleted == [(green.stateful_set, uid)]
+        self.is_as_before(world)
+
+    @OPERATORS
+    @pytest.mark.parametrize("phase", PHASES[1:-1])
+    async def test_it_goes_back_from_everywhere(
+        self, monkeypatch: pytest.MonkeyPatch, phase: str, *, restarts: bool
+    ) -> None:
+        world = await begun(monkeypatch, restarts=restarts)
+        blue = live_uid(world, STATEFUL_SET, "x")
+        await world.until(phase)
+        upgrade = world.bench.cluster["spec"]["upgrade"]
+        world.ask_for(upgrade={**upgrade, "requests": {"rollback": "back-1"}})
+        await world.settle()
+        assert world.phases[-2:] == ["RollbackCleanup", "Idle"]
+        assert live_uid(world, STATEFUL_SET, "x") == blue
+        assert world.status["upgradeRequests"] == {"lastHandledRollback": "back-1"}
+        assert world.told.count("RollbackStarted") == 1
+        self.is_as_before(world)
+
+    def is_as_before(self, world: Takeover) -> None:
+        """Blue serves, and nothing of green is left."""
+        assert world.named(POD) == of("") == {one for one, votes in world.raft.items() if votes}
+        assert world.named(STATEFUL_SET) == {"x"}
+        assert world.named(CONFIG_MAP) == {"x-config"}
+        assert world.named(PVC) == {f"data-x-{number}" for number in range(3)}
+        assert world.selected() == labels.servers("x")
+        assert world.status["release"] == {"version": OLD}
+        assert "operationLock" not in world.status
+        assert world.status["blueGreen"]["failedRevision"]
+
+
+class TestPaused:
+    @pytest.mark.parametrize("phase", PHASES[1:])
+    async def test_nothing_is_done_while_it_is_paused(
+        self, monkeypatch: pytest.MonkeyPatch, phase: str
+    ) -> None:
+        world = await begun(monkeypatch)
+        await world.until(phase)
+        before = world.status["blueGreen"]
+        world.ask_for(paused=True)
+        await world.turn()
+        assert world.bench.writes == ["apply/status OpenBaoCluster x"]
+        for _ in range(5):
+            await world.turn()
+            assert world.bench.writes == []
+        assert world.status["blueGreen"] == before
+        world.ask_for(paused=False)
+        await world.settle()
+        assert world.status["release"] == {"version": NEW}
+
+
+class TestFrozen:
+    @pytest.mark.parametrize("phase", PHASES[1:])
+    async def test_what_is_edited_meanwhile_comes_afterwards(
+        self, monkeypatch: pytest.MonkeyPatch, phase: str
+    ) -> None:
+        world = await begun(monkeypatch)
+        await world.until(phase)
+        green = world.green
+        world.ask_for(replicas=5)
+        while world.phase == phase:
+            await world.turn()
+            sizes = {
+                one["metadata"]["name"]: one["spec"]["replicas"]
+                for one in world.api.of(STATEFUL_SET)
+            }
+            assert set(sizes.values()) == {3}
+        await world.settle()
+        for _ in range(12):
+            await world.turn()
+        assert world.named(POD) == of(green.revision, 5)
+
+    async def test_green_keeps_the_size_of_its_volumes(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        world = await begun(monkeypatch)
+        await world.until("Syncing")
+        world.ask_for(storage={"size": "2Gi"})
+        await world.until("DemotingBlue")
+        for live in world.api.of(STATEFUL_SET):
+            (claim,) = live["spec"]["volumeClaimTemplates"]
+            assert claim["spec"]["resources"]["requests"]["storage"] == "1Gi"
+
+    @pytest.mark.parametrize("phase", ["DeployingGreen", "Promoting", "Cleanup"])
+    async def test_the_strategy_of_what_was_begun_stays(
+        self, monkeypatch: pytest.MonkeyPatch, phase: str
+    ) -> None:
+        world = await begun(monkeypatch)
+        await world.until(phase)
+        world.ask_for(upgrade={"strategy": "RollingUpdate", "jwtAuthRole": "upgrader"})
+        await world.bench.outside.clock.advance(60)
+        world.age += 60
+        await world.settle()
+        assert world.phases == [*PHASES, "Idle"]
+
+
+async def test_a_cluster_that_is_deleted_meanwhile_leaves_no_servers(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    world = await begun(monkeypatch)
+    await world.until("Syncing")
+    live = world.api.objects[(CLUSTERS, KEY)]
+    deleted = {
+        **live["metadata"],
+        "deletionTimestamp": world.bench.outside.clock.now().isoformat(),
+    }
+    world.api.holding((CLUSTERS, {**live, "metadata": deleted}))
+    for _ in range(6):
+        await world.bench.turn()
+        world.kubernetes()
+    assert world.named(STATEFUL_SET) == set()
+    assert world.named(PVC) == set()

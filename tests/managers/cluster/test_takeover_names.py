@@ -1,0 +1,73 @@
+"""Names that come again: volumes and revisions of an earlier life, in a whole takeover."""
+
+from __future__ import annotations
+
+import pytest
+
+from contracts import labels
+from contracts.api.group import CLUSTERS
+from contracts.blue_green import revision_of
+from contracts.sets import VoterSet
+from contracts.upgrade import Release
+from runtime.resources import PVC
+from tests import gen
+from tests.managers.cluster.takeover import NEW, Takeover
+from tests.managers.cluster.test_reconcile import KEY
+
+GREEN = VoterSet("x", revision_of(Release(NEW), 3))
+
+
+async def test_a_volume_of_an_earlier_cluster_is_never_deleted_and_never_used(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    world = Takeover(monkeypatch)
+    await world.boot()
+    name = GREEN.data_claim(0)
+    metadata = {
+        "name": name,
+        "namespace": gen.NAMESPACE,
+        "uid": "uid-of-its-own",
+        "labels": labels.base("x"),
+        "annotations": {labels.OWNER_UID: "uid-of-a-former-cluster"},
+    }
+    volume = {"metadata": metadata, "spec": {}, "status": {"phase": "Bound"}}
+    world.api.holding((PVC, volume))
+    world.ask_for(version=NEW)
+    for _ in range(6):
+        await world.turn()
+    assert name not in {deleted for deleted, _ in world.deleted}
+    assert "greenRevision" not in world.status.get("blueGreen", {})
+    assert world.bench.condition("Stalled") == ("True", "BlueGreenHold")
+    told = [c["message"] for c in world.status["conditions"] if c["type"] == "Stalled"]
+    assert f"kubectl delete pvc {name}" in told[0]
+
+
+async def test_what_ran_before_under_the_revision_that_serves_gets_one_of_its_own(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    first, second, third = (f"registry.example.com/{name}:2.4.0" for name in "abc")
+    world = Takeover(monkeypatch, image=first)
+    await world.boot()
+    world.ask_for(image=second)
+    await world.settle()
+    before = world.status["blueGreen"]["blueRevision"]
+    upgrade = world.api.objects[(CLUSTERS, KEY)]["spec"]["upgrade"]
+    world.ask_for(image=third, upgrade={**upgrade, "strategy": "RollingUpdate"})
+    for _ in range(40):
+        await world.turn()
+    assert world.status["release"]["image"] == third
+    world.forget()
+    world.ask_for(image=second, upgrade=upgrade)
+    await world.settle()
+    assert world.status["release"]["image"] == second
+    assert world.status["blueGreen"]["blueRevision"] != before
+
+
+async def test_no_server_is_replaced_for_how_it_joined(monkeypatch: pytest.MonkeyPatch) -> None:
+    """OpenBao 2.5.0 to 2.5.4 end when they read their files again, so pods would be replaced."""
+    world = Takeover(monkeypatch)
+    await world.boot()
+    world.ask_for(version="2.5.1")
+    await world.settle()
+    assert world.status["currentVersion"] == "2.5.1"
+    assert "PodReplaced" not in world.told

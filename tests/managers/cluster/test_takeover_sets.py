@@ -1,0 +1,284 @@
+"""managers.cluster.second_set in a pass: what stands beside the set that serves, phase by phase."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from contracts import labels
+from contracts.blue_green import revision_of
+from contracts.desired import Desired
+from contracts.observed import ImageVerdict, Observed, ReadPoolFacts
+from contracts.resolved import Resolved
+from contracts.sets import VoterSet, serving_set, voter_sets
+from contracts.upgrade import Release
+from managers.cluster.resolve import resolve
+from managers.cluster.second_set import beside, files, servers
+from managers.cluster.steps import fold
+from managers.networking.services import public_service
+from managers.upgrade.course import as_accepted, direct
+from managers.workload.marks import MARK_FIRST
+from managers.workload.plan import Inputs
+from managers.workload.reload import RELOAD_POD, Files
+from runtime.outcome import Done, Wait
+from runtime.resources import CONFIG_MAP, STATEFUL_SET
+from tests import gen
+from tests.managers.cluster.test_images import POLICY
+
+GREEN = revision_of(Release("2.4.1"), 3)
+SET = VoterSet("x", GREEN)
+BEFORE = "fedcba9876543210"
+PLAIN = gen.cluster(
+    version="2.4.1", upgrade={"strategy": "BlueGreen", "jwtAuthRole": "upgrader"}
+).initialized()
+PHASES_WITH_GREEN = ("DeployingGreen", "JoiningMesh", "Syncing", "Promoting", "DemotingBlue")
+HERE = replace(gen.INSTALLATION, operator_image="registry.example.com/operator:1")
+
+
+def at(phase: str, cluster: gen.Cluster = PLAIN, **status: Any) -> gen.Cluster:
+    """A cluster in a phase of its upgrade."""
+    known = {
+        "phase": phase,
+        "operationID": "op",
+        "greenRevision": GREEN,
+        "greenVersion": "2.4.1",
+        "blueReplicas": 3,
+        "greenReplicas": 3,
+        **status,
+    }
+    release = {"version": "2.4.1" if phase == "Cleanup" else "2.4.0"}
+    return cluster.having(release=release, blueGreen=known)
+
+
+def world(*, green: bool = True, first: bool = False) -> Observed:
+    """Blue serves, and green is there; `first` when the pods of blue are labelled."""
+    seen = gen.running(gen.cluster().initialized()).facts()
+    pods = tuple(replace(one, first_set=first) for one in seen.pods)
+    if not green:
+        return replace(seen, pods=pods)
+    theirs = tuple(gen.pod(number).of(GREEN).ready(version="2.4.1").facts() for number in range(3))
+    live = gen.stateful_set().of(GREEN).facts()
+    return replace(seen, pods=pods, green=ReadPoolFacts(live, theirs))
+
+
+def turned(seen: Observed) -> Observed:
+    """The same, looked at from green."""
+    return replace(
+        seen,
+        stateful_set=seen.green.stateful_set,
+        pods=seen.green.pods,
+        claims=seen.green.claims,
+        green=ReadPoolFacts(seen.stateful_set, seen.pods, seen.claims),
+    )
+
+
+def meant(cluster: gen.Cluster, seen: Observed) -> Resolved:
+    """What a pass means, second set included."""
+    read = cluster.read()
+    course = direct(read, seen, timedelta(minutes=10))
+    found = resolve(as_accepted(read), cluster.owner(), seen, HERE)
+    assert isinstance(found, Resolved), found
+    return beside(found, read, seen, HERE, course.second)
+
+
+def planned(cluster: gen.Cluster, seen: Observed) -> Desired:
+    read = cluster.read()
+    return fold(meant(cluster, seen), seen, direct(read, seen, timedelta(minutes=10)))
+
+
+def named(desired: Desired, kind: Any) -> set[str]:
+    return {one.key.name for one in desired.intents if one.resource == kind}
+
+
+def selector(found: Resolved) -> dict[str, str]:
+    told: dict[str, str] = public_service(found).body["spec"]["selector"]
+    return told
+
+
+class TestRoles:
+    @pytest.mark.parametrize("phase", ["Idle", *PHASES_WITH_GREEN, "RollingBack"])
+    def test_blue_counts_as_the_cluster_as_long_as_there_is_a_way_back(self, phase: str) -> None:
+        assert voter_sets(at(phase).read()) == (VoterSet("x"), SET)
+
+    def test_green_does_from_then_on(self) -> None:
+        assert voter_sets(at("Cleanup").read()) == (SET, VoterSet("x"))
+        assert serving_set(at("Cleanup", blueRevision=BEFORE).read()) == SET
+
+    def test_a_revision_is_never_two_sets(self) -> None:
+        assert voter_sets(at("Syncing", blueRevision=GREEN).read()) == (SET,)
+
+    @pytest.mark.parametrize("nonsense", ["", "../etc", "0123", "0123456789ABCDEF"])
+    def test_what_is_no_revision_names_no_set(self, nonsense: str) -> None:
+        assert voter_sets(at("Syncing", greenRevision=nonsense).read()) == (VoterSet("x"),)
+
+
+class TestGreen:
+    @pytest.mark.parametrize("phase", PHASES_WITH_GREEN)
+    def test_both_are_wanted_while_it_takes_over(self, phase: str) -> None:
+        told = planned(at(phase), world())
+        # What may have to lead again stays as it is.
+        blue = set() if phase == "DemotingBlue" else {"x"}
+        assert named(told, STATEFUL_SET) == blue | {SET.stateful_set}
+        assert named(told, CONFIG_MAP) == {"x-config", SET.config_map}
+
+    def test_nothing_is_made_before_it_is_begun(self) -> None:
+        told = planned(at("Idle"), world(green=False))
+        assert named(told, STATEFUL_SET) == {"x"}
+        assert told.spared == ()
+
+    def test_green_alone_is_wanted_when_blue_goes(self) -> None:
+        told = planned(at("Cleanup"), turned(world()))
+        assert named(told, STATEFUL_SET) == {SET.stateful_set}
+        assert told.spared == ((CONFIG_MAP, told.spared[0][1]),)
+        assert told.spared[0][1].name == "x-config"
+
+    def test_it_is_left_alone_when_it_goes(self) -> None:
+        told = planned(at("RollbackCleanup"), world())
+        assert named(told, STATEFUL_SET) == {"x"}
+        assert [key.name for _, key in told.spared] == [SET.config_map]
+
+    def test_what_is_gone_spares_nothing(self) -> None:
+        assert planned(at("RollbackCleanup"), world(green=False)).spared == ()
+        alone = replace(turned(world()), green=ReadPoolFacts())
+        assert planned(at("Cleanup"), alone).spared == ()
+
+    def test_a_pod_that_is_left_still_needs_its_file(self) -> None:
+        seen = world()
+        left = replace(seen, green=ReadPoolFacts(None, seen.green.pods[:1]))
+        assert [key.name for _, key in planned(at("RollbackCleanup"), left).spared] == [
+            SET.config_map
+        ]
+
+    def test_nothing_of_it_is_known_without_a_course(self) -> None:
+        cluster, seen = at("Syncing"), world()
+        found = resolve(as_accepted(cluster.read()), cluster.owner(), seen, HERE)
+        assert isinstance(found, Resolved)
+        assert beside(found, cluster.read(), seen, HERE, None) is found
+
+
+class TestImage:
+    POLICY = PLAIN.wanting(imageVerification=POLICY)
+    BLUE, WANTED = (f"{HERE.image_repository}:{version}" for version in ("2.4.0", "2.4.1"))
+
+    def seen(self, *proven: str, green: bool = False) -> Observed:
+        verdicts = {one: ImageVerdict(one, f"{one}@sha256:1", "record") for one in proven}
+        return replace(world(green=green), images=verdicts)
+
+    def test_green_is_not_made_before_its_image_is_proven(self) -> None:
+        cluster = at("DeployingGreen", self.POLICY)
+        found = meant(cluster, self.seen(self.BLUE))
+        assert found.green is not None
+        assert not isinstance(found.green.outcome, Done)
+        told = servers(found, self.seen(self.BLUE), Inputs("", Files("")))
+        assert told.intents == ()
+        assert told.outcome == found.green.outcome
+
+    def test_its_file_may_be_there_before(self) -> None:
+        seen = self.seen(self.BLUE)
+        made = files(meant(at("DeployingGreen", self.POLICY), seen), seen)
+        assert [one.key.name for one in made.intents] == [SET.config_map]
+
+    def test_what_was_proven_is_what_it_runs(self) -> None:
+        seen = self.seen(self.BLUE, self.WANTED)
+        (made,) = servers(
+            meant(at("DeployingGreen", self.POLICY), seen), seen, Inputs("", Files(""))
+        ).intents
+        spec = made.body["spec"]["template"]["spec"]
+        assert spec["containers"][0]["image"] == f"{self.WANTED}@sha256:1"
+        assert made.body["metadata"]["annotations"][labels.IMAGE_VERIFICATION] == "record"
+
+
+class TestVolumes:
+    def size(self, seen: Observed) -> str:
+        edited = at("Syncing", PLAIN.wanting(storage={"size": "2Gi"}))
+        (made,) = servers(meant(edited, seen), seen, Inputs("", Files(""))).intents
+        (claim,) = made.body["spec"]["volumeClaimTemplates"]
+        told: str = claim["spec"]["resources"]["requests"]["storage"]
+        return told
+
+    def test_those_of_a_set_that_is_there_keep_their_size(self) -> None:
+        assert self.size(world()) == "1Gi"
+
+    def test_a_set_that_is_made_has_the_size_that_is_asked_for(self) -> None:
+        assert self.size(world(green=False)) == "2Gi"
+
+
+class TestReload:
+    def test_green_reads_newer_files_when_it_is_told_to_and_is_never_replaced(self) -> None:
+        seen, cluster = world(), at("Syncing")
+        found = meant(cluster, seen)
+        told = servers(found, seen, Inputs("", Files("", "new"), operator_image="image"))
+        # Of another template they are all the same left as they are.
+        names = {effect.name for effect in told.effects}
+        assert names <= {MARK_FIRST, RELOAD_POD}
+        assert {one.target for one in told.effects if one.name == RELOAD_POD} <= {
+            one.name for one in seen.green.pods
+        }
+
+    def test_without_an_image_for_that_it_is_left_as_it_is(self) -> None:
+        seen, cluster = world(first=True), at("Syncing")
+        told = servers(meant(cluster, seen), seen, Inputs("", Files("", "new")))
+        assert told.effects == ()
+        assert told.outcome == Done()
+
+    def test_it_is_told_that_servers_read(self) -> None:
+        seen = world(first=True)
+        found = meant(at("Syncing"), seen)
+        (made,) = servers(found, seen, Inputs("", Files(""), operator_image="image")).intents
+        digest = made.body["spec"]["template"]["metadata"]["annotations"][labels.TEMPLATE_HASH]
+        pods = tuple(replace(one, template=digest, reload_hash="old") for one in seen.green.pods)
+        seen = replace(seen, green=replace(seen.green, pods=pods))
+        told = servers(found, seen, Inputs("", Files(""), operator_image="image"))
+        assert [one.name for one in told.effects] == [RELOAD_POD] * 3
+        assert isinstance(told.outcome, Wait)
+
+
+class TestTraffic:
+    @pytest.mark.parametrize("phase", ["Idle", *PHASES_WITH_GREEN[:-1], "RollbackCleanup"])
+    def test_clients_stay_at_blue_by_its_label(self, phase: str) -> None:
+        found = selector(meant(at(phase), world(first=True)))
+        assert found == {**labels.servers("x"), labels.FIRST_SET: "true"}
+
+    def test_before_any_pod_has_it_nothing_is_narrowed(self) -> None:
+        assert selector(meant(at("Idle"), world(green=False))) == labels.servers("x")
+
+    @pytest.mark.parametrize("phase", ["Idle", "Syncing"])
+    def test_a_blue_with_a_revision_is_told_by_that(self, phase: str) -> None:
+        found = selector(meant(at(phase, blueRevision=BEFORE), world(first=True)))
+        assert found == {**labels.servers("x"), labels.REVISION: BEFORE}
+
+    @pytest.mark.parametrize("phase", ["DemotingBlue", "Cleanup"])
+    def test_clients_are_sent_to_green(self, phase: str) -> None:
+        seen = world(first=True)
+        found = meant(at(phase), turned(seen) if phase == "Cleanup" else seen)
+        assert selector(found) == {**labels.servers("x"), labels.REVISION: GREEN}
+
+    def test_nothing_is_narrowed_at_the_end(self) -> None:
+        ended = PLAIN.having(
+            release={"version": "2.4.1"}, blueGreen={"phase": "Idle", "blueRevision": GREEN}
+        )
+        seen = replace(turned(world()), green=ReadPoolFacts())
+        assert selector(meant(ended, seen)) == labels.servers("x")
+
+
+class TestMarks:
+    def marked(self, cluster: gen.Cluster, seen: Observed) -> list[str]:
+        told = planned(cluster, seen)
+        return [one.target for one in told.effects if one.name == MARK_FIRST]
+
+    def test_blue_is_labelled_before_green_is_made(self) -> None:
+        assert self.marked(at("Idle"), world(green=False)) == ["x-0", "x-1", "x-2"]
+
+    def test_a_pod_that_was_made_anew_is_labelled_again(self) -> None:
+        seen = world(first=True)
+        pods = (replace(seen.pods[0], first_set=False), *seen.pods[1:])
+        assert self.marked(at("Syncing"), replace(seen, pods=pods)) == ["x-0"]
+
+    def test_nobody_else_is(self) -> None:
+        assert self.marked(at("Syncing", blueRevision=BEFORE), world()) == []
+        assert self.marked(at("Cleanup"), turned(world())) == []
+        plain = gen.cluster().initialized()
+        assert self.marked(plain, gen.running(plain).facts()) == []

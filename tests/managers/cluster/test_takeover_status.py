@@ -1,0 +1,234 @@
+"""What a pass of a blue/green upgrade writes into the status and tells, and what it asks about."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from contracts import labels
+from contracts.api.cluster_status import ClusterStatus
+from contracts.api.group import CLUSTERS
+from contracts.blue_green import revision_of
+from contracts.note import Note
+from contracts.observed import ImageVerdict, Observed
+from contracts.sets import VoterSet
+from contracts.upgrade import Release
+from managers.access.token_issuer import ApiServer
+from managers.cluster.observe import Observer, Witnesses
+from managers.cluster.status import Pass, compute
+from managers.cluster.status_writer import StatusWriter
+from managers.images.policy import Question
+from managers.images.verifier import ImageVerifier
+from managers.upgrade.course import direct
+from runtime.errors import ServerError
+from runtime.outcome import Done
+from runtime.resources import POD, PVC, STATEFUL_SET
+from runtime.types import ObjectKey
+from tests import gen
+from tests.gen.api import FakeApi, Outside, StillInformer, api_error
+from tests.managers.cluster.test_images import POLICY
+
+GREEN = revision_of(Release("2.4.1"), 3)
+GLASS = {"active": True, "nonce": "n" * 32, "message": "blue does not lead"}
+STRATEGY = {"strategy": "BlueGreen", "jwtAuthRole": "upgrader"}
+PLAIN = gen.cluster(version="2.4.1", upgrade=STRATEGY).initialized()
+KEY = ObjectKey(gen.NAMESPACE, "x")
+TOLD = Note("Warning", "RollbackRefused", "there is no way back")
+
+
+def at(phase: str, **status: Any) -> gen.Cluster:
+    """A cluster in a phase of its upgrade."""
+    known = {
+        "phase": phase,
+        "operationID": "op",
+        "greenRevision": GREEN,
+        "greenVersion": "2.4.1",
+        "blueReplicas": 3,
+        "greenReplicas": 3,
+        **status,
+    }
+    return PLAIN.having(release={"version": "2.4.0"}, blueGreen=known)
+
+
+def status_of(cluster: gen.Cluster, seen: Observed | None = None) -> ClusterStatus:
+    """The status after a pass of a cluster, paused ones included."""
+    read = cluster.read()
+    observed = seen or gen.running(gen.cluster().initialized()).facts()
+    if read.spec.paused:
+        return compute(Pass(read, observed, Done()))
+    course = direct(read, observed, timedelta(minutes=10))
+    return compute(Pass(read, observed, course.outcome, course=course))
+
+
+class TestWritten:
+    def test_what_the_table_decided_is_written(self) -> None:
+        locked = at("Syncing").having(
+            operationLock={"operation": "Upgrade", "holder": "openbaocluster/upgrade"}
+        )
+        upgrade = {**STRATEGY, "requests": {"rollback": "back-1"}}
+        status = status_of(locked.wanting(upgrade=upgrade))
+        assert status.blue_green is not None
+        assert status.blue_green.phase == "RollbackCleanup"
+        assert status.upgrade_requests is not None
+        assert status.upgrade_requests.last_handled_rollback == "back-1"
+        assert status.release is not None
+        assert status.release.version == "2.4.0"
+
+    def test_a_pass_that_decides_nothing_about_sets_keeps_it(self) -> None:
+        rest = {"phase": "Idle", "blueRevision": GREEN, "failedRevision": "0" * 16}
+        quiet = PLAIN.having(
+            release={"version": "2.4.1"},
+            blueGreen=rest,
+            breakGlass={**GLASS, "active": False},
+            upgradeRequests={"lastHandledRetry": "again-1"},
+        )
+        status, before = status_of(quiet), quiet.read().status
+        assert status.blue_green == before.blue_green
+        assert status.break_glass == before.break_glass
+        assert status.upgrade_requests == before.upgrade_requests
+
+    @pytest.mark.parametrize("phase", ["Idle", "Syncing", "DemotingBlue", "Cleanup"])
+    def test_all_of_it_is_kept_while_paused(self, phase: str) -> None:
+        cluster = (
+            at(phase)
+            .wanting(paused=True)
+            .having(breakGlass=GLASS, upgradeRequests={"lastHandledPromote": "go-1"})
+        )
+        status, before = status_of(cluster), cluster.read().status
+        assert status.blue_green == before.blue_green
+        assert status.break_glass == before.break_glass
+        assert status.release == before.release
+        assert status.upgrade_requests == before.upgrade_requests
+
+    def test_a_safe_mode_stays_until_it_is_answered(self) -> None:
+        waiting = at("RollingBack").having(breakGlass=GLASS)
+        assert status_of(waiting).break_glass == waiting.read().status.break_glass
+        answered = status_of(waiting.wanting(breakGlassAck=GLASS["nonce"])).break_glass
+        assert answered is not None
+        assert not answered.active
+        assert answered.acknowledged_at == gen.NOW
+
+    def test_the_selector_is_that_of_the_set_that_serves(self) -> None:
+        for cluster, wanted in (
+            (at("DemotingBlue"), VoterSet("x")),
+            (at("Cleanup"), VoterSet("x", GREEN)),
+        ):
+            assert status_of(cluster).selector == labels.selector_text(wanted.selector)
+
+
+class Bench:
+    """A writer over a server in a dict."""
+
+    def __init__(self, cluster: gen.Cluster) -> None:
+        self.api = FakeApi().holding((CLUSTERS, cluster.object()))
+        self.outside = Outside(self.api)
+        self.cache = StillInformer(CLUSTERS)
+        self.cache.says(*self.api.of(CLUSTERS))
+        self.writer = StatusWriter(self.api, self.cache, self.outside.events, self.outside.clock)
+
+    async def write(self, status: ClusterStatus, *told: Note) -> float | None:
+        live = self.cache.get(KEY)
+        assert live is not None
+        return await self.writer.write(copy.deepcopy(live), status, told)
+
+    async def told(self) -> list[str]:
+        return [reason for _, reason, _ in await self.outside.told()]
+
+
+class TestAnnouncements:
+    STATUS = status_of(at("Syncing"))
+
+    async def test_they_are_told_with_the_write_and_once(self) -> None:
+        bench = Bench(at("JoiningMesh"))
+        await bench.write(self.STATUS, TOLD)
+        await bench.write(self.STATUS, TOLD)
+        assert (await bench.told()).count(TOLD.reason) == 1
+
+    async def test_not_when_the_write_fails(self) -> None:
+        bench = Bench(at("JoiningMesh"))
+        bench.api.refuse("apply/status OpenBaoCluster x", api_error(500))
+        with pytest.raises(ServerError):
+            await bench.write(self.STATUS, TOLD)
+        assert await bench.told() == []
+
+    async def test_not_when_the_cluster_is_gone_meanwhile(self) -> None:
+        bench = Bench(at("JoiningMesh"))
+        bench.api.objects.clear()
+        await bench.write(self.STATUS, TOLD)
+        assert await bench.told() == []
+
+    async def test_what_an_upgrade_decided_is_never_held_back(self) -> None:
+        bench = Bench(at("JoiningMesh"))
+        assert await bench.write(self.STATUS) is None
+        changes: tuple[dict[str, Any], ...] = (
+            {"blue_green": replace_phase(self.STATUS, "Promoting")},
+            {"break_glass": at("Syncing").having(breakGlass=GLASS).read().status.break_glass},
+        )
+        for number, change in enumerate(changes):
+            told = replace(TOLD, text=f"{TOLD.text} {number}")
+            assert await bench.write(self.STATUS.model_copy(update=change), told) is None
+        assert (await bench.told()).count(TOLD.reason) == 2
+
+
+def replace_phase(status: ClusterStatus, phase: str) -> Any:
+    """The same upgrade in another phase."""
+    assert status.blue_green is not None
+    return status.blue_green.model_copy(update={"phase": phase})
+
+
+class Asking(ImageVerifier):
+    """Notes what is asked about."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    async def verdicts(
+        self, questions: Iterable[Question | None], records: Iterable[str]
+    ) -> Mapping[str, ImageVerdict]:
+        self.asked += [one.reference for one in questions if one is not None]
+        return {}
+
+
+class TestImages:
+    async def asked(self, cluster: gen.Cluster) -> list[str]:
+        api, verifier = FakeApi(), Asking()
+        outside = Outside(api)
+        witnesses = Witnesses(outside.logins, outside.context.attempts, images=verifier)
+        observer = Observer(
+            {kind: StillInformer(kind) for kind in (POD, PVC, STATEFUL_SET)},
+            outside.secrets,
+            ApiServer(api, outside.clock, "10.96.0.1"),
+            outside.clock,
+            gen.INSTALLATION,
+            witnesses,
+        )
+        asking = cluster.wanting(imageVerification=POLICY)
+        await observer.observe(asking.read(), asking.owner())
+        return [one.rpartition(":")[2] for one in verifier.asked]
+
+    async def test_those_of_both_sets_are_asked_about_once(self) -> None:
+        assert sorted(await self.asked(at("Syncing"))) == ["2.4.0", "2.4.1"]
+
+    async def test_one_image_of_both_is_asked_about_once(self) -> None:
+        same = at("Cleanup").having(release={"version": "2.4.1"})
+        assert await self.asked(same) == ["2.4.1"]
+
+    async def test_the_next_one_is_not_asked_about_before_it_is_begun(self) -> None:
+        unbegun = PLAIN.having(release={"version": "2.4.0"})
+        assert await self.asked(unbegun) == ["2.4.0"]
+
+    async def test_nobody_is_asked_while_paused(self) -> None:
+        assert await self.asked(at("Syncing").wanting(paused=True)) == []
+
+
+def test_a_pass_changes_no_facts() -> None:
+    """They are shared by what is remembered of them."""
+    seen = gen.running(gen.cluster().initialized()).facts()
+    before = replace(seen)
+    status_of(at("Syncing"), seen)
+    assert seen == before

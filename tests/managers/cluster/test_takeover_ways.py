@@ -1,0 +1,227 @@
+"""A blue/green upgrade through the whole reconciler, by the ways that it seldom goes."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import pytest
+
+from contracts import upgrade_action
+from runtime.resources import JOB, POD, STATEFUL_SET
+from tests.gen.api import api_error
+from tests.managers.cluster.takeover import NEW, OLD, PHASES, Takeover
+from tests.managers.cluster.test_takeover import OPERATORS, begun, of
+
+FAST = {"autoRollback": {"stabilizationSeconds": 10}}
+HOOK = {"prePromotionHook": {"image": "registry.example.com/hook:1"}}
+
+
+async def asked(monkeypatch: pytest.MonkeyPatch, **wish: Any) -> Takeover:
+    """A cluster with these wishes for its upgrade, of which another version was just asked for."""
+    return await begun(monkeypatch, upgrade={"blueGreen": {**FAST, **wish}})
+
+
+def order(world: Takeover, **tokens: str) -> None:
+    """Change spec.upgrade.requests."""
+    upgrade = world.bench.cluster["spec"]["upgrade"]
+    world.ask_for(upgrade={**upgrade, "requests": tokens})
+
+
+class TestHook:
+    @OPERATORS
+    async def test_it_runs_once_and_never_before_its_uid_is_written(
+        self, monkeypatch: pytest.MonkeyPatch, *, restarts: bool
+    ) -> None:
+        world = await asked(monkeypatch, verification=HOOK)
+        world.restarts = restarts
+        await world.until("Syncing")
+        while "" not in world.actions:
+            # Its Job is the one without an action of ours; it ends once it is let go.
+            receipt = world.status["blueGreen"].get("validationHook") or {}
+            await world.turn()
+            if "" in world.actions:
+                assert receipt["stage"] == "Committed"
+                assert receipt["jobUID"]
+        await world.settle()
+        assert world.actions.count("") == 1
+        assert world.phases == [*PHASES, "Idle"]
+
+    @OPERATORS
+    async def test_what_it_refuses_is_given_up(
+        self, monkeypatch: pytest.MonkeyPatch, *, restarts: bool
+    ) -> None:
+        world = await asked(monkeypatch, verification=HOOK)
+        world.restarts = restarts
+        world.fails = {""}
+        await world.settle()
+        assert world.status["release"] == {"version": OLD}
+        assert world.phases[-2:] == ["RollbackCleanup", "Idle"]
+        assert world.named(POD) == of("")
+
+
+class TestHeld:
+    async def test_green_waits_for_a_person_and_costs_no_write(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        world = await asked(monkeypatch, autoPromote=False)
+        await world.until("Syncing")
+        for _ in range(5):
+            await world.turn()
+        for _ in range(20):
+            await world.turn()
+            assert world.bench.writes == []
+        assert world.bench.condition("Upgrading") == ("True", "BlueGreenHold")
+        order(world, promote="go-1")
+        await world.settle()
+        assert world.status["upgradeRequests"] == {"lastHandledPromote": "go-1"}
+        assert world.told.count("BlueGreenPromotionApproved") == 1
+
+    async def test_an_order_to_go_back_from_where_there_is_no_way_is_refused_once(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        world = await begun(monkeypatch)
+        await world.until("Cleanup")
+        order(world, rollback="back-1")
+        await world.settle()
+        assert world.told.count("RollbackRefused") == 1
+        assert world.status["release"] == {"version": NEW}
+        assert world.status["upgradeRequests"] == {"lastHandledRollback": "back-1"}
+
+
+class TestSafeMode:
+    async def test_it_begins_where_going_back_fails_and_a_person_ends_it(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        world = await begun(monkeypatch)
+        await world.until("DemotingBlue")
+        world.fails = {upgrade_action.REPAIR}
+        order(world, rollback="back-1")
+        for _ in range(40):
+            await world.turn()
+        assert world.phase == "RollingBack"
+        assert world.status["breakGlass"]["active"]
+        assert world.told.count("BreakGlassEntered") == 1
+        world.fails.clear()
+        await world.restart()
+        for _ in range(5):
+            await world.turn()
+            assert world.bench.writes == []
+        world.ask_for(breakGlassAck=world.status["breakGlass"]["nonce"])
+        await world.settle()
+        assert not world.status["breakGlass"]["active"]
+        assert world.told.count("BreakGlassAcknowledged") == 1
+        assert world.named(STATEFUL_SET) == {"x"}
+        assert world.named(POD) == of("")
+
+
+class TestAnotherTry:
+    async def failed(self, monkeypatch: pytest.MonkeyPatch) -> Takeover:
+        """A cluster of which green could not be promoted."""
+        world = await begun(monkeypatch)
+        world.fails = {upgrade_action.PROMOTE}
+        await world.settle()
+        assert world.phases[-3:] == ["RollingBack", "RollbackCleanup", "Idle"]
+        world.fails.clear()
+        world.forget()
+        return world
+
+    async def test_nothing_is_tried_again_by_itself(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        world = await self.failed(monkeypatch)
+        for _ in range(20):
+            await world.turn()
+        assert world.phases == ["Idle"]
+        assert world.bench.condition("Upgrading")[0] == "False"
+
+    async def test_a_person_orders_it(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        world = await self.failed(monkeypatch)
+        order(world, retry="again-1")
+        await world.settle()
+        assert world.phases == [*PHASES, "Idle"]
+        assert world.status["upgradeRequests"] == {"lastHandledRetry": "again-1"}
+        assert "failedRevision" not in world.status["blueGreen"]
+
+    async def test_the_other_strategy_may_do_it_and_this_one_the_next(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        world = await self.failed(monkeypatch)
+        world.ask_for(upgrade={"strategy": "RollingUpdate"})
+        for _ in range(40):
+            await world.turn()
+        assert world.status["release"] == {"version": NEW}
+        assert world.named(POD) == of("")
+        world.forget()
+        world.ask_for(version="2.4.2", upgrade={"strategy": "BlueGreen", "jwtAuthRole": "u"})
+        for _ in range(60):
+            await world.turn()
+        assert world.phases == [*PHASES, "Idle"]
+        assert world.status["release"] == {"version": "2.4.2"}
+
+
+class TestAnotherWish:
+    async def test_what_is_taken_back_may_be_asked_for_again(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        world = await begun(monkeypatch)
+        await world.until("Syncing")
+        world.ask_for(version=OLD)
+        await world.settle()
+        assert "failedRevision" not in world.status["blueGreen"]
+        world.forget()
+        world.ask_for(version=NEW)
+        await world.settle()
+        assert world.phases == [*PHASES, "Idle"]
+
+    async def test_a_third_release_comes_after_the_one_that_was_begun(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        world = await begun(monkeypatch)
+        await world.until("Syncing")
+        world.ask_for(version="2.4.2")
+        for _ in range(90):
+            await world.turn()
+        assert world.phases == [*PHASES, *PHASES, "Idle"]
+        assert world.status["release"] == {"version": "2.4.2"}
+
+    async def test_a_rolling_upgrade_that_was_begun_ends_as_one(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        world = Takeover(monkeypatch, upgrade={"strategy": "RollingUpdate"})
+        await world.boot()
+        world.ask_for(version=NEW)
+        while world.status.get("upgrade", {}).get("phase") != "Rolling":
+            await world.turn()
+        upgrade = world.bench.cluster["spec"]["upgrade"]
+        tokens = {"promote": "go-1", "rollback": "back-1"}
+        world.ask_for(upgrade={**upgrade, "strategy": "BlueGreen", "requests": tokens})
+        for _ in range(40):
+            await world.turn()
+        assert world.status["release"] == {"version": NEW}
+        assert world.named(POD) == of("")
+        assert world.phases == ["Idle"]
+        handled = {"lastHandledPromote": "go-1", "lastHandledRollback": "back-1"}
+        assert world.status["upgradeRequests"] == handled
+
+
+async def test_a_job_that_is_refused_is_offered_again_after_a_while(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    world = await begun(monkeypatch)
+    await world.until("JoiningMesh")
+    create, offered = world.api.create, []
+
+    async def refusing(resource: Any, body: Any, **more: Any) -> Any:
+        if resource == JOB:
+            offered.append(world.age)
+            raise api_error(422)
+        return await create(resource, body, **more)
+
+    monkeypatch.setattr(world.api, "create", refusing)
+    for _ in range(20):
+        await world.turn()
+    assert world.phase == "JoiningMesh"
+    assert len(offered) > 1
+    assert all(later - earlier >= 15 for earlier, later in pairwise(offered))
+    monkeypatch.setattr(world.api, "create", create)
+    await world.settle()
+    assert world.status["release"] == {"version": NEW}
