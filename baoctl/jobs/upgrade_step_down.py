@@ -30,11 +30,17 @@ async def step_down(work: Work) -> str:
     if lead is None:
         return f"{target} does not lead; nothing was done"
     successor = await hand_over(work, lead)
+    if successor.pod == target:
+        # Whoever asked sees that, and asks anew: a server that made way sleeps for ten seconds.
+        return f"{target} made way, and was elected again"
     return f"{target} handed over to {successor.pod}"
 
 
 async def hand_over(work: Work, lead: Leader) -> Leader:
-    """Ask a server that leads to step down, and wait until another one leads: return that one."""
+    """Ask a server that leads to step down, and wait until one leads that was elected then.
+
+    It may be the same one again, if its successor could not hold on to the lead.
+    """
     token = await work.log_in(lead.address)
     # The login may have taken its time, and another one may lead by now.
     if isinstance(await work.look(lead.pod), Leader):
@@ -42,9 +48,9 @@ async def hand_over(work: Work, lead: Leader) -> Leader:
     others = [pod for pod in work.env.server.pods if pod != lead.pod]
     # Each on its own: one that does not answer must not hold up the word of the others.
     polls = [asyncio.ensure_future(_until_it_leads(work, pod)) for pod in others]
+    polls.append(asyncio.ensure_future(_until_it_leads_again(work, lead.pod)))
     try:
-        if polls:
-            await asyncio.wait(polls, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait(polls, return_when=asyncio.FIRST_COMPLETED)
         found = [poll.result() for poll in polls if poll.done()]
     finally:
         for poll in polls:
@@ -96,3 +102,12 @@ async def _until_it_leads(work: Work, pod: str) -> Leader | None:
             return look
         await work.clock.sleep(POLL_SECONDS)
     return None
+
+
+async def _until_it_leads_again(work: Work, pod: str) -> Leader | None:
+    """Wait until a pod leads that was seen not to; None when the time is over."""
+    while isinstance(await work.look(pod), Leader):
+        if work.late:
+            return None
+        await work.clock.sleep(POLL_SECONDS)
+    return await _until_it_leads(work, pod)

@@ -260,6 +260,18 @@ def _late(now: Situation) -> str | None:
     return told + (f": {pod.waiting}" if pod is not None and pod.waiting else "")
 
 
+def _unwell_late(now: Situation) -> str | None:
+    """All are ready, and nothing goes on: who is ill may be another one than the next to go."""
+    told, quorum = _late(now), now.observed.quorum
+    if told is None or quorum is None or quorum.trouble:
+        return told
+    ill = [one.node_id for one in quorum.servers if one.voter and not (one.healthy and one.follows)]
+    if not ill:
+        return told
+    waited = int(now.deadline.total_seconds())
+    return f"after {waited} s the leader does not find these well and caught up: {', '.join(ill)}"
+
+
 def _unready_late(now: Situation) -> str | None:
     ready = all(pod.ready for pod in now.observed.servers) and now.observed.servers
     return None if ready else _late(now)
@@ -341,7 +353,7 @@ ROWS: tuple[Row[Situation], ...] = (
     Row(ROLLING, _refused_hand_over, "no Job", FAILED, FREE_LOCK, "StepDownFailed", SOON),
     Row(ROLLING, _hand_over_late, "leads still", FAILED, FREE_LOCK, "StepDownTimeout", SOON),
     Row(ROLLING, _unready_late, "pod not back", FAILED, FREE_LOCK, "PodNotReady", SOON),
-    Row(ROLLING, _late, "server not well", FAILED, FREE_LOCK, "HealthCheckFailed", SOON),
+    Row(ROLLING, _unwell_late, "server not well", FAILED, FREE_LOCK, "HealthCheckFailed", SOON),
     Row(ROLLING, _both(_changed, _refused), "refused", blocked=True, after=ROLL_RECHECK),
     Row(ROLLING, _on_its_way, "pods to go", reason="UpgradeInProgress", after=ROLL_RECHECK),
     #

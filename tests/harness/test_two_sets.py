@@ -5,8 +5,8 @@ from contracts.sets import VoterSet
 from contracts.shapes.hook_job import OPERATION_ID
 from e2e.demo.journal import Change, Sight
 from e2e.demo.objects import Object
-from e2e.harness.two_sets import SERVICES, SETS, TwoSets
-from e2e.harness.upgrade_history import CLUSTERS, JOBS, PODS, History
+from e2e.harness.two_sets import HEADERS, SERVICES, SETS, TwoSets, row
+from e2e.harness.upgrade_history import CLUSTERS, JOBS, PODS, Figures, History
 
 OF_TEMPLATE = "controller-revision-hash"
 NAME, SERVICE = "bao", "bao-public"
@@ -114,3 +114,15 @@ def test_how_often_a_hook_ran() -> None:
     seen = [sight(1.0, hook, JOBS, "ADDED"), sight(2.0, of_hook, PODS), sight(3.0, of_hook, PODS)]
     assert sets(seen).hook_runs("this") == {"hook": 1}
     assert sets(seen).hook_runs("another") == {}
+
+
+def test_a_row_has_a_cell_for_each_header() -> None:
+    cells = row(Figures("this", 60.0, 600, 4, 1.5, 140), sets())
+    assert dict(zip(HEADERS, cells, strict=True)) == {
+        "upgrade": "this",
+        "finished": "60.0 s",
+        "clients at green": "4.0 s",
+        "longest gap": "1.50 s",
+        "failed": "4 of 600",
+        "requests": "140",
+    }

@@ -31,6 +31,15 @@ async def test_it_ends_when_another_one_leads(tmp_path: Path) -> None:
     assert raft.asked == ASKED
 
 
+async def test_one_that_is_elected_again_is_not_asked_twice(tmp_path: Path) -> None:
+    raft, clock = Raft(), Prompt()
+    elects(raft, "c-0", clock, 2.0)
+    work = raft.work(tmp_path, clock, target="c-0")
+    assert await step_down(work) == "c-0 made way, and was elected again"
+    assert raft.asked == ASKED
+    assert clock.monotonic() < 10.0
+
+
 async def test_a_standby_is_left_alone(tmp_path: Path) -> None:
     raft = Raft(leader="c-1")
     assert await step_down(raft.work(tmp_path, target="c-0")) == (

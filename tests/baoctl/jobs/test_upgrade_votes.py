@@ -17,7 +17,7 @@ from baoctl.jobs.upgrade_votes import (
     wait_for_green,
 )
 from baoctl.jobs.upgrade_work import Act, StepFailure
-from tests.baoctl.jobs.played_raft import Raft
+from tests.baoctl.jobs.played_raft import Prompt, Raft
 
 BLUE, GREEN = ("c-0", "c-1", "c-2"), ("c-10", "c-g-1", "c-g-2")
 SETS: dict[str, Any] = {"blue": BLUE, "green": GREEN}
@@ -56,6 +56,22 @@ async def test_the_way_there_demotes_the_leader_last(tmp_path: Path) -> None:
     raft.on_step_down = lambda: setattr(raft, "leader", "c-g-1")
     await demote_blue(raft.work(tmp_path, **SETS))
     assert raft.asked == ["demote c-1", "demote c-2", "step-down c-0", "demote c-0"]
+
+
+async def test_a_leader_that_comes_back_is_asked_once_more(tmp_path: Path) -> None:
+    """Green may lose the lead that it just got, on a node that is busy."""
+    raft, clock = all_vote(), Prompt()
+    successors = iter(("c-0", "c-g-1"))
+
+    def make_way() -> None:
+        raft.leader, then = "", next(successors)
+        clock.later.append((clock.monotonic() + 2.0, lambda: setattr(raft, "leader", then)))
+
+    raft.on_step_down = make_way
+    await demote_blue(raft.work(tmp_path, clock, **SETS))
+    asked = ["demote c-1", "demote c-2", "step-down c-0", "step-down c-0", "demote c-0"]
+    assert raft.asked == asked
+    assert clock.monotonic() < 30.0
 
 
 async def test_the_way_back_gives_votes_before_it_takes_any(tmp_path: Path) -> None:

@@ -1,0 +1,64 @@
+"""A data volume without room: what is on it stays, and nothing more can be written.
+
+The volumes of the rig are folders of one file system, and their sizes are not enforced. So a small
+file system in memory is put over the folder, with a copy of its content: whoever mounts the volume
+from then on finds that, and who has it mounted already does not. Needs root.
+"""
+
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from contracts import names
+from e2e.harness.clusters import Cluster
+from e2e.rig.network import unmount
+from runtime.resources import PVC
+from runtime.types import Resource
+
+VOLUMES = Resource("", "v1", "PersistentVolume", "persistentvolumes", namespaced=False)
+_ROOM = "1g"
+
+
+class FullVolume:
+    """The volume of one server."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def fill(self) -> None:
+        """Leave no room beside what is there."""
+        used = _run("du", "--summarize", "--block-size=1", str(self._folder)).split()[0]
+        self._resize(used)
+
+    def make_room(self) -> None:
+        """Let it be written again."""
+        self._resize(_ROOM)
+
+    def _resize(self, size: str) -> None:
+        _run("mount", "--options", f"remount,size={size}", str(self._folder))
+
+
+@contextmanager
+def full_volume(cluster: Cluster, pod: str) -> Iterator[FullVolume]:
+    """Fill the data volume of a server, for the pod that comes after this one."""
+    claim = cluster.api.get(PVC, cluster.namespace, names.claim_of_pod(pod))
+    live = cluster.api.get(VOLUMES, None, claim["spec"]["volumeName"])
+    folder = Path(live["spec"]["local"]["path"])
+    kept = folder.with_name(f"{folder.name}-kept")
+    _run("cp", "--archive", str(folder), str(kept))
+    mode = f"{folder.stat().st_mode & 0o7777:o}"
+    _run("mount", "-t", "tmpfs", "-o", f"size={_ROOM},mode={mode}", "full", str(folder))
+    try:
+        _run("cp", "--archive", f"{kept}/.", str(folder))
+        made = FullVolume(folder)
+        made.fill()
+        yield made
+    finally:
+        # Who uses it keeps it.
+        unmount(str(folder))
+        _run("rm", "--recursive", "--force", str(kept))
+
+
+def _run(*argv: str) -> str:
+    return subprocess.run(argv, check=True, capture_output=True, text=True).stdout
