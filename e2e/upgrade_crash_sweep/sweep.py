@@ -135,7 +135,7 @@ class Sweep:
         for case in cases:
             change = {"spec": {"version": version}}
             self.api.patch(CLUSTERS, case.cluster.namespace, case.cluster.name, change)
-        results = self._crash([case.plan for case in cases])
+        results = self._crash([case.plan for case in cases], seconds)
         for case in cases:
             case.result = results.get(case.cluster.namespace)
         crashed_at = watch.seconds
@@ -150,7 +150,7 @@ class Sweep:
         successor.stop()
         print("\n".join(map(str, cases)))
 
-    def _crash(self, plans: list[Plan]) -> dict[str, Result]:
+    def _crash(self, plans: list[Plan], seconds: float) -> dict[str, Result]:
         number = len(list(self.folder.glob("plans-*")))
         asked, answered = (self.folder / f"{word}-{number}" for word in ("plans", "results"))
         write_plans(asked, plans)
@@ -158,7 +158,7 @@ class Sweep:
             self.identity, str(asked), str(answered),
             module=CRASHING, environment=self.environment(),
         )  # fmt: skip
-        process.wait(30.0 + _SECONDS_EACH * len(plans))
+        process.wait(max(seconds, 30.0 + _SECONDS_EACH * len(plans)))
         return read_results(answered)
 
     def _await(self, case: Case, version: str, seconds: float) -> None:

@@ -56,7 +56,7 @@ CRASHES = (
 )
 
 
-@pytest.mark.timeout(850)
+@pytest.mark.timeout(1200)
 def test_whoever_comes_next_ends_it_and_one_set_is_left(
     campaign: Sweep, make_namespace: MakeNamespace, audit: AuditLog, controller: Identity
 ) -> None:
