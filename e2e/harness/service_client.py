@@ -20,8 +20,6 @@ import orjson
 
 EVERY = 0.1
 READ_BACK = "--read-back"
-# A write that takes longer counts as failed; its connection is given up.
-TIMEOUT = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +32,8 @@ class Target:
     server_name: str
     token: str
     path: str
+    patience: float
+    """Seconds. A write that takes longer counts as failed; its connection is given up."""
 
 
 @dataclass(slots=True)
@@ -95,7 +95,7 @@ class Line:
 
     def _connect(self) -> http.client.HTTPConnection:
         target = self.target
-        raw = socket.create_connection((target.address, target.port), timeout=TIMEOUT)
+        raw = socket.create_connection((target.address, target.port), timeout=target.patience)
         connection = http.client.HTTPConnection(target.address, target.port)
         self._connection = connection
         connection.sock = raw

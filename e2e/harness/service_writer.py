@@ -73,6 +73,8 @@ class ServiceWriter:
     cluster: Cluster
     reads_back: bool = False
     """Each acknowledged write is read at once; `missed` has those that were not there."""
+    patience: float = 2.0
+    """Seconds that a request may take; a client whose own are more sees a slow answer as that."""
     leaders: list[str] = field(default_factory=list)
     """Names of the pods that said they lead, one after the other."""
     _target: Target | None = None
@@ -188,6 +190,7 @@ class ServiceWriter:
             server_name=names.raft_server_name(name),
             token=until("the client logs in", self._login, 60.0, tolerate=_TROUBLE),
             path=SECRETS,
+            patience=self.patience,
         )
 
     def _login(self) -> str | None:

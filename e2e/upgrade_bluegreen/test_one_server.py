@@ -58,6 +58,8 @@ PULL_SECONDS = 150.0
 # Long enough to break the way back while it judges.
 JUDGING_SECONDS = 6.0
 STILL_SECONDS = 5.0
+# No write may fail of those who wait this long, as clients do; none may take long either.
+PATIENCE, GAP_SECONDS = 10.0, 3.0
 GLASS = "BreakGlassRequired"
 
 
@@ -91,11 +93,16 @@ def clusters(
     return made
 
 
+def patient(one: Cluster) -> ServiceWriter:
+    """Return a client of a cluster that nobody is to disturb."""
+    return ServiceWriter(one, reads_back=True, patience=PATIENCE)
+
+
 @pytest.fixture(scope="module")
 def doomed(clusters: dict[str, Cluster]) -> Iterator[Doomed]:
     """Its upgrade has begun, and goes on beside whatever else happens here."""
     one = clusters[DOOMED]
-    with taking_over(one) as takeover, ServiceWriter(one, reads_back=True) as writer:
+    with taking_over(one) as takeover, patient(one) as writer:
         change(one, {"version": SECOND, "image": ABSENT})
         takeover.await_phase(DEPLOYING)
         yield Doomed(takeover, writer)
@@ -114,7 +121,7 @@ def test_a_hook_says_no_and_a_way_back_that_fails_waits_for_a_person(
     """Green has no vote yet. The Job that removes it from the raft cluster cannot log in."""
     judged = {"verification": {"prePromotionHook": hook(1, JUDGING_SECONDS)}}
     change(cluster, {"upgrade": by_second_set(maxJobFailures=1, **judged)})
-    with taking_over(cluster) as takeover, ServiceWriter(cluster, reads_back=True) as writer:
+    with taking_over(cluster) as takeover, patient(cluster) as writer:
         change(cluster, {"version": SECOND})
         operation = takeover.await_phase(SYNCING)["operationID"]
         takeover.await_that("the hook is let go", lambda: judges(cluster), 30.0)
@@ -178,6 +185,7 @@ def assert_blue_was_left_alone(seen: TwoSets, writer: ServiceWriter) -> None:
     turns = [one.revisions for one in seen.directed(names.public_service(seen.history.cluster))]
     assert turns == [{seen.blue.revision}]
     assert writer.failed == []
+    assert writer.longest_gap < GAP_SECONDS
     assert writer.lost() == []
     assert writer.missed == []
 

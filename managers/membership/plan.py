@@ -67,9 +67,8 @@ def judge(
     elif outside := _outside(answers, expected):
         error = (OUTSIDE, _how_to_join(outside))
     status = AdminOpsStatus(last_error=_last_error(error, previous, now), raft=raft)
-    return status, _next_look(
-        raft, expected, error, converging=voters_on_their_way(answers, expected)
-    )
+    changing = voters_on_their_way(answers, expected) or _on_their_way_out(answers, expected)
+    return status, _next_look(raft, expected, error, changing=changing)
 
 
 def _raft(
@@ -153,6 +152,16 @@ def voters_on_their_way(answers: Answers, expected: Expected) -> bool:
     )
 
 
+def _on_their_way_out(answers: Answers, expected: Expected) -> bool:
+    """Tell whether a member is left of a server that is gone for good and that is ours to remove.
+
+    The pass that asks the leader to remove it learns of it here, and so do we of the removal.
+    """
+    gone = (one.node_id for one in answers.members or () if one.node_id not in answers.cluster_ids)
+    ordinals = map(expected.voter_set.ordinal_of, gone)
+    return any(ordinal is not None and ordinal >= expected.voters for ordinal in ordinals)
+
+
 def _split(cluster_ids: Mapping[str, str]) -> str | None:
     known = {pod: cluster for pod, cluster in cluster_ids.items() if cluster}
     if len(set(known.values())) < 2:
@@ -178,7 +187,7 @@ def _next_look(
     expected: Expected,
     error: tuple[str, str] | None,
     *,
-    converging: bool,
+    changing: bool,
 ) -> Outcome:
     if error is not None or raft is None:
         return Done(QUIET_RECHECK)
@@ -189,8 +198,8 @@ def _next_look(
     there = is_as_wanted(raft, expected.voters, expected.read_replicas)
     if not there or (raft.healthy_read_replicas or 0) < expected.read_replicas:
         told = f"{raft.voters} of {expected.voters} servers are voters"
-        # Pods that come or go wake us; only the autopilot tells nobody.
-        soon = converging or raft.voters == expected.voters
+        # Pods that come or go wake us; who gives or takes a vote tells nobody.
+        soon = changing or raft.voters == expected.voters
         return Wait("VotersMissing", told, CONVERGING_RECHECK if soon else QUIET_RECHECK)
     return Done(QUIET_RECHECK)
 

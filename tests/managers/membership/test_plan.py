@@ -85,8 +85,20 @@ ROWS: dict[str, tuple[Answers, dict[str, Any] | None, str, Outcome]] = {
         "",
         Done(QUIET_RECHECK),
     ),
-    "one too many": (
+    "one too many, whose pod is there: it will wake us when it goes": (
+        answers(members(4), {**ONE_CLUSTER, "x-3": "c1"}),
+        {"voters": 4, "nonVoters": 0, "leader": "x-0", "clusterID": "c1"},
+        "",
+        Wait("VotersMissing", "4 of 3 servers are voters", QUIET_RECHECK),
+    ),
+    "one too many, whose pod is gone: it is about to be removed": (
         answers(members(4)),
+        {"voters": 4, "nonVoters": 0, "leader": "x-0", "clusterID": "c1"},
+        "",
+        Wait("VotersMissing", "4 of 3 servers are voters", CONVERGING_RECHECK),
+    ),
+    "one too many that is not ours to remove": (
+        answers((*members(3), Member(node_id="stranger", voter=True))),
         {"voters": 4, "nonVoters": 0, "leader": "x-0", "clusterID": "c1"},
         "",
         Wait("VotersMissing", "4 of 3 servers are voters", QUIET_RECHECK),
