@@ -14,7 +14,7 @@ from contracts.api.cluster import OpenBaoCluster
 from contracts.api.meta import counted_duration
 from contracts.api.status_upgrade import BlueGreenPhase
 from contracts.api.upgrade import AutoRollback, BlueGreen
-from contracts.blue_green import revision_of
+from contracts.blue_green import next_revision
 from contracts.observed import Observed
 from contracts.sets import VoterSet, serving_set
 from contracts.upgrade import Release
@@ -164,9 +164,7 @@ def _second(cluster: OpenBaoCluster) -> _Second:
     if status is not None and status.phase != "Idle":
         # Read replicas follow: green is all that is left, and called blue.
         return _Second(cluster, blue, blue, Release.accepted(cluster) or asked, size)
-    return _Second(
-        cluster, blue, VoterSet(name, revision_of(asked, size, blue.revision)), asked, size
-    )
+    return _Second(cluster, blue, VoterSet(name, next_revision(cluster)), asked, size)
 
 
 def _seconds(second: _Second, phase: BlueGreenPhase) -> Range:

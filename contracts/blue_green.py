@@ -23,6 +23,9 @@ from contracts.api.upgrade import AutoRollback, BlueGreen, PrePromotionHook, Upg
 from contracts.desired import CONTENT, Effect
 from contracts.note import Note
 from contracts.pause import counted_from, resumed_at
+from contracts.upgrade import FREE_LOCK as FREE_LOCK
+from contracts.upgrade import MAKE_SNAPSHOT as MAKE_SNAPSHOT
+from contracts.upgrade import TAKE_LOCK as TAKE_LOCK
 from contracts.upgrade import HookSeen, JobEnd, Release, SnapshotSeen
 from contracts.upgrade_names import server_pod
 from runtime.outcome import Blocked, Outcome, Wait
@@ -40,10 +43,7 @@ RESTORING: Final = "RestoringReadReplicas"
 ROLLING_BACK: Final = "RollingBack"
 ROLLBACK_CLEANUP: Final = "RollbackCleanup"
 
-# What a pass may be told to do; those of the lock and the snapshot are the rolling upgrade's own.
-TAKE_LOCK: Final = "take-upgrade-lock"
-FREE_LOCK: Final = "free-upgrade-lock"
-MAKE_SNAPSHOT: Final = "make-upgrade-snapshot"
+# What a pass may be told to do, beside what is said of the lock and the snapshot.
 MAKE_JOB: Final = "make-upgrade-job"
 MAKE_HOOK: Final = "make-validation-hook"
 START_HOOK: Final = "start-validation-hook"
@@ -78,6 +78,13 @@ def revision_of(release: Release, replicas: int, blue: str = "") -> str:
     if found != blue:
         return found
     return hashlib.sha256(f"{text}\n{blue}".encode()).hexdigest()[:_REVISION]
+
+
+def next_revision(cluster: OpenBaoCluster) -> str:
+    """Return the revision that a set would have which is made for what the spec asks."""
+    status = cluster.status.blue_green
+    blue = (status.blue_revision if status else None) or ""
+    return revision_of(Release.asked(cluster), cluster.spec.replicas, blue)
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,7 +229,7 @@ class BlueGreenFacts:
     @property
     def next_revision(self) -> str:
         """Revision of what the spec asks for."""
-        return revision_of(self.asked, self.cluster.spec.replicas, self.blue_revision)
+        return next_revision(self.cluster)
 
     @property
     def green_replicas(self) -> int:
@@ -336,5 +343,12 @@ class BlueGreenCourse:
 
     def set_of(self, revision: str) -> ServerSet | None:
         """Return the set of a revision, as it is rendered; None for one that is not."""
-        known = (one for one in (self.blue, self.green) if one is not None)
-        return next((one for one in known if one.revision == revision), None)
+        return next((one for one in self._sets if one.revision == revision), None)
+
+    def other_than(self, revision: str) -> ServerSet | None:
+        """Return the set that stands beside the one of a revision; None for none."""
+        return next((one for one in self._sets if one.revision != revision), None)
+
+    @property
+    def _sets(self) -> tuple[ServerSet, ...]:
+        return tuple(one for one in (self.blue, self.green) if one is not None)

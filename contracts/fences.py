@@ -6,7 +6,7 @@ an upgrade goes on no fence is begun.
 """
 
 from contracts.api.cluster import OpenBaoCluster
-from contracts.sets import serving_set
+from contracts.sets import serving_set, takes_over
 
 
 def of_servers(cluster: OpenBaoCluster) -> tuple[str, ...]:
@@ -18,15 +18,9 @@ def of_servers(cluster: OpenBaoCluster) -> tuple[str, ...]:
     return tuple(name for name in fenced if serving.ordinal_of(name) is not None)
 
 
-def waits(cluster: OpenBaoCluster) -> bool:
-    """Tell whether fences wait for the end of an upgrade by a second set."""
-    status = cluster.status.blue_green
-    return status is not None and bool(status.green_revision)
-
-
 def heeded(cluster: OpenBaoCluster) -> tuple[str, ...]:
     """Return the names that are acted upon now."""
-    return () if waits(cluster) else of_servers(cluster)
+    return () if takes_over(cluster) else of_servers(cluster)
 
 
 def heeding(cluster: OpenBaoCluster) -> OpenBaoCluster:

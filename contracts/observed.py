@@ -6,7 +6,7 @@ Made by `managers.cluster.observe`; read by resolve, plan and status. No I/O.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Literal
 
@@ -286,6 +286,15 @@ class Observed:
     def pod(self, ordinal: int) -> PodFacts | None:
         """Return the pod of an ordinal, if there is one."""
         return next((pod for pod in self.pods if pod.ordinal == ordinal), None)
+
+    def of_pool(self, pool: ReadPoolFacts) -> Observed:
+        """Return the same with another pool in the place of the voters that serve.
+
+        What a leader says of its followers is about the voters, and left out.
+        """
+        return replace(
+            self, stateful_set=pool.stateful_set, pods=pool.pods, claims=pool.claims, quorum=None
+        )
 
     def attempted(self, effect: str, uid: str) -> Attempt | None:
         """Return the last attempt of an effect on an object, if it is remembered."""

@@ -14,14 +14,12 @@ from contracts.api.scheduling import Scheduling
 from contracts.api.seal import Unseal
 from contracts.api.tls import TlsMode
 from contracts.hcl.render import ConfigInput
-from contracts.sets import Green, VoterSet
+from contracts.sets import PROVEN, Green, VoterSet
 from contracts.shapes.pod_part import PodPart
 from contracts.unseal_keys import KeyRing, Rotation
 from contracts.ways_in import NO_WISHES, WaysWishes
-from runtime.outcome import Done, Outcome
+from runtime.outcome import Outcome
 from runtime.ownership import Owner
-
-PROVEN = Done()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,8 @@
 """The form of the names of servers of any revision, in Python and in CEL.
 
 Uses contracts.names and contracts.upgrade_names, which make those names. Called by the rules of
-spec.fencedPods and by the locks of what the operator made: by whoever has no status to ask which
-revision there is.
+spec.fencedPods, by the locks of what the operator made, and by whoever looks for what no status
+names: there is none to ask which revision there is.
 """
 
 import re
@@ -25,16 +25,34 @@ def length(cluster: str) -> str:
     return f"(size({cluster}) > {_CUT - _WHOLE} ? {_CUT} : size({cluster}) + {_WHOLE})"
 
 
+def stateful_set_of(cluster: str, pod: str) -> str | None:
+    """Return the StatefulSet of a voter, of whatever revision; None for any other pod.
+
+    For pods that carry the label of this cluster: told by the form of the name alone. Raises
+    ValueError when no cluster may have that name.
+    """
+    found, _, _ = pod.rpartition("-")
+    if names.ordinal_in(found, pod) is None:
+        return None
+    first = names.stateful_set(cluster)
+    if found == first:
+        return found
+    rest = found.removeprefix(f"{first}-")
+    fits = len(found) == len(upgrade_names.server_set(cluster, _REVISION))
+    of_a_revision = rest != found and re.fullmatch(IS_REVISION, rest) is not None
+    return found if fits and of_a_revision else None
+
+
 def server_ordinal(cluster: str, pod: str) -> int | None:
     """Return the ordinal in the name of a voter of whatever revision; None when it is none.
 
     Raises ValueError when no cluster may have that name.
     """
-    found, _, _ = pod.rpartition("-")
-    ordinal = names.ordinal_in(found, pod)
-    if ordinal is None or found == names.stateful_set(cluster):
-        return ordinal
-    rest = found.removeprefix(f"{cluster}-")
-    fits = len(found) == len(upgrade_names.server_set(cluster, _REVISION))
-    of_a_revision = rest != found and re.fullmatch(IS_REVISION, rest) is not None
-    return ordinal if fits and of_a_revision else None
+    found = stateful_set_of(cluster, pod)
+    return None if found is None else names.ordinal_in(found, pod)
+
+
+def pod_of_claim(claim: str) -> str:
+    """Return the pod that uses a data volume; "" for a volume of any other use."""
+    volume, _, pod = claim.partition("-")
+    return pod if volume == names.DATA_VOLUME else ""

@@ -25,7 +25,6 @@ PROVEN: Final = Done()
 NO_WAY_BACK: Final = "Cleanup"
 """Phase of an upgrade by a second set in which that set serves, and the former one goes."""
 
-_DIGITS = re.compile("[0-9a-f]+")
 _REVISION = re.compile(f"[0-9a-f]{{{REVISION_DIGITS}}}")
 
 
@@ -109,6 +108,12 @@ class Green:
     """Other than Done: its image may not be used yet."""
 
 
+def takes_over(cluster: OpenBaoCluster) -> bool:
+    """Tell whether a second set is named that is to take over, made already or not."""
+    status = cluster.status.blue_green
+    return status is not None and bool(status.green_revision)
+
+
 def serving_set(cluster: OpenBaoCluster) -> VoterSet:
     """Return the set that counts as the cluster; without a word in the status, the first one.
 
@@ -140,20 +145,3 @@ def _named(cluster: OpenBaoCluster, revision: str | None) -> VoterSet:
     """Anybody may have written a status: what is no revision names no set."""
     known = revision is not None and _REVISION.fullmatch(revision) is not None
     return VoterSet(cluster.metadata.name, revision if known and revision else "")
-
-
-def stateful_set_of(cluster: str, pod_name: str) -> str | None:
-    """Return the StatefulSet of a voter, of whatever revision; None for any other pod.
-
-    For pods that carry the label of this cluster: told by the form of the name alone.
-    """
-    found, _, number = pod_name.rpartition("-")
-    if names.ordinal_in(found, pod_name) is None or not number:
-        return None
-    first = names.stateful_set(cluster)
-    rest = found.removeprefix(f"{first}-")
-    if found == first:
-        return found
-    whole = upgrade_names.server_set(cluster, "0" * REVISION_DIGITS)
-    fits = found != rest and len(found) == len(whole) and _DIGITS.fullmatch(rest) is not None
-    return found if fits else None

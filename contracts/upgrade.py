@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal
+from typing import Final, Literal
 
 from contracts import names
 from contracts.api.cluster import OpenBaoCluster
@@ -16,6 +16,13 @@ from contracts.upgrade_action import STEP_DOWN
 
 MAKE_HAND_OVER = "make-step-down-job"
 """Effect that makes the Job which asks a leader to step down."""
+
+TAKE_LOCK: Final = "take-upgrade-lock"
+FREE_LOCK: Final = "free-upgrade-lock"
+MAKE_SNAPSHOT: Final = "make-upgrade-snapshot"
+"""Effects of an upgrade of either strategy, done before anything is planned."""
+SNAPSHOT_TRIES: Final = 3
+"""Snapshots before an upgrade that may fail before it is given up."""
 
 JobState = Literal["Active", "Succeeded", "Failed"]
 
@@ -87,6 +94,11 @@ class SnapshotSeen:
     message: str = ""
     foreign: bool = False
     """It was not made by this upgrade."""
+
+    @property
+    def failed(self) -> bool:
+        """Tell whether it will never be what the upgrade waits for."""
+        return self.foreign or self.phase in ("Failed", "Unknown")
 
 
 @dataclass(frozen=True, slots=True)

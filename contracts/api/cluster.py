@@ -209,11 +209,11 @@ class ClusterSpec(ApiModel):
     backup: Backup | None = Field(
         default=None, description="Scheduled snapshots; left out, none are taken by themselves."
     )
-
-    # --- accepted so that manifests of other operators of this API apply; see not_served
     break_glass_ack: str | None = Field(
         default=None, description="Answer to a safe mode: its nonce.", max_length=256
     )
+
+    # --- accepted so that manifests of other operators of this API apply; see not_served
     controller_jwt_mode: Literal["Shared", "Target"] | None = Field(
         default=None,
         alias="controllerJWTMode",

@@ -1,7 +1,7 @@
 """What status says about upgrades: of versions in place, and by a second set of servers.
 
-Uses contracts.api.meta. Part of ClusterStatus. `status.release` and `status.upgrade` are written by
-the status pass; `status.blueGreen` is there so that a status of the public API is read and kept.
+Uses contracts.api.meta. Part of ClusterStatus. Written by the status pass, from what
+managers.upgrade decided.
 """
 
 from typing import Literal

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from contracts import labels, paths
 from contracts.api.upgrade import PrePromotionHook
@@ -53,19 +53,34 @@ class HookRun:
     nodes: Mapping[str, Any] = field(default_factory=dict)
     """nodeSelector and tolerations, as a PodSpec has them."""
 
+
+class Receipt(Protocol):
+    """What tells one run from every other one: a HookRun, or what the status says of it."""
+
     @property
-    def notes(self) -> Mapping[str, str]:
-        """Annotations that tell this run from every other one."""
-        return {
-            OPERATION_ID: self.operation_id,
-            GREEN_REVISION: self.green_revision,
-            SPEC_HASH: self.spec_hash,
-        }
+    def operation_id(self) -> str:
+        """Id of the upgrade."""
+
+    @property
+    def green_revision(self) -> str:
+        """Revision that it judges."""
+
+    @property
+    def spec_hash(self) -> str:
+        """Hash of the hook."""
+
+
+def _notes(run: Receipt) -> Mapping[str, str]:
+    return {
+        OPERATION_ID: run.operation_id,
+        GREEN_REVISION: run.green_revision,
+        SPEC_HASH: run.spec_hash,
+    }
 
 
 def hook_job(run: HookRun, hook: PrePromotionHook) -> Object:
     """Build the Job of one run, suspended; the owner reference is added by managers.jobs."""
-    own = labels.component(run.cluster, _PART)
+    own, notes = labels.component(run.cluster, _PART), _notes(run)
     return {
         "apiVersion": JOB.api_version,
         "kind": JOB.kind,
@@ -73,7 +88,7 @@ def hook_job(run: HookRun, hook: PrePromotionHook) -> Object:
             "name": run.name,
             "namespace": run.namespace,
             "labels": own,
-            "annotations": dict(run.notes),
+            "annotations": dict(notes),
         },
         "spec": {
             "suspend": True,
@@ -86,7 +101,7 @@ def hook_job(run: HookRun, hook: PrePromotionHook) -> Object:
             "template": {
                 "metadata": {
                     "labels": {**MESH_LABELS, **own},
-                    "annotations": {**MESH_ANNOTATIONS, **STAY_ANNOTATIONS, **run.notes},
+                    "annotations": {**MESH_ANNOTATIONS, **STAY_ANNOTATIONS, **notes},
                 },
                 "spec": _pod(run, hook),
             },
@@ -94,10 +109,10 @@ def hook_job(run: HookRun, hook: PrePromotionHook) -> Object:
     }
 
 
-def belongs(job: Object, run: HookRun) -> bool:
+def belongs(job: Object, run: Receipt) -> bool:
     """Tell whether a Job that was read back is that of this run, by its annotations."""
     found = job["metadata"].get("annotations") or {}
-    return all(found.get(key) == value for key, value in run.notes.items())
+    return all(found.get(key) == value for key, value in _notes(run).items())
 
 
 def _pod(run: HookRun, hook: PrePromotionHook) -> dict[str, Any]:

@@ -30,7 +30,7 @@ from e2e.harness.upgrade_history import (
     finished,
     is_server,
 )
-from e2e.harness.waiting import NotSoError, until
+from e2e.harness.waiting import NotSoError, throughout, until
 from managers.workload.replace import STEP_DOWN_SLEEP
 from runtime.resources import POD
 
@@ -218,6 +218,17 @@ class Requests:
             return not self.writes_since(mark)
 
         until("the operator writes nothing", silent, 60.0)
+
+    def assert_silent(self, seconds: float) -> None:
+        """Watch that nothing is written for a while, and print what is asked meanwhile."""
+        mark = self.mark()
+        throughout(
+            "the operator writes nothing",
+            lambda: not self.writes_since(mark),
+            seconds,
+            every=1.0,
+        )
+        print(f"\n  in {seconds:.0f} s: {tally(self.since(mark)) or 'nothing'}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,7 @@ from contracts.blue_green import (
 from e2e.conftest import MakeNamespace
 from e2e.demo import table
 from e2e.demo.objects import Object, condition, name_of, status_of
-from e2e.harness.audit import AuditLog, refused, tally
+from e2e.harness.audit import AuditLog, refused
 from e2e.harness.clusters import Cluster
 from e2e.harness.installation import Identity
 from e2e.harness.kubernetes import Api
@@ -206,14 +206,7 @@ def assert_green_alone_is_left(cluster: Cluster, seen: TwoSets, version: str) ->
 @pytest.mark.timeout(200)
 def test_afterwards_nothing_is_written(cluster: Cluster, requests: Requests) -> None:
     requests.settle(cluster)
-    mark = requests.mark()
-    throughout(
-        "the operator writes nothing",
-        lambda: not requests.writes_since(mark),
-        QUIET_SECONDS,
-        every=1.0,
-    )
-    print(f"\n  in {QUIET_SECONDS:.0f} s: {tally(requests.since(mark)) or 'nothing'}")
+    requests.assert_silent(QUIET_SECONDS)
 
 
 @pytest.mark.timeout(400)

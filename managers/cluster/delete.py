@@ -19,7 +19,8 @@ from datetime import datetime, timedelta
 from contracts import labels, names
 from contracts.api.cluster import OpenBaoCluster
 from contracts.children import COMMON_CLAIMS
-from contracts.sets import VoterSet, stateful_set_of, voter_sets
+from contracts.set_names import pod_of_claim, stateful_set_of
+from contracts.sets import VoterSet, voter_sets
 from contracts.tenancy import kept_secrets
 from contracts.unseal_keys import KeyRing
 from managers.access.context import MARKS, Context
@@ -248,8 +249,7 @@ def _set_of(owner: Owner, pod: str) -> str:
 
 def _set_of_claim(owner: Owner, claim: Object) -> str:
     """Return the StatefulSet whose pod uses a data volume; "" for any other volume."""
-    volume, _, pod = key_of(claim).name.partition("-")
-    return _set_of(owner, pod) if volume == names.DATA_VOLUME else ""
+    return _set_of(owner, pod_of_claim(key_of(claim).name))
 
 
 def _is_ours(claim: Object, owner: Owner) -> bool:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from contracts import names
 from contracts.api.cluster import OpenBaoCluster
 from contracts.observed import PodFacts, ReadPoolFacts
-from contracts.sets import stateful_set_of
+from contracts.set_names import pod_of_claim, stateful_set_of
 from managers.cluster.facts import (
     claim_facts,
     pod_facts,
@@ -91,7 +91,5 @@ def _strays(
     cluster: str, known: Collection[str], found: tuple[Iterable[Object], Iterable[Object]]
 ) -> tuple[str, ...]:
     pods, claims = ([key_of(one).name for one in some] for some in found)
-    used = (name.partition("-") for name in claims)
-    volumes = [pod for volume, _, pod in used if volume == names.DATA_VOLUME]
-    sets = {stateful_set_of(cluster, name) for name in (*pods, *volumes)}
+    sets = {stateful_set_of(cluster, name) for name in (*pods, *map(pod_of_claim, claims))}
     return tuple(sorted(name for name in sets if name is not None and name not in known))

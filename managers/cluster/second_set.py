@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from contracts.api.cluster import OpenBaoCluster
-from contracts.blue_green import IDLE, BlueGreenCourse, ServerSet
+from contracts.blue_green import IDLE, BlueGreenCourse
 from contracts.desired import Named, Plan
 from contracts.observed import Observed
 from contracts.resolved import Resolved
@@ -22,12 +22,11 @@ from managers.upgrade.second import goes_on
 from managers.workload.green import green_inputs, green_set, green_shape, green_view
 from managers.workload.marks import first_marks
 from managers.workload.plan import Inputs, of_reload, sort_pods
+from managers.workload.reload import RELOADING
 from runtime.intent import Intent
 from runtime.outcome import Done, Wait
 from runtime.resources import CONFIG_MAP, STATEFUL_SET
 from runtime.types import ObjectKey
-
-RELOADING = "Reloading"
 
 
 def beside(
@@ -79,7 +78,7 @@ def _green(
     installation: Installation,
     second: BlueGreenCourse,
 ) -> Green | None:
-    wanted = _other_than(resolved.revision, second)
+    wanted = second.other_than(resolved.revision)
     targeted = as_targeted(cluster)
     if wanted is None or not wanted.applied or targeted is None:
         return None
@@ -92,11 +91,6 @@ def _green(
         records=images.records,
         outcome=images.outcome,
     )
-
-
-def _other_than(revision: str, second: BlueGreenCourse) -> ServerSet | None:
-    known = (one for one in (second.blue, second.green) if one is not None)
-    return next((one for one in known if one.revision != revision), None)
 
 
 def files(resolved: Resolved, observed: Observed) -> Plan:
@@ -128,10 +122,7 @@ def servers(resolved: Resolved, observed: Observed, serving: Inputs) -> Plan:
     pool, meant = observed.green, green_view(resolved, green)
     inputs = green_inputs(meant, serving)
     shape = green_shape(meant, inputs, pool.stateful_set)
-    seen = replace(
-        observed, stateful_set=pool.stateful_set, pods=pool.pods, claims=pool.claims, quorum=None
-    )
-    lagging = sort_pods(seen, shape, inputs).lagging
+    lagging = sort_pods(observed.of_pool(pool), shape, inputs).lagging
     told = Wait(RELOADING, "servers of the second set read their files again")
     return Plan(
         (green_set(meant, shape),),

@@ -36,6 +36,13 @@ def restore_holder(name: str) -> str:
     return f"openbaorestore/{name}"
 
 
+def held_by_another(lock: OperationLock | None, holder: str) -> str:
+    """Say who else has the lock; "" when nobody has."""
+    if lock is None or lock.holder == holder:
+        return ""
+    return f"{lock.operation} of {lock.holder} holds the operation lock"
+
+
 @dataclass(frozen=True, slots=True)
 class Claim:
     """Who wants the lock, and what for. `message` is for people and holds no secret.

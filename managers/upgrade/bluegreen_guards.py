@@ -6,14 +6,12 @@ reason of the row means.
 
 from __future__ import annotations
 
-from typing import Final
-
 from contracts.blue_green import IDLE, ROLLBACK_CLEANUP, BlueGreenFacts
+from contracts.upgrade import SNAPSHOT_TRIES
+from managers.oplock import plan as oplock
 from managers.oplock.plan import UPGRADE_HOLDER
 from managers.upgrade.break_glass import glass_of, is_acknowledged, is_active
 from managers.upgrade.hook import step
-
-SNAPSHOT_TRIES: Final = 3
 
 Facts = BlueGreenFacts
 
@@ -37,10 +35,7 @@ def unanswered(now: Facts) -> str | None:
 
 
 def held_by_another(now: Facts) -> str | None:
-    lock = now.lock
-    if lock is None or lock.holder == UPGRADE_HOLDER:
-        return None
-    return f"{lock.operation} of {lock.holder} holds the operation lock"
+    return oplock.held_by_another(now.lock, UPGRADE_HOLDER) or None
 
 
 def lock_free(now: Facts) -> str | None:
@@ -173,7 +168,7 @@ def _wants_snapshot(now: Facts) -> bool:
 
 def snapshot_failed(now: Facts) -> str | None:
     seen = now.snapshot
-    if seen is None or not (seen.foreign or seen.phase in ("Failed", "Unknown")):
+    if seen is None or not seen.failed:
         return None
     return f"OpenBaoBackup {seen.name}: {seen.message or seen.phase}"
 

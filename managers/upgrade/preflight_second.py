@@ -6,6 +6,7 @@ Each answers one question of the table in managers.upgrade.preflight.
 from __future__ import annotations
 
 from contracts import names
+from contracts.sets import takes_over
 from managers.upgrade.login import asks_by_job, asks_itself
 from managers.upgrade.preflight_question import Answer, Question, wait
 from runtime.outcome import Blocked
@@ -48,7 +49,8 @@ def _login_of(ask: Question) -> str:
 def are_newest(ask: Question) -> Answer:
     """Two sets of servers are no time to replace those of one of them."""
     live = ask.observed.stateful_set
-    if live is None or not _is_by_second_set(ask) or _has_begun(ask):
+    # Once it has begun no server is replaced, so nobody must wait for that.
+    if live is None or not _is_by_second_set(ask) or takes_over(ask.cluster):
         return None
     older = [pod.name for pod in ask.observed.pods if pod.template != live.template]
     if not older:
@@ -59,9 +61,3 @@ def are_newest(ask: Question) -> Answer:
 
 def _is_by_second_set(ask: Question) -> bool:
     return ask.strategy == "BlueGreen" and not ask.resuming
-
-
-def _has_begun(ask: Question) -> bool:
-    """Tell whether it has: then no server is replaced, so nobody must wait for that."""
-    status = ask.cluster.status.blue_green
-    return status is not None and bool(status.green_revision)

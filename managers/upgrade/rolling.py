@@ -26,8 +26,11 @@ from contracts.api.status_upgrade import UpgradeRequestsStatus, UpgradeStatus
 from contracts.machine import Guard, Row, always
 from contracts.observed import Observed
 from contracts.pause import counted_from
-from contracts.upgrade import MAKE_HAND_OVER, Release
-from managers.oplock.plan import UPGRADE_HOLDER
+from contracts.upgrade import FREE_LOCK as FREE_LOCK
+from contracts.upgrade import MAKE_HAND_OVER, SNAPSHOT_TRIES, Release
+from contracts.upgrade import MAKE_SNAPSHOT as MAKE_SNAPSHOT
+from contracts.upgrade import TAKE_LOCK as TAKE_LOCK
+from managers.oplock.plan import UPGRADE_HOLDER, held_by_another
 from managers.upgrade.preflight import Verdict, check
 
 IDLE: Final = "Idle"
@@ -36,17 +39,12 @@ SNAPSHOT: Final = "Snapshot"
 ROLLING: Final = "Rolling"
 FAILED: Final = "Failed"
 
-TAKE_LOCK: Final = "take-upgrade-lock"
-FREE_LOCK: Final = "free-upgrade-lock"
-MAKE_SNAPSHOT: Final = "make-upgrade-snapshot"
-
 STEP_DOWN_DEADLINE: Final = timedelta(seconds=60)
 """How long a leader may go on leading after the Job that asks it was made."""
 STEP_DOWN_AGAIN: Final = timedelta(seconds=20)
 """After which a leader that was asked leads because it was elected anew: it sleeps for ten seconds
 before it may lead again."""
 STEP_DOWN_TRIES: Final = 5
-SNAPSHOT_TRIES: Final = 3
 SOON: Final = 0.05
 """Seconds to the next pass when the next place is known."""
 RECHECK: Final = 5.0
@@ -92,10 +90,7 @@ class Situation:
     @property
     def other_holder(self) -> str:
         """Name who else has the operation lock; "" if nobody has."""
-        lock = self.cluster.status.operation_lock
-        if lock is None or lock.holder == UPGRADE_HOLDER:
-            return ""
-        return f"{lock.operation} of {lock.holder} holds the operation lock"
+        return held_by_another(self.cluster.status.operation_lock, UPGRADE_HOLDER)
 
     @property
     def retry(self) -> str:
@@ -186,14 +181,14 @@ def _snapshot_hopeless(now: Situation) -> str | None:
     seen = now.observed.upgrade.snapshot
     if seen is None or (now.upgrade.snapshots or 0) < SNAPSHOT_TRIES:
         return None
-    if not seen.foreign and seen.phase not in ("Failed", "Unknown"):
+    if not seen.failed:
         return None
     return f"OpenBaoBackup {seen.name}, try {now.upgrade.snapshots}: {seen.message or seen.phase}"
 
 
 def _snapshot_failed(now: Situation) -> str | None:
     seen = now.observed.upgrade.snapshot
-    if seen is None or not (seen.foreign or seen.phase in ("Failed", "Unknown")):
+    if seen is None or not seen.failed:
         return None
     return f"OpenBaoBackup {seen.name} did not end well; another one is made"
 

@@ -23,8 +23,8 @@ from contracts.blue_green import (
     Membership,
     SetSeen,
     job_name,
+    next_revision,
     offered,
-    revision_of,
 )
 from contracts.course import Course
 from contracts.observed import Attempt, Observed, PodFacts, ReadPoolFacts
@@ -71,11 +71,9 @@ def sets_in_sight(cluster: OpenBaoCluster) -> tuple[VoterSet, ...]:
     known = voter_sets(cluster)
     if len(known) > 1 or goes_on(cluster) or not decides(cluster):
         return known
-    asked = Release.asked(cluster)
-    if asked == Release.accepted(cluster):
+    if Release.asked(cluster) == Release.accepted(cluster):
         return known
-    next_one = revision_of(asked, cluster.spec.replicas, known[0].revision)
-    return (*known, VoterSet(cluster.metadata.name, next_one))
+    return (*known, VoterSet(cluster.metadata.name, next_revision(cluster)))
 
 
 def _phase(cluster: OpenBaoCluster) -> str:
@@ -118,11 +116,9 @@ def facts_of(cluster: OpenBaoCluster, observed: Observed, accepted: Release) -> 
     """Say what the pass saw in the words of the table."""
     status = cluster.status.blue_green or BlueGreenStatus()
     seen = observed.upgrade.second or SecondSeen()
-    asked = Release.asked(cluster)
-    former = status.blue_revision or ""
-    next_one = status.green_revision or revision_of(asked, cluster.spec.replicas, former)
-    blue, green = (VoterSet(cluster.metadata.name, one) for one in (former, next_one))
-    target = frozen_target(cluster) or asked
+    revisions = (status.blue_revision or "", status.green_revision or next_revision(cluster))
+    blue, green = (VoterSet(cluster.metadata.name, one) for one in revisions)
+    target = frozen_target(cluster) or Release.asked(cluster)
     refusals = _refusals(cluster, observed, status)
     facts = BlueGreenFacts(
         cluster=cluster,

@@ -19,7 +19,7 @@ from contracts.blue_green import (
     offered,
 )
 from contracts.desired import Effect
-from contracts.executor import Asked, Executor, Executors
+from contracts.executor import NOTHING_ASKED, Asked, Executor, Executors
 from contracts.observed import Attempt
 from contracts.shapes.hook_job import HookRun, hook_job
 from contracts.upgrade_action import Order
@@ -79,11 +79,11 @@ class SecondActs:
         await self._jobs.cancel(ObjectKey(owner.namespace, effect.target), effect.uid)
 
     async def _executor(
-        self, context: Context, owner: Owner, effect: Effect, asked: Asked | None = None
+        self, context: Context, owner: Owner, effect: Effect, asked: Asked = NOTHING_ASKED
     ) -> Executor | None:
         """Find out how jobs of the cluster run; None when that has to wait, or cannot be."""
         cluster = OpenBaoCluster.from_object(await context.client.get(CLUSTERS, owner.key))
-        found = await self._executors.of(cluster, "upgrade", *((asked,) if asked else ()))
+        found = await self._executors.of(cluster, "upgrade", asked)
         if isinstance(found, Executor):
             return found
         if not isinstance(found, Wait):

@@ -12,14 +12,14 @@ from contracts import labels, names
 from contracts.api.cluster import OpenBaoCluster
 from contracts.api.status_upgrade import BlueGreenStatus, ValidationHookStatus
 from contracts.blue_green import DEMOTING, IDLE, ROLLBACK_CLEANUP, ROLLING_BACK, SYNCING, job_name
-from contracts.shapes.hook_job import GREEN_REVISION, OPERATION_ID, SPEC_HASH
+from contracts.shapes.hook_job import belongs
 from contracts.upgrade import HookSeen, JobEnd, SecondSeen, SnapshotSeen
 from managers.jobs.plan import job_seen
 from managers.upgrade.jobs import look, look_at_snapshot
 from runtime.client import Client
 from runtime.errors import NotFound
 from runtime.resources import JOB, SERVICE
-from runtime.types import Object, ObjectKey, annotations_of
+from runtime.types import Object, ObjectKey
 
 _NONCE_BYTES: Final = 16
 _ENDED: Final = ("TerminalObserved", "Unknown")
@@ -92,17 +92,12 @@ class SecondSight:
 
 def hook_seen(live: Object, receipt: ValidationHookStatus, owner_uid: str) -> HookSeen:
     """Judge the Job of a hook by the receipt and by the UID of the cluster."""
-    seen, notes = job_seen(live, owner_uid), annotations_of(live)
-    wanted = {
-        OPERATION_ID: receipt.operation_id,
-        GREEN_REVISION: receipt.green_revision,
-        SPEC_HASH: receipt.spec_hash,
-    }
+    seen = job_seen(live, owner_uid)
     return HookSeen(
         uid=seen.uid,
         state=seen.state,
         suspended=bool((live.get("spec") or {}).get("suspend")),
-        foreign=seen.foreign or any(notes.get(key) != word for key, word in wanted.items()),
+        foreign=seen.foreign or not belongs(live, receipt),
         terminating=seen.terminating,
         message=": ".join(filter(None, (seen.reason, seen.message))),
     )

@@ -10,9 +10,9 @@ from collections.abc import Collection
 
 from contracts.api.cluster import ClusterSpec, OpenBaoCluster
 from contracts.conditions import Finding
-from contracts.fences import of_servers, waits
+from contracts.fences import of_servers
 from contracts.observed import Observed
-from contracts.sets import serving_set
+from contracts.sets import serving_set, takes_over
 from managers.workload.fence import FENCING, REFUSED, fenced_pods
 from managers.workload.hibernate import HIBERNATED, HIBERNATING, WAKING, is_waking
 from managers.workload.hold import MAINTENANCE, PODS_FENCED, Hold
@@ -50,7 +50,7 @@ def fenced(
     others = _others(cluster, heard) if cluster else ""
     if not heard:
         return Finding("PodsFenced", "False", REFUSED, f"No server is fenced{others}")
-    if cluster is not None and waits(cluster):
+    if cluster is not None and takes_over(cluster):
         late = f"{', '.join(heard)} will be stopped once the upgrade by a second set is over"
         return Finding("PodsFenced", "False", FENCING, late + others)
     stopped = {pod.name for pod in fenced_pods(observed, heard)}

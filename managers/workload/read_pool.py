@@ -79,7 +79,11 @@ def plan(resolved: Resolved, observed: Observed, voters: Inputs) -> ReadPlan:
         assert live is not None
         gone = Effect(DELETE_READ_SET, names.read_stateful_set(resolved.name), live.uid)
         return ReadPlan(Plan((), (gone,), Wait(LEAVING, "the last read replica is gone", RECHECK)))
-    meant, seen, inputs = _view(resolved, read), _seen(observed), inputs_of(read, voters)
+    meant, seen, inputs = (
+        _view(resolved, read),
+        observed.of_pool(observed.read),
+        inputs_of(read, voters),
+    )
     shape = Shape(
         replicas=size.replicas,
         digest=template_digest(meant, inputs.restart, READ_REPLICAS),
@@ -137,13 +141,6 @@ def _view(resolved: Resolved, read: ReadWishes) -> Resolved:
         restart_text=read.restart_text,
         storage_size=read.storage_size,
         storage_class=read.storage_class,
-    )
-
-
-def _seen(observed: Observed) -> Observed:
-    pool = observed.read
-    return replace(
-        observed, stateful_set=pool.stateful_set, pods=pool.pods, claims=pool.claims, quorum=None
     )
 
 

@@ -3,7 +3,8 @@
 import pytest
 
 from contracts import set_names
-from contracts.sets import REVISION_DIGITS, VoterSet, stateful_set_of
+from contracts.set_names import stateful_set_of
+from contracts.sets import REVISION_DIGITS, VoterSet
 
 REVISION = "0123456789abcdef"
 CLUSTERS = ("c", "a-b", "c" * 34, "c" * 35, "c" * 36, "c" * 40)

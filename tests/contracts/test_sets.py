@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from contracts import labels, names
-from contracts.sets import VoterSet, serving_set, stateful_set_of, voter_sets
+from contracts.set_names import stateful_set_of
+from contracts.sets import VoterSet, serving_set, voter_sets
 from tests import gen
 
 REVISION = "0123456789abcdef"

@@ -27,18 +27,11 @@ from tests import gen
 from tests.gen.api import FakeApi
 from tests.managers.cluster.test_reconcile import KEY, Bench
 from tests.managers.membership.servers import Servers
+from tests.managers.upgrade.two_sets import WHOLE
 
 OLD, NEW = "2.4.0", "2.4.1"
 TICK = 3.0
-PHASES = [
-    "Idle",
-    "DeployingGreen",
-    "JoiningMesh",
-    "Syncing",
-    "Promoting",
-    "DemotingBlue",
-    "Cleanup",
-]
+PHASES = WHOLE[:-1]
 
 
 class OwningApi(FakeApi):

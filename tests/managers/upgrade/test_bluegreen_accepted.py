@@ -9,18 +9,17 @@ from contracts import upgrade_action
 from contracts.blue_green import ACTIONS, BlueGreenCourse
 from managers.upgrade.bluegreen import direct
 from runtime.outcome import Blocked, Wait
-from tests.managers.upgrade.two_sets import BLUE, FOR_EVER, NEW, SIZE, TICK, TwoSets, as_before
+from tests.managers.upgrade.two_sets import (
+    BLUE,
+    FOR_EVER,
+    NEW,
+    SIZE,
+    TICK,
+    WHOLE,
+    TwoSets,
+    as_before,
+)
 
-WHOLE = [
-    "Idle",
-    "DeployingGreen",
-    "JoiningMesh",
-    "Syncing",
-    "Promoting",
-    "DemotingBlue",
-    "Cleanup",
-    "Idle",
-]
 EARLY = {"JoiningMesh": upgrade_action.JOIN, "Syncing": upgrade_action.WAIT}
 LATE = {"Promoting": upgrade_action.PROMOTE, "DemotingBlue": upgrade_action.DEMOTE}
 

@@ -6,18 +6,8 @@ import pytest
 
 from contracts import upgrade_action
 from runtime.outcome import Wait
-from tests.managers.upgrade.two_sets import NEW, OLD, TICK, TwoSets, as_before
+from tests.managers.upgrade.two_sets import NEW, OLD, TICK, WHOLE, TwoSets, as_before
 
-WHOLE = [
-    "Idle",
-    "DeployingGreen",
-    "JoiningMesh",
-    "Syncing",
-    "Promoting",
-    "DemotingBlue",
-    "Cleanup",
-    "Idle",
-]
 LATE = ("Promoting", "DemotingBlue")
 BY_HAND: dict[str, Any] = {"blueGreen": {"autoPromote": False}}
 

@@ -19,6 +19,7 @@ from runtime.resources import JOB, SERVICE
 from runtime.types import Object
 from tests import gen
 from tests.gen.api import FakeApi
+from tests.managers.upgrade.two_sets import WHOLE
 
 GREEN = "0123456789abcdef"
 RECEIPT = {
@@ -30,18 +31,7 @@ RECEIPT = {
     "jobUID": "uid-hook",
 }
 NOTES = {OPERATION_ID: "op", GREEN_REVISION: GREEN, SPEC_HASH: "hash"}
-PHASES = (
-    "Idle",
-    "DeployingGreen",
-    "JoiningMesh",
-    "Syncing",
-    "Promoting",
-    "DemotingBlue",
-    "Cleanup",
-    "RestoringReadReplicas",
-    "RollingBack",
-    "RollbackCleanup",
-)
+PHASES = (*WHOLE[:-1], "RestoringReadReplicas", "RollingBack", "RollbackCleanup")
 
 
 def at(phase: str, **status: Any) -> OpenBaoCluster:

@@ -31,10 +31,32 @@ from managers.upgrade.bluegreen import direct
 from tests import gen
 from tests.managers.upgrade.mesh import FOR_EVER, NAME, SIZE, TICK, Judge, Mesh, Work
 
-__all__ = ["BLUE", "FOR_EVER", "NEW", "OLD", "SIZE", "TICK", "CrashedError", "TwoSets", "as_before"]
+__all__ = [
+    "BLUE",
+    "FOR_EVER",
+    "NEW",
+    "OLD",
+    "SIZE",
+    "TICK",
+    "WHOLE",
+    "CrashedError",
+    "TwoSets",
+    "as_before",
+]
 
 OLD = "2.4.0"
 NEW = "2.4.1"
+WHOLE = [
+    "Idle",
+    "DeployingGreen",
+    "JoiningMesh",
+    "Syncing",
+    "Promoting",
+    "DemotingBlue",
+    "Cleanup",
+    "Idle",
+]
+"""The phases of an upgrade that nothing disturbs."""
 
 
 class CrashedError(Exception):
