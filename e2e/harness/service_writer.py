@@ -74,7 +74,7 @@ class ServiceWriter:
     reads_back: bool = False
     """Each acknowledged write is read at once; `missed` has those that were not there."""
     patience: float = 2.0
-    """Seconds that a request may take; a client whose own are more sees a slow answer as that."""
+    """Seconds that a request may take before it counts as failed."""
     leaders: list[str] = field(default_factory=list)
     """Names of the pods that said they lead, one after the other."""
     _target: Target | None = None

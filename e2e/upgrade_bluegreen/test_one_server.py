@@ -58,7 +58,7 @@ PULL_SECONDS = 150.0
 # Long enough to break the way back while it judges.
 JUDGING_SECONDS = 6.0
 STILL_SECONDS = 5.0
-# No write may fail of those who wait this long, as clients do; none may take long either.
+# A client that waits as long as clients do sees no write fail, and never stands still for long.
 PATIENCE, GAP_SECONDS = 10.0, 3.0
 GLASS = "BreakGlassRequired"
 
