@@ -245,3 +245,62 @@ def upgrade_plan_command(
         raise click.ClickException(str(error)) from None
     click.echo((as_json if output == "json" else as_text)(told), nl=False)
     raise SystemExit(told.exit_code)
+
+
+@main.group("datacenter")
+def datacenter_group() -> None:
+    """Look at the shared services of datacenters, and have them redeployed."""
+
+
+@datacenter_group.command("status")
+@click.argument("datacenter", metavar="DC")
+@click.option("-w", "--watch", is_flag=True, help="Print it anew whenever something has changed.")
+@click.option("--until-ready", is_flag=True, help="Watch, and end as soon as it is Ready.")
+@click.option("--timeout", help="End after so long, such as 5m, whatever it is then.")
+@click.option("-v", "--verbose", is_flag=True, help="Name the objects of each service, too.")
+@click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text")
+def datacenter_status_command(
+    datacenter: str,
+    watch: bool,
+    until_ready: bool,
+    timeout: str | None,
+    verbose: bool,
+    output: Literal["text", "json"],
+) -> None:
+    """Show Datacenter DC, its sources and its services as a tree. Changes nothing.
+
+    A service stands under the first one that it depends on. Exits with 0 when everything runs as
+    the present spec asks (Ready), with 3 when not, and with 1 when there is no answer.
+    """
+    from baoctl.ask import AskError
+    from baoctl.datacenter_watch import looks_of, show
+
+    try:
+        looks = looks_of(watch=watch, until_ready=until_ready, timeout=timeout)
+    except ValueError as error:
+        raise click.BadParameter(str(error), param_hint="--timeout") from None
+    try:
+        status = show(datacenter, looks, output=output, verbose=verbose)
+    except AskError as error:
+        raise click.ClickException(str(error)) from None
+    except KeyboardInterrupt:
+        # How a watch ends, as a shell tells it.
+        raise SystemExit(130) from None
+    raise SystemExit(status)
+
+
+@datacenter_group.command("redeploy")
+@click.argument("target", metavar="DC/SERVICE")
+@click.option("--token", help="Text of the order; the same text again is none.  [default: now]")
+def datacenter_redeploy_command(target: str, token: str | None) -> None:
+    """Have the pods of SERVICE in Datacenter DC replaced, whatever source it comes from.
+
+    Writes an order into spec.redeploy of the Datacenter; the operator carries it out.
+    """
+    from baoctl.ask import AskError
+    from baoctl.datacenter_redeploy import redeploy
+
+    try:
+        click.echo(redeploy(target, token))
+    except AskError as error:
+        raise click.ClickException(str(error)) from None

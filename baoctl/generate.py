@@ -17,14 +17,16 @@ from contracts.api.group import BACKUPS, CLUSTERS, GROUP, RESTORES, TENANTS
 from contracts.api.restore_schema import crd as restore_crd
 from contracts.api.schema import crd as cluster_crd
 from contracts.api.tenant_schema import crd as tenant_crd
+from contracts.datacenter.schema import crds as datacenter_crds
 from contracts.machine import diagram
+from managers.datacenter.states import TABLE as SERVICE_ROWS
 from managers.upgrade.bluegreen_table import TABLE as BLUE_GREEN_ROWS
 from managers.upgrade.rolling import ROWS as ROLLING_ROWS
 
 ROOT = Path(__file__).resolve().parent.parent
+CRD_FOLDER = Path("config") / "crd"
 CRD_FILE, TENANT_CRD_FILE, BACKUP_CRD_FILE, RESTORE_CRD_FILE = (
-    Path("config") / "crd" / f"{GROUP}_{kind.plural}.yaml"
-    for kind in (CLUSTERS, TENANTS, BACKUPS, RESTORES)
+    CRD_FOLDER / f"{GROUP}_{kind.plural}.yaml" for kind in (CLUSTERS, TENANTS, BACKUPS, RESTORES)
 )
 STATUS_PAGE = Path("docs") / "status.md"
 SHOWN_FILE = Path("contracts") / "shown_conditions.txt"
@@ -32,6 +34,7 @@ SECURITY_PAGE = Path("docs") / "security.md"
 ADMISSION_PAGE = Path("docs") / "admission.md"
 UPGRADE_PAGE = Path("docs") / "upgrade.md"
 BLUE_GREEN_PAGE = Path("docs") / "upgrade-bluegreen.md"
+DATACENTER_PAGE = Path("docs") / "datacenters.md"
 ADMISSION_BEGIN = "<!-- policies: begin; written by `python -m baoctl.generate admission` -->"
 ADMISSION_END = "<!-- policies: end -->"
 RIGHTS_BEGIN = "<!-- rights: begin; written by `python -m baoctl.generate rights` -->"
@@ -63,6 +66,10 @@ def crd_files() -> dict[Path, str]:
         TENANT_CRD_FILE: _crd_text(tenant_crd()),
         BACKUP_CRD_FILE: _crd_text(backup_crd()),
         RESTORE_CRD_FILE: _crd_text(restore_crd()),
+        **{
+            CRD_FOLDER / f"{GROUP}_{made['spec']['names']['plural']}.yaml": _crd_text(made)
+            for made in datacenter_crds()
+        },
     }
 
 
@@ -155,8 +162,12 @@ def admission(check: bool, root: Path) -> None:
     "--root", type=click.Path(path_type=Path, file_okay=False), default=ROOT, help="Repository."
 )
 def diagrams(check: bool, root: Path) -> None:
-    """Write the diagrams of the pages about upgrades from the tables that they show."""
-    drawn = {UPGRADE_PAGE: diagram(ROLLING_ROWS), BLUE_GREEN_PAGE: diagram(BLUE_GREEN_ROWS)}
+    """Write the diagrams of the pages from the tables that they show."""
+    drawn = {
+        UPGRADE_PAGE: diagram(ROLLING_ROWS),
+        BLUE_GREEN_PAGE: diagram(BLUE_GREEN_ROWS),
+        DATACENTER_PAGE: diagram(SERVICE_ROWS),
+    }
     wanted = {
         path: _between(
             (root / path).read_text(encoding="utf-8"),

@@ -58,6 +58,8 @@ class Settings:
     """The pod of this process; "" when it runs in none."""
     images: Trust = NO_TRUST
     """Registries and transparency logs that this installation believes in."""
+    datacenters: bool = False
+    """Whether this process looks after datacenters, too."""
 
 
 def from_environment(
@@ -102,6 +104,7 @@ def from_environment(
         platform=platform,
         pod_name=env.get("POD_NAME", ""),
         images=_trust(env),
+        datacenters=_datacenters(env, namespaces),
     )
 
 
@@ -165,6 +168,19 @@ def _mode(env: Mapping[str, str], namespaces: tuple[str, ...]) -> Mode:
             "the OpenBaoTenants say which namespaces are looked at"
         )
     return "tenants"
+
+
+def _datacenters(env: Mapping[str, str], namespaces: tuple[str, ...]) -> bool:
+    """Read whether there are datacenters. Raises ValueError where they cannot be served."""
+    named = env.get("DATACENTERS") or "false"
+    if named not in ("true", "false"):
+        raise ValueError(f"DATACENTERS {named!r}: must be true or false")
+    if named == "true" and _mode(env, namespaces) != "cluster":
+        raise ValueError(
+            "DATACENTERS must not be set with WATCH_NAMESPACE or TENANCY_MODE=multi-tenant: "
+            "datacenters name their namespaces themselves, and tenants have none"
+        )
+    return named == "true"
 
 
 def reads_of(env: Mapping[str, str]) -> Reads:

@@ -13,10 +13,10 @@ from dataclasses import asdict, dataclass
 from datetime import timedelta
 from typing import Final, Literal
 
+from baoctl.ask import AskError, connected
 from baoctl.dump import DumpError, Seen, fetch, look, objects_in
 from baoctl.settings import Settings, from_environment
 from baoctl.upgrade_steps import by_second_set, in_place
-from baoctl.wiring import credentials_of
 from contracts.api.cluster import OpenBaoCluster
 from contracts.api.rules import violations
 from contracts.api.upgrade import Strategy, Upgrade
@@ -26,9 +26,7 @@ from managers.upgrade.bluegreen_words import goes_on, where_stored
 from managers.upgrade.course import accepted, direct
 from managers.upgrade.preflight import Result, check
 from managers.upgrade.second import decides
-from runtime.client import Client
 from runtime.clock import Clock, SystemClock
-from runtime.errors import TransportError
 from runtime.outcome import Blocked, Wait
 from runtime.resources import PVC
 from runtime.types import Object
@@ -102,14 +100,10 @@ def plan(wish: Wish, text: str | None, cluster: str | None = None) -> Forecast:
 
 async def _live(cluster: str, settings: Settings, clock: Clock) -> tuple[Object, ...]:
     try:
-        credentials = await credentials_of(settings, clock)
-    except TransportError as error:
+        async with connected(settings, clock, "upgrade-plan") as client:
+            return await fetch(client, cluster)
+    except AskError as error:
         raise DumpError(str(error)) from None
-    client = Client(credentials, user_agent="baoctl/upgrade-plan", clock=clock)
-    try:
-        return await fetch(client, cluster)
-    finally:
-        await client.close()
 
 
 def forecast(seen: Seen, wish: Wish, deadline: timedelta) -> Forecast:

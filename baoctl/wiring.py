@@ -14,6 +14,7 @@ from functools import partial
 
 from baoctl.backup_controllers import build_backup_controllers
 from baoctl.controllers import watch_adminops, watch_gates, watch_optional, watch_workload
+from baoctl.datacenter_controllers import build_datacenter_controllers
 from baoctl.modes import Caches, build_caches
 from baoctl.own_image import with_own_image
 from baoctl.parts import Parts
@@ -182,7 +183,7 @@ def build_controllers(parts: Parts) -> tuple[Controller, ...]:
     restores = build_restore_controller(
         parts, caches, executors, restored, partial(_controller, parts)
     )
-    return first, second, restores, *_controllers_of_backups(parts, caches, executors)
+    return first, second, restores, *_further_controllers(parts, caches, executors)
 
 
 def _admission(parts: Parts) -> AdmissionPolicies:
@@ -197,11 +198,30 @@ def _acts(parts: Parts, clusters: Cache, executors: ExecutorSource) -> UpgradeAc
     return UpgradeActs(locks, Jobs(parts.client), executors)
 
 
+def _further_controllers(
+    parts: Parts, caches: Caches, executors: ExecutorSource
+) -> tuple[Controller, ...]:
+    backups = _controllers_of_backups(parts, caches, executors)
+    return *backups, *_controllers_of_datacenters(parts, caches)
+
+
 def _controllers_of_backups(
     parts: Parts, caches: Caches, executors: ExecutorSource
 ) -> tuple[Controller, ...]:
     return build_backup_controllers(
         parts, caches, executors, leads(parts.elector), partial(_controller, parts)
+    )
+
+
+def _controllers_of_datacenters(parts: Parts, caches: Caches) -> tuple[Controller, ...]:
+    if not parts.settings.datacenters:
+        return ()
+    return build_datacenter_controllers(
+        parts,
+        caches,
+        leads(parts.elector),
+        partial(_controller, parts),
+        partial(_owned_apply, parts),
     )
 
 

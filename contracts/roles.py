@@ -32,6 +32,7 @@ from contracts.rights import (
     as_mirrored,
     as_read,
 )
+from contracts.rights_datacenters import DATACENTERS as FOR_DATACENTERS
 
 NAMESPACE = "openbao-operator-system"
 CONTROLLER = "openbao-operator-controller"
@@ -209,6 +210,19 @@ OWNER_REFERENCES = Part(
         ),
     ),
 )
+DATACENTERS = Part(
+    "datacenters",
+    "In addition to cluster-wide, where the operator looks after datacenters.",
+    (
+        Held(
+            "openbao-operator-datacenters",
+            CONTROLLER,
+            "everywhere",
+            "The shared services of datacenters, in the namespaces that these name.",
+            FOR_DATACENTERS,
+        ),
+    ),
+)
 PARTS: tuple[Part, ...] = (
     OWN_NAMESPACE,
     CLUSTER_WIDE,
@@ -217,4 +231,5 @@ PARTS: tuple[Part, ...] = (
     PROVISIONING,
     TENANT_WATCH,
     OWNER_REFERENCES,
+    DATACENTERS,
 )

@@ -36,12 +36,14 @@ MakeNamespace = Callable[[], str]
 LAST = "apiserver_outage"
 # The longest, so that no worker begins one when the others have done.
 LONG = (
+    "upgrade_bluegreen",
     "crash",
     "config_change",
     "backup_faults",
     "restore",
     "backup_schedule",
     "upgrade_crash_sweep",
+    "fencing",
 )
 TURN = pytest.StashKey[Turn]()
 MEASURING = pytest.StashKey[set[Path]]()

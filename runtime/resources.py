@@ -13,6 +13,8 @@ SECRET = Resource("", "v1", "Secret", "secrets")
 SERVICE = Resource("", "v1", "Service", "services")
 SERVICE_ACCOUNT = Resource("", "v1", "ServiceAccount", "serviceaccounts")
 
+DAEMON_SET = Resource("apps", "v1", "DaemonSet", "daemonsets")
+DEPLOYMENT = Resource("apps", "v1", "Deployment", "deployments")
 STATEFUL_SET = Resource("apps", "v1", "StatefulSet", "statefulsets")
 JOB = Resource("batch", "v1", "Job", "jobs")
 LEASE = Resource("coordination.k8s.io", "v1", "Lease", "leases")

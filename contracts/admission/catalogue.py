@@ -7,6 +7,7 @@ stand.
 from typing import Final
 
 from contracts.admission.clusters import VALIDATE_CLUSTER, VALIDATE_CLUSTER_SECRETS
+from contracts.admission.datacenters import DATACENTER_POLICIES
 from contracts.admission.free_data import VALIDATE_FREE_DATA
 from contracts.admission.locks import LOCK_MANAGED, LOCK_SCALE
 from contracts.admission.locks_controller import CONTROLLER_POLICIES
@@ -27,4 +28,5 @@ POLICIES: Final[tuple[Policy, ...]] = (
     LOCK_PODS,
     *CONTROLLER_POLICIES,
     *PROVISIONER_POLICIES,
+    *DATACENTER_POLICIES,
 )

@@ -14,6 +14,8 @@ from contracts.admission.gates import Verb
 from contracts.admission.identities import IS_CONTROLLER, IS_KUBERNETES, IS_PROVISIONER
 from contracts.admission.policy import Match, Named, Policy, Validation
 from contracts.api.group import CLUSTERS, GROUP
+from contracts.datacenter import naming
+from contracts.datacenter.kinds import DATACENTER_KIND
 from contracts.optional_kinds import GATEWAY_API
 from contracts.rights import APPS, BATCH, CORE, NETWORKING, POLICY, RBAC
 
@@ -48,7 +50,7 @@ MATCHES: Final = (
         ),
         _EVERY,
     ),
-    Match(APPS, ("controllerrevisions", "statefulsets"), _EVERY),
+    Match(APPS, ("controllerrevisions", "daemonsets", "deployments", "statefulsets"), _EVERY),
     Match(BATCH, ("jobs",), _EVERY),
     Match("discovery.k8s.io", ("endpointslices",), _EVERY),
     Match(NETWORKING, ("ingresses", "networkpolicies"), _EVERY),
@@ -228,6 +230,27 @@ _WAY_OUT = (
     f"{labels.MAINTENANCE}=true on this object"
 )
 
+_OF_DATACENTER = f"variables.labels[?'{naming.DATACENTER}'].orValue('')"
+_WHOSE_SERVICE = (
+    f"request.resource.resource + ' ' + variables.name + ' belongs to service ' + "
+    f"string(variables.labels[?'{naming.BOOTSTRAP}'].orValue('')) + ' of {DATACENTER_KIND} ' + "
+    f"string({_OF_DATACENTER}) + ', and its operator keeps it as it is"
+)
+_SERVICE_WAY_OUT = (
+    f"; to repair by hand, who holds the verb {MAINTAIN.name} on all clusters of the namespace "
+    f"first sets {labels.MAINTENANCE}=true on this object"
+)
+
+
+def _said(advice: str) -> str:
+    """CEL: whose it is, and what to do instead; `advice` names the cluster."""
+    service = advice.replace("the cluster", "that service")
+    return (
+        f"{_OF_DATACENTER} != '' ? {_WHOSE_SERVICE}: {service}{_SERVICE_WAY_OUT}' : "
+        f"{_WHOSE}: {advice}{_WAY_OUT}'"
+    )
+
+
 _MANAGED = {"matchLabels": {labels.MANAGED_BY: labels.OPERATOR}}
 
 LOCK_MANAGED = Policy(
@@ -250,27 +273,27 @@ LOCK_MANAGED = Policy(
             rule_id="changed-by-the-operator",
             expression=_UPDATES,
             message=f"an object of an OpenBaoCluster: change the cluster instead{_WAY_OUT}",
-            said=f"{_WHOSE}: change the cluster instead{_WAY_OUT}'",
+            said=_said("change the cluster instead"),
         ),
         Validation(
             rule_id="deleted-by-the-operator",
             expression=_DELETES,
             message=f"an object of an OpenBaoCluster: delete the cluster instead{_WAY_OUT}",
-            said=f"{_WHOSE}: change or delete the cluster instead{_WAY_OUT}'",
+            said=_said("change or delete the cluster instead"),
         ),
     ),
 )
 
-# The scale of a StatefulSet carries no labels, but the selector of its pods.
+# A scale carries no labels, but the selector of the pods.
 LOCK_SCALE = Policy(
     name="lock-managed-scale",
     why="Servers are added and removed by spec.replicas of their cluster, one member at a time.",
-    matches=(Match(APPS, ("statefulsets/scale",), ("UPDATE",)),),
+    matches=(Match(APPS, ("deployments/scale", "statefulsets/scale"), ("UPDATE",)),),
     conditions=(
         Named(
             "is-managed",
-            "dyn(oldObject).?status.?selector.orValue('')"
-            f".contains('{labels.MANAGED_BY}={labels.OPERATOR}')",
+            f"['{labels.MANAGED_BY}={labels.OPERATOR}', '{naming.SYSTEM}=true'].exists(mark, "
+            "dyn(oldObject).?status.?selector.orValue('').contains(mark))",
         ),
     ),
     validations=(
@@ -281,8 +304,8 @@ LOCK_SCALE = Policy(
                 f"{IS_CONTROLLER} || dyn(object).?spec.?replicas == dyn(oldObject).?spec.?replicas"
             ),
             message=(
-                "the operator keeps the size of this StatefulSet: scale the OpenBaoCluster "
-                "instead (kubectl scale openbaocluster)"
+                "the operator keeps this size: scale the OpenBaoCluster instead (kubectl scale "
+                "openbaocluster), or change the replicas of the service of its Datacenter"
             ),
         ),
     ),

@@ -11,6 +11,7 @@ from typing import Final
 
 from contracts.admission.identities import IS_CONTROLLER
 from contracts.admission.policy import Match, Named, Policy, Validation
+from contracts.datacenter import naming
 from contracts.rights import APPS, BATCH, CORE
 
 VOLUMES: Final = (
@@ -39,6 +40,7 @@ LEVEL: Final = "pod-security.kubernetes.io/enforce"
 
 _TEMPLATE = "spec.template.spec"
 _OLD = "dyn(oldObject).spec"
+_OF_A_DATACENTER = f"dyn(object).metadata.?labels[?'{naming.SYSTEM}'].orValue('') == 'true'"
 _SECURITY = "container.?securityContext"
 _POD = "variables.pod.?securityContext"
 _SE_LINUX = "['', 'container_t', 'container_init_t', 'container_kvm_t', 'container_engine_t']"
@@ -87,7 +89,7 @@ LOCK_PODS = Policy(
     name="lock-controller-statefulset-mutations",
     why="Not even the operator makes a pod that could do more than `restricted` allows.",
     matches=(
-        Match(APPS, ("statefulsets",), ("CREATE", "UPDATE")),
+        Match(APPS, ("daemonsets", "deployments", "statefulsets"), ("CREATE", "UPDATE")),
         Match(BATCH, ("jobs",), ("CREATE", "UPDATE")),
         Match(CORE, ("pods/ephemeralcontainers",), ("UPDATE",)),
     ),
@@ -119,9 +121,14 @@ LOCK_PODS = Policy(
             rule_id="pod-token",
             field=f"{_TEMPLATE}.automountServiceAccountToken",
             expression=_template(
-                "variables.pod.?automountServiceAccountToken == optional.of(false)"
+                "variables.pod.?automountServiceAccountToken == optional.of(false) || "
+                f"({_OF_A_DATACENTER} && "
+                "!(variables.pod.?serviceAccountName.orValue('') in ['', 'default']))"
             ),
-            message="must be false: a token is mounted where it is needed and nowhere else",
+            message=(
+                "must be false: a token is mounted where it is needed and nowhere else (a service "
+                "of a datacenter gets that of the ServiceAccount that it names)"
+            ),
         ),
         Validation(
             rule_id="pod-privileges",

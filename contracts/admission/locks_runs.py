@@ -7,6 +7,7 @@ job is bounded by contracts.admission.locks_pods besides, as that of a server is
 from typing import Final
 
 from contracts import labels, names
+from contracts.admission.datacenters import OF_A_ROW
 from contracts.admission.identities import IS_CONTROLLER
 from contracts.admission.policy import Match, Named, Policy, Validation
 from contracts.api.group import (
@@ -153,7 +154,7 @@ _IT = Named("it", "request.operation == 'DELETE' ? dyn(oldObject) : dyn(object)"
 RESTRICT_WISHES = Policy(
     name="restrict-controller-wishes",
     why="The operator deletes no cluster and no backup of people, and makes a cluster for restores "
-    "only.",
+    "and datacenters only.",
     matches=(
         Match(GROUP, (CLUSTERS.plural,), ("CREATE", "DELETE")),
         Match(GROUP, (BACKUPS.plural,), ("DELETE",)),
@@ -166,9 +167,11 @@ RESTRICT_WISHES = Policy(
             field=f"metadata.annotations[{labels.RESTORE_ORIGIN}]",
             expression=(
                 f"request.resource.resource != '{CLUSTERS.plural}' || variables.it.metadata"
-                f".?annotations[?'{labels.RESTORE_ORIGIN}'].orValue('') != ''"
+                f".?annotations[?'{labels.RESTORE_ORIGIN}'].orValue('') != '' || {OF_A_ROW}"
             ),
-            message="the operator makes and deletes no cluster but that of a restore",
+            message=(
+                "the operator makes and deletes no cluster but that of a restore or of a datacenter"
+            ),
         ),
         Validation(
             rule_id="backup-of-its-own",

@@ -16,7 +16,10 @@ OVERLAYS = (
     "single-namespace",
     "multi-tenant",
     "without-admission",
+    "datacenters",
 )
+EVERYWHERE = ("cluster-wide", "without-admission", "datacenters")
+"""Those whose operator looks after clusters of every namespace."""
 LISTED = ("team-a", "team-b")
 POLICY = "ValidatingAdmissionPolicy"
 

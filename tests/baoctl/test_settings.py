@@ -100,6 +100,15 @@ ROWS: dict[str, tuple[Mapping[str, str], str, Any]] = {
     "one address is listened on": ({"LISTEN_ADDRESS": "127.0.0.1"}, "listen", "127.0.0.1"),
     "what matters is logged": ({}, "log_level", "info"),
     "more is logged": ({"LOG_LEVEL": "debug"}, "log_level", "debug"),
+    "there are no datacenters": ({}, "datacenters", False),
+    "an empty word is no datacenters": ({"DATACENTERS": ""}, "datacenters", False),
+    "it may be said that there are none": ({"DATACENTERS": "false"}, "datacenters", False),
+    "there may be datacenters": ({"DATACENTERS": "true"}, "datacenters", True),
+    "there may be none in any mode": (
+        {"DATACENTERS": "false", "TENANCY_MODE": "multi-tenant"},
+        "datacenters",
+        False,
+    ),
 }
 
 
@@ -148,6 +157,9 @@ def test_no_log_is_believed_without_a_trust_root(tmp_path: Path) -> None:
         ({"TENANCY_MODE": "multi-tenant", "TENANT_READS": "list"}, "TENANT_READS"),
         ({"ADMISSION_RECHECK_SECONDS": "0"}, "ADMISSION_RECHECK_SECONDS"),
         ({"UPGRADE_POD_DEADLINE_SECONDS": "0"}, "UPGRADE_POD_DEADLINE_SECONDS"),
+        ({"DATACENTERS": "yes"}, "DATACENTERS 'yes': must be true or false"),
+        ({"DATACENTERS": "true", "WATCH_NAMESPACE": "a"}, "DATACENTERS must not be set with"),
+        ({"DATACENTERS": "true", "TENANCY_MODE": "multi-tenant"}, "DATACENTERS must not be set"),
     ],
 )
 def test_a_mode_that_makes_no_sense_is_refused(env: dict[str, str], word: str) -> None:
@@ -159,3 +171,5 @@ def test_the_flag_changes_the_mode_as_the_environment_does() -> None:
     assert from_environment({}, watch_namespace="a").installation.mode == "namespaces"
     with pytest.raises(ValueError, match="TENANCY_MODE"):
         from_environment({"TENANCY_MODE": "multi-tenant"}, watch_namespace="a")
+    with pytest.raises(ValueError, match="DATACENTERS"):
+        from_environment({"DATACENTERS": "true"}, watch_namespace="a")

@@ -3,6 +3,7 @@
 import asyncio
 import dataclasses
 import gc
+from collections import Counter
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import pytest_asyncio
 import yaml
 from aiohttp import web
+from prometheus_client import generate_latest
 
 from baoctl.controllers import CHILDREN, CLAIM_FIELDS
 from baoctl.settings import Settings, from_environment
@@ -17,6 +19,7 @@ from baoctl.wiring import Parts, build_controllers, build_manager, build_parts
 from contracts import labels
 from contracts.admission.policy import PREFIX
 from contracts.optional_kinds import OPTIONAL_KINDS
+from managers.datacenter.kubernetes_provider import RESOURCES
 from runtime.clock import SystemClock
 from runtime.resources import SECRET
 from runtime.testing.clock import ManualClock
@@ -182,3 +185,34 @@ async def test_tenants_that_are_watched_are_watched_once_they_are_provisioned(
     made = await built(tmp_path, TENANCY_MODE="multi-tenant", TENANT_READS="watch")
     assert set(selections(made)) == {*OWN, "openbaotenants.openbao.org"}
     assert "definitions" in [one.name for one in made.beside]
+
+
+PLATFORM = {"datacenters", "bootstrapservicesets", "bootstrapworkloads"}
+
+
+async def test_without_datacenters_nothing_of_them_is_watched(tmp_path: Path) -> None:
+    made = await built(tmp_path)
+    kinds = {one.resource.plural for one in made.informers._informers}
+    assert not kinds & {*PLATFORM, "deployments", "daemonsets"}
+    assert b"openbao_datacenter" not in generate_latest(made.metrics.registry)
+
+
+async def test_datacenters_are_a_matter_of_settings(tmp_path: Path) -> None:
+    chosen = settings(tmp_path)
+    environment = {"KUBECONFIG": str(chosen.kubeconfig), "DATACENTERS": "true"}
+    made = await build_parts(from_environment(environment), ManualClock())
+    names = [controller.name for controller in build_controllers(made)]
+    await made.client.close()
+    await made.lease_client.close()
+    assert names[-2:] == ["datacenter", "bootstrapworkload"]
+    assert len(names) == len(set(names))
+    found = selections(made)
+    own = {f"{kind}.openbao.org" for kind in PLATFORM}
+    ours = "app.kubernetes.io/managed-by=openbao-operator"
+    more = {"deployments.apps": ours, "daemonsets.apps": ours, **dict.fromkeys(own, "")}
+    assert set(found) == {*OWN, *(str(kind) for kind, _ in CHILDREN), *more}
+    assert {name: found[name].label_selector for name in more} == more
+    # What clusters own, too, is watched once for both.
+    watched = Counter(one.resource for one in made.informers._informers)
+    assert {watched[kind] for kind in RESOURCES} == {1}
+    assert b"openbao_datacenter_services" in generate_latest(made.metrics.registry)

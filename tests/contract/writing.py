@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from runtime.errors import AlreadyExists, Conflict, Invalid, NotFound
+from runtime.errors import AlreadyExists, Conflict, Invalid, NotFound, PatchFailed
 from runtime.resources import CONFIG_MAP, NAMESPACE, STATEFUL_SET
 from runtime.types import ObjectKey, is_terminating, uid_of
 from tests.contract.bench import Bench, managers, number, refused, rv
@@ -85,6 +85,16 @@ async def case_a_json_patch_of_a_path_that_is_not_there(bench: Bench) -> None:
     await bench.create(k="1")
     error = await refused(bench.patch([{"op": "remove", "path": "/data/other"}]))
     assert error.code == 422, error
+
+
+async def case_a_json_patch_may_ask_that_nothing_is_there(bench: Bench) -> None:
+    await bench.create(k="1")
+    nothing = {"op": "test", "path": "/metadata/finalizers", "value": None}
+    held = {"op": "add", "path": "/metadata/finalizers", "value": ["example.com/held"]}
+    assert (await bench.patch([nothing, held]))["metadata"]["finalizers"] == ["example.com/held"]
+    error = await refused(bench.patch([nothing, held]))
+    assert isinstance(error, PatchFailed), error
+    await bench.patch([{"op": "remove", "path": "/metadata/finalizers/0"}])
 
 
 async def case_a_json_patch_may_name_the_version(bench: Bench) -> None:

@@ -102,6 +102,17 @@ def test_each_right_says_why_and_stands_once(held: Held) -> None:
     assert len(single) == len(set(single))
 
 
+def test_datacenters_and_their_sets_are_made_by_people_alone() -> None:
+    held = [(part.name, one) for part in PARTS for one in part.roles]
+    for kind, most in (
+        ("datacenters", {"list", "watch", "patch"}),
+        ("datacenters/status", {"patch"}),
+        ("bootstrapservicesets", {"list", "watch"}),
+    ):
+        found = {part: verbs(of(one, kind)) for part, one in held if of(one, kind)}
+        assert found == {"datacenters": most}, kind
+
+
 def test_the_manifests_are_what_the_tables_say() -> None:
     for path, wanted in manifests().items():
         assert (ROOT / path).read_text(encoding="utf-8") == wanted, "run: make crd"

@@ -1,14 +1,15 @@
 """Reasons and condition types: what the managers state is in the catalogue, and the other way.
 
-Uses contracts.condition_catalogue, and the tables of what tenants, backups and restores are told. A
-reason that the catalogue does not allow for a condition raises at run time, in the middle of a
-pass; here it is found by reading.
+Uses contracts.condition_catalogue, and the tables of what tenants, backups, restores and
+datacenters are told. A reason that the catalogue does not allow for a condition raises at run time,
+in the middle of a pass; here it is found by reading.
 """
 
 import ast
 from collections.abc import Iterable, Iterator
 
 from contracts.condition_catalogue import TYPES
+from contracts.datacenter.reasons import DATACENTER_REASONS
 from contracts.reasons_backup import RUN_REASONS
 from contracts.restore_reasons import RESTORE_REASONS
 from contracts.tenant_reasons import TENANT_REASONS
@@ -26,6 +27,8 @@ _OF_RUNS = {"managers/backup/": RUN_REASONS, "managers/restore/": RESTORE_REASON
 # What is said there goes to a tenant, but for the gate: it tells clusters what they wait for.
 _OF_TENANTS = "managers/tenancy/"
 _OF_CLUSTERS = f"{_OF_TENANTS}gate.py"
+# A finding there is about a Datacenter; how a pass ended is told in the log alone.
+_OF_DATACENTERS = "managers/datacenter/"
 
 
 def outcome_reason(source: Source) -> Iterator[str]:
@@ -33,7 +36,7 @@ def outcome_reason(source: Source) -> Iterator[str]:
     for call in _calls(source.nodes):
         word = _called(call).lower().strip("_")
         reason = _text(_argument(call, 0, "reason"))
-        if word not in _ENDS_IN or reason is None or speaks_to_tenants(source.path):
+        if word not in _ENDS_IN or reason is None or speaks_to_others(source.path):
             continue
         own = next((kind for at, kind in _OF_RUNS.items() if source.path.startswith(at)), None)
         if own is not None:
@@ -50,6 +53,16 @@ def speaks_to_tenants(path: str) -> bool:
     return path.startswith(_OF_TENANTS) and path != _OF_CLUSTERS
 
 
+def speaks_of_datacenters(path: str) -> bool:
+    """Whether the findings of a module are those of a datacenter."""
+    return path.startswith(_OF_DATACENTERS)
+
+
+def speaks_to_others(path: str) -> bool:
+    """Whether what is said in a module is not about a cluster."""
+    return speaks_to_tenants(path) or speaks_of_datacenters(path)
+
+
 def tenant_reason(source: Source) -> Iterator[str]:
     """An outcome or a finding about a tenant, by a text or by a constant of the module."""
     if not speaks_to_tenants(source.path):
@@ -63,8 +76,20 @@ def tenant_reason(source: Source) -> Iterator[str]:
             yield f"line {call.lineno}: {reason} is no reason of a tenant"
 
 
+def datacenter_reason(source: Source) -> Iterator[str]:
+    """A finding about a datacenter: its answer comes first, and no type."""
+    if not speaks_of_datacenters(source.path):
+        return
+    for call in _calls(source.nodes):
+        reason = _text(_argument(call, 1, "reason"))
+        if _called(call) == "Finding" and reason not in (None, *DATACENTER_REASONS):
+            yield f"line {call.lineno}: {reason} is no reason of a datacenter"
+
+
 def finding_reason(source: Source) -> Iterator[str]:
     """A `Finding` of a type that exists, with a reason that the type allows."""
+    if speaks_of_datacenters(source.path):
+        return
     for line, kind, reason in findings(source):
         if kind not in _ALLOWED:
             yield f"line {line}: there is no condition {kind}"
@@ -181,6 +206,7 @@ def _in_a_function(line: str) -> str:
 
 _PLAN = "managers/x/plan.py"
 _TENANTS = f"{_OF_TENANTS}run.py"
+_DATACENTERS = f"{_OF_DATACENTERS}status.py"
 
 RULES = (
     Rule(
@@ -218,6 +244,21 @@ RULES = (
         ),
     ),
     Rule(
+        "a datacenter is told a reason of its own catalogue",
+        datacenter_reason,
+        below("managers"),
+        broken=(
+            Source(_DATACENTERS, "Finding('True', 'Splendid')"),
+            Source(_DATACENTERS, "Finding('False', reason='QuorumLost')"),
+        ),
+        kept=(
+            Source(_DATACENTERS, "Finding('True', 'AllRunning')"),
+            Source(_DATACENTERS, "Finding('False', reason, told)"),
+            Source(_DATACENTERS, "Wait('WriteFailed', 'in the log')"),
+            Source(_TENANTS, "Finding('True', 'Provisioned')"),
+        ),
+    ),
+    Rule(
         "a finding has a type and a reason of the catalogue",
         finding_reason,
         below("managers"),
@@ -229,6 +270,8 @@ RULES = (
         kept=(
             Source(_PLAN, _in_a_function("Finding(kind, 'True', 'AllReplicasReady', '')")),
             Source(_PLAN, _in_a_function("Finding(kind, 'True', outcome.reason, '')")),
+            # See the rule before.
+            Source(_DATACENTERS, _in_a_function("Finding('True', 'AllRunning', '')")),
         ),
     ),
 )

@@ -1,14 +1,22 @@
 """The catalogue of conditions holds what is used, and nothing else."""
 
 from contracts.condition_catalogue import REASONS, TYPES
+from contracts.datacenter.reasons import DATACENTER_REASONS
 from contracts.tenant_reasons import TENANT_REASONS
 from tests.house.checkout import LAYERS, Source, python_sources
-from tests.house.reasons import findings, speaks_to_tenants, unstated_types, unused_reasons
+from tests.house.reasons import (
+    findings,
+    speaks_of_datacenters,
+    speaks_to_tenants,
+    unstated_types,
+    unused_reasons,
+)
 from tests.house.rule import expect_none
 
 _CATALOGUE = (
     "contracts/condition_catalogue.py",
     "contracts/condition_reasons.py",
+    "contracts/datacenter/reasons.py",
     "contracts/reasons_networking.py",
     "contracts/reasons_workload.py",
     "contracts/tenant_reasons.py",
@@ -31,6 +39,17 @@ def test_every_reason_of_a_tenant_is_given_and_expected() -> None:
     tests = ("tests/managers/tenancy/", "e2e/tenant_lifecycle/")
     said = (source for source in python_sources("tests", "e2e") if source.path.startswith(tests))
     expect_none(unused_reasons(said, TENANT_REASONS), "reasons that no test expects")
+
+
+def test_every_reason_of_a_datacenter_is_given_and_expected() -> None:
+    given = (source for source in python_sources("managers") if speaks_of_datacenters(source.path))
+    expect_none(unused_reasons(given, DATACENTER_REASONS), "reasons that no datacenter is told")
+    said = (
+        source
+        for source in python_sources("tests")
+        if source.path.startswith("tests/managers/datacenter/test_run")
+    )
+    expect_none(unused_reasons(said, DATACENTER_REASONS), "reasons that no test expects")
 
 
 def test_every_condition_type_is_stated() -> None:

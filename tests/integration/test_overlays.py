@@ -13,7 +13,7 @@ import pytest
 from contracts.admission.policy import PARAMETERS, PART_OF
 from contracts.api.group import GROUP
 from e2e.demo.manifests import as_list
-from e2e.harness.overlays import LISTED, OVERLAYS, POLICY, SHIPPED, Build, copied
+from e2e.harness.overlays import EVERYWHERE, LISTED, OVERLAYS, POLICY, SHIPPED, Build, copied
 from e2e.rig import Rig, RigError
 from e2e.rig.kube import Kube
 from e2e.rig.paths import REPOSITORY
@@ -24,6 +24,15 @@ NAMED = ("controller", "provisioner", "delegate")
 ELSEWHERE = "elsewhere"
 MOVED = "bao-ops"
 DEFINITION = "CustomResourceDefinition"
+KINDS = (
+    "bootstrapservicesets",
+    "bootstrapworkloads",
+    "datacenters",
+    "openbaobackups",
+    "openbaoclusters",
+    "openbaorestores",
+    "openbaotenants",
+)
 REVIEWS = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
 
 
@@ -89,8 +98,7 @@ def test_it_can_be_built_as_it_is_shipped(plane: Rig, overlay: str) -> None:
     (home,) = build.of_kind("Namespace")
     assert home["metadata"]["name"] == SHIPPED
     named = {one["metadata"]["name"] for one in build.of_kind(DEFINITION)}
-    kinds = ("openbaobackups", "openbaoclusters", "openbaorestores", "openbaotenants")
-    assert named == {f"{kind}.openbao.org" for kind in kinds}
+    assert named == {f"{kind}.openbao.org" for kind in KINDS}
 
 
 def test_it_contains_what_its_mode_needs(installed: Installed) -> None:
@@ -109,6 +117,7 @@ def test_it_contains_what_its_mode_needs(installed: Installed) -> None:
     watched = {"namespace-list": ",".join(LISTED), "single-namespace": own}.get(overlay)
     assert env.get("WATCH_NAMESPACE") == watched
     assert env.get("TENANCY_MODE") == ("multi-tenant" if overlay == "multi-tenant" else None)
+    assert env.get("DATACENTERS") == ("true" if overlay == "datacenters" else None)
 
 
 def test_all_of_it_is_found_by_one_label(installed: Installed) -> None:
@@ -131,7 +140,7 @@ def test_no_right_is_a_wildcard_or_makes_more_of_itself(installed: Installed) ->
 
 
 def test_secrets_are_read_where_clusters_are_and_listed_nowhere(installed: Installed) -> None:
-    everywhere = installed.overlay in ("cluster-wide", "without-admission")
+    everywhere = installed.overlay in EVERYWHERE
     listed = installed.overlay == "namespace-list"
     own = everywhere or installed.overlay == "single-namespace"
     for verb in ("get", "create", "patch"):
@@ -148,7 +157,7 @@ def test_only_our_own_kinds_are_watched_where_it_says_so(installed: Installed) -
     seen = installed.overlay not in ("namespace-list", "single-namespace")
     for kind in ("openbaobackups", "openbaoclusters", "openbaorestores"):
         assert installed.may("watch", f"openbao.org/{kind}") == seen
-    everywhere = installed.overlay in ("cluster-wide", "without-admission")
+    everywhere = installed.overlay in EVERYWHERE
     for resource in ("pods", "configmaps", "apps/statefulsets"):
         assert installed.may("watch", resource) == everywhere
     tenants = installed.overlay == "multi-tenant"
@@ -157,6 +166,17 @@ def test_only_our_own_kinds_are_watched_where_it_says_so(installed: Installed) -
     assert installed.may("create", "apps/statefulsets", LISTED[0]) == (
         everywhere or installed.overlay == "namespace-list"
     )
+
+
+def test_services_are_run_where_there_are_datacenters_alone(installed: Installed) -> None:
+    served = installed.overlay == "datacenters"
+    for resource in ("apps/daemonsets", "apps/deployments", "openbao.org/bootstrapworkloads"):
+        for verb in ("watch", "create", "delete"):
+            assert installed.may(verb, resource) == served, (verb, resource)
+    assert installed.may("watch", "openbao.org/datacenters") == served
+    for verb in ("create", "delete", "update"):
+        assert not installed.may(verb, "openbao.org/datacenters")
+        assert not installed.may(verb, "openbao.org/bootstrapservicesets")
 
 
 def test_the_operator_makes_tokens_of_itself_and_of_nobody_else(installed: Installed) -> None:

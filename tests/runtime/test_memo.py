@@ -97,3 +97,46 @@ def test_nothing_beyond_the_bound_is_kept_alive() -> None:
     del things, thing
     gc.collect()
     assert sum(reference() is not None for reference in gone) == SIZE
+
+
+def test_a_newer_version_takes_the_place_of_the_former_one() -> None:
+    asked: list[int] = []
+
+    def look(thing: list[int]) -> int:
+        asked.append(thing[1])
+        return thing[1]
+
+    version_of = remembered(look, size=2, slot=lambda thing: thing[0])
+    first, second, other = [1, 10], [1, 11], [2, 20]
+    assert [version_of(one) for one in (first, other, second, second, other)] == [
+        10,
+        20,
+        11,
+        11,
+        20,
+    ]
+    assert asked == [10, 20, 11]
+    # The same slot, and yet another thing: the former one is asked anew.
+    assert version_of(first) == 10
+    assert asked == [10, 20, 11, 10]
+
+
+def test_a_former_version_is_not_kept_alive() -> None:
+    kept = remembered(lambda thing: 1, size=2 * SIZE, slot=lambda thing: "the same")
+    things = [Thing() for _ in range(SIZE)]
+    for thing in things:
+        kept(thing)
+    gone = [weakref.ref(thing) for thing in things]
+    del things, thing
+    gc.collect()
+    assert sum(reference() is not None for reference in gone) == 1
+
+
+def test_the_size_may_be_that_of_a_fleet() -> None:
+    asked: list[int] = []
+    number_of = remembered(lambda numbers: asked.append(numbers[0]), size=2 * SIZE)
+    things = [[n] for n in range(2 * SIZE)]
+    for _ in range(3):
+        for thing in things:
+            number_of(thing)
+    assert len(asked) == 2 * SIZE

@@ -36,7 +36,7 @@ def merge_patched(value: Any, patch: Any) -> Any:
 def _perform(document: Object, op: Mapping[str, Any]) -> None:
     match op["op"]:
         case "test":
-            if _read(document, op["path"]) != op["value"]:
+            if not _holds(document, op["path"], op["value"]):
                 raise Impossible(f"testing value {op['path']} failed: test failed")
         case "add":
             _add(document, op["path"], op["value"])
@@ -53,6 +53,15 @@ def _perform(document: Object, op: Mapping[str, Any]) -> None:
             _add(document, op["path"], value)
         case word:
             raise Impossible(f"unknown operation {word}")
+
+
+def _holds(document: Any, pointer: str, value: Any) -> bool:
+    above, _, last = pointer.rpartition("/")
+    parent = _read(document, above)
+    if value is None and isinstance(parent, dict) and _tokens(f"/{last}")[0] not in parent:
+        # What is not there counts as null.
+        return True
+    return bool(_read(document, pointer) == value)
 
 
 def _read(document: Any, pointer: str) -> Any:

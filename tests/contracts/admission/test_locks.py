@@ -6,16 +6,24 @@ import pytest
 
 from contracts import names, set_names
 from contracts.admission.catalogue import POLICIES
+from contracts.admission.datacenters import LOCK_ROWS, RESTRICT_SERVICES
 from contracts.admission.locks import FREE_SECRETS, LOCK_MANAGED, MAINTAIN
 from contracts.admission.locks_controller import POD_VERBS, SECRET_NAME
+from contracts.admission.locks_pods import LOCK_PODS
 from contracts.admission.locks_provisioner import ROLE_OF
 from contracts.admission.locks_runs import STATUS_VERBS
 from contracts.admission.people import DELEGATED
 from contracts.api.group import BACKUPS, GROUP, RESTORES
-from contracts.rights import OBJECTS, OWN_WRITES, SECRETS, Right
+from contracts.rights import APPS, OBJECTS, OWN_WRITES, SECRETS, Right
+from contracts.rights_datacenters import DATACENTERS
 
-LOCKED = {(match.group, kind) for match in LOCK_MANAGED.matches for kind in match.resources}
-MADE = [right for right in (*OBJECTS, *SECRETS) if "create" in right.verbs]
+LOCKED = {
+    (match.group, kind)
+    for policy in (LOCK_MANAGED, LOCK_ROWS)
+    for match in policy.matches
+    for kind in match.resources
+}
+MADE = [right for right in (*OBJECTS, *SECRETS, *DATACENTERS) if "create" in right.verbs]
 NO_OBJECTS = {"events"}
 OF_OTHERS = ("lock-", "restrict-")
 
@@ -24,6 +32,16 @@ OF_OTHERS = ("lock-", "restrict-")
 def test_every_kind_that_the_operator_makes_is_locked(right: Right) -> None:
     wanted = {(right.group, kind) for kind in right.resources if kind not in NO_OBJECTS}
     assert wanted <= LOCKED
+
+
+def test_what_runs_services_is_bounded_for_the_operator_itself() -> None:
+    runs = {kind for right in DATACENTERS if right.group == APPS for kind in right.resources}
+    assert runs == {"daemonsets", "deployments"}
+    for policy in (RESTRICT_SERVICES, LOCK_PODS):
+        matched = {
+            kind for match in policy.matches if match.group == APPS for kind in match.resources
+        }
+        assert runs <= matched, policy.name
 
 
 def test_a_pod_may_belong_to_a_set_of_voters_of_any_revision() -> None:

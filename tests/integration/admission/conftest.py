@@ -7,9 +7,17 @@ from typing import Any
 import pytest
 
 from baoctl.admission_text import FOLDER, PEOPLE
-from baoctl.generate import BACKUP_CRD_FILE, CRD_FILE, RESTORE_CRD_FILE, ROOT, TENANT_CRD_FILE
+from baoctl.generate import (
+    BACKUP_CRD_FILE,
+    CRD_FILE,
+    CRD_FOLDER,
+    RESTORE_CRD_FILE,
+    ROOT,
+    TENANT_CRD_FILE,
+)
 from contracts.admission.policy import PREFIX
-from contracts.api.group import BACKUPS, CLUSTERS, RESTORES, TENANTS
+from contracts.api.group import BACKUPS, CLUSTERS, GROUP, RESTORES, TENANTS
+from contracts.datacenter.kinds import DATACENTERS, SERVICE_SETS, WORKLOADS
 from contracts.roles import CONTROLLER, NAMESPACE
 from e2e.rig import Rig, RigError
 from e2e.rig.kube import wait_established
@@ -31,6 +39,10 @@ CRDS = {
     TENANTS: TENANT_CRD_FILE,
     BACKUPS: BACKUP_CRD_FILE,
     RESTORES: RESTORE_CRD_FILE,
+    **{
+        kind: CRD_FOLDER / f"{GROUP}_{kind.plural}.yaml"
+        for kind in (DATACENTERS, SERVICE_SETS, WORKLOADS)
+    },
 }
 
 

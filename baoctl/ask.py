@@ -1,0 +1,72 @@
+"""How a verb of `baoctl` asks the API server something, as whoever $KUBECONFIG says.
+
+Uses runtime.client. Called by `baoctl upgrade plan` and by the verbs of `baoctl datacenter`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from typing import TypeVar
+
+from baoctl.settings import Settings, from_environment
+from contracts.conditions import clean_message
+from runtime.client import Client
+from runtime.clock import Clock, SystemClock
+from runtime.credentials import Credentials, from_kubeconfig, in_cluster
+from runtime.errors import ApiError, TransportError
+
+T = TypeVar("T")
+
+
+class AskError(Exception):
+    """There is no answer; the text says why, on one line, and is fit for a terminal."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(clean_message(text))
+
+
+@asynccontextmanager
+async def connected(settings: Settings, clock: Clock, verb: str) -> AsyncIterator[Client]:
+    """Open a client that calls itself baoctl/<verb>. Raises AskError without credentials."""
+    try:
+        credentials = await _credentials_of(settings, clock)
+    except (TransportError, OSError) as error:
+        raise AskError(str(error)) from None
+    client = Client(credentials, user_agent=f"baoctl/{verb}", clock=clock)
+    try:
+        yield client
+    finally:
+        await client.close()
+
+
+def ask(verb: str, question: Callable[[Client, Clock], Awaitable[T]]) -> T:
+    """Put a question, and wait for the answer.
+
+    Raises AskError for settings that make no sense, without credentials, and for whatever the API
+    server refuses or does not answer.
+    """
+    try:
+        settings = from_environment()
+    except ValueError as error:
+        raise AskError(str(error)) from None
+    try:
+        return asyncio.run(_asked(verb, question, settings))
+    except (ApiError, TransportError) as error:
+        raise AskError(str(error)) from None
+
+
+async def _asked(
+    verb: str, question: Callable[[Client, Clock], Awaitable[T]], settings: Settings
+) -> T:
+    clock = SystemClock()
+    async with connected(settings, clock, verb) as client:
+        return await question(client, clock)
+
+
+async def _credentials_of(settings: Settings, clock: Clock) -> Credentials:
+    # As in baoctl.wiring, whose import costs more than a second: it is the whole operator.
+    if settings.kubeconfig is None:
+        return in_cluster(clock)
+    return await from_kubeconfig(settings.kubeconfig, None, clock)

@@ -1,0 +1,156 @@
+"""The controllers of datacenters and of their rows: what they read through, and what wakes them.
+
+Composed by baoctl.wiring where the settings ask for datacenters, in mode cluster only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+
+from baoctl.controllers import part_changed
+from baoctl.modes import OURS, Caches
+from baoctl.parts import Parts
+from contracts.api.group import CLUSTERS, GROUP
+from contracts.datacenter import naming
+from contracts.datacenter.kinds import DATACENTERS, SERVICE_SETS, WORKLOAD_KIND, WORKLOADS
+from managers.datacenter import discovery
+from managers.datacenter.kubernetes_provider import KubernetesProvider
+from managers.datacenter.kubernetes_store import DATACENTER_INDEX, KubernetesStore
+from managers.datacenter.metrics import DatacenterMetrics
+from managers.datacenter.registry import Registry
+from managers.datacenter.run import DatacenterReconciler, Telling, WorkloadReconciler
+from managers.datacenter.service import Service
+from managers.datacenter.sets import SetHandler
+from runtime.apply import OwnedApply
+from runtime.cache import Cache
+from runtime.controller import Controller, Reconciler
+from runtime.depth import shallow
+from runtime.event import (
+    Event,
+    any_of,
+    finalizers_changed,
+    generation_changed,
+    labels_or_annotations_changed,
+)
+from runtime.handler import enqueue_mapped, enqueue_object, enqueue_owner
+from runtime.resources import CONFIG_MAP, DAEMON_SET, DEPLOYMENT, SERVICE, STATEFUL_SET
+from runtime.selection import Selection
+from runtime.types import Object, Request, Resource, key_of, labels_of
+
+ROWS_TOGETHER = 1.0
+"""Seconds from the change of a row to the look at its datacenter."""
+MakeController = Callable[[str, Reconciler], Controller]
+MakeApply = Callable[[Mapping[Resource, Cache]], OwnedApply]
+
+
+def build_datacenter_controllers(
+    parts: Parts,
+    caches: Caches,
+    leads: Callable[[], bool],
+    make: MakeController,
+    apply: MakeApply,
+) -> tuple[Controller, ...]:
+    """Make the reconcilers of datacenters and of their rows, and the controllers that call them."""
+    datacenters, sets, rows = (
+        parts.informers.informer(Selection(kind, transform=shallow))
+        for kind in (DATACENTERS, SERVICE_SETS, WORKLOADS)
+    )
+    children = _children(parts, caches)
+    registry = Registry()
+    discovery.fill(registry)
+    store = KubernetesStore(parts.client, rows, parts.clock)
+    provider = KubernetesProvider(parts.client, children, apply(children))
+    service = Service(
+        store,
+        {provider.name: provider},
+        registry,
+        parts.clock,
+        parts.rng,
+        Telling(parts.events),
+    )
+    DatacenterMetrics(parts.metrics, datacenters, rows, leads)
+    first = make(
+        "datacenter", DatacenterReconciler(datacenters, store, service, parts.client, parts.clock)
+    )
+    second = make("bootstrapworkload", WorkloadReconciler(datacenters, rows, store, service))
+    watch_datacenters(first, datacenters, rows)
+    watch_rows(second, rows, datacenters, children)
+    sets.add_handler(SetHandler(registry, sets.get))
+    # After the handler that registers them: whoever is woken asks the registry as it is then.
+    first.watch(sets, _every(datacenters), generation_changed)
+    return first, second
+
+
+def _children(parts: Parts, caches: Caches) -> dict[Resource, Cache]:
+    own: dict[Resource, Cache] = {
+        resource: parts.informers.informer(Selection(resource, label_selector=OURS))
+        for resource in (DEPLOYMENT, DAEMON_SET)
+    }
+    shared = {
+        resource: caches.children[resource] for resource in (CONFIG_MAP, SERVICE, STATEFUL_SET)
+    }
+    return {**shared, **own, CLUSTERS: caches.clusters}
+
+
+def _every(datacenters: Cache) -> Callable[[Event], Iterable[Request]]:
+    """A set that came, changed or went may be for any datacenter."""
+    return lambda event: map(key_of, datacenters.list())
+
+
+def watch_datacenters(controller: Controller, datacenters: Cache, rows: Cache) -> None:
+    """Wake a datacenter: its spec, its deletion, and what becomes of its rows."""
+    controller.watch(datacenters, enqueue_object, any_of(generation_changed, finalizers_changed))
+
+    def soon(event: Event) -> Iterable[Request]:
+        # Rows of one datacenter change together: one look, and one status, for all of them.
+        for request in datacenter_of(event.object):
+            controller.enqueue(request, ROWS_TOGETHER)
+        return ()
+
+    controller.watch(rows, soon, _row_news)
+
+
+def watch_rows(
+    controller: Controller,
+    rows: Cache,
+    datacenters: Cache,
+    children: Mapping[Resource, Cache],
+) -> None:
+    """Wake a row: its own spec and end, its objects, its datacenter, and the rows beside it."""
+    own = any_of(generation_changed, finalizers_changed, labels_or_annotations_changed)
+    controller.watch(rows, enqueue_object, own)
+    for cache in children.values():
+        controller.watch(cache, enqueue_owner(WORKLOAD_KIND, GROUP, namespaced=False))
+
+    def beside(event: Event) -> Iterable[Request]:
+        found = [
+            one for name in _datacenters_of(event) for one in rows.by_index(DATACENTER_INDEX, name)
+        ]
+        return [key_of(one) for one in found if _listens(one)]
+
+    def of_datacenter(obj: Object) -> Iterable[Request]:
+        return map(key_of, rows.by_index(DATACENTER_INDEX, key_of(obj).name))
+
+    controller.watch(rows, beside, _row_news)
+    controller.watch(datacenters, enqueue_mapped(of_datacenter), part_changed("spec", "state"))
+
+
+_row_news = any_of(generation_changed, part_changed("status", "state"))
+
+
+def _datacenters_of(event: Event) -> set[str]:
+    return {key.name for key in datacenter_of(event.object)}
+
+
+def datacenter_of(row: Object) -> Iterable[Request]:
+    """Map a BootstrapWorkload to its Datacenter."""
+    name = labels_of(row).get(naming.DATACENTER)
+    return () if name is None else (Request("", name),)
+
+
+def _listens(row: Object) -> bool:
+    """Tell whether what happens to other rows matters: it waits for one, or others for it."""
+    metadata, spec = row["metadata"], row.get("spec") or {}
+    service = spec.get("service") if isinstance(spec, dict) else None
+    waits = isinstance(service, dict) and bool(service.get("dependsOn"))
+    return waits or "deletionTimestamp" in metadata

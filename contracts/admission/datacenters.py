@@ -1,0 +1,93 @@
+"""The policies about datacenters: whose their rows are, and what the operator may run for them.
+
+Uses contracts.admission.identities and contracts.datacenter. Collected by
+contracts.admission.catalogue. An operator that somebody took over runs nothing outside of the rows
+of datacenters, and nothing that could do more than `restricted` allows.
+"""
+
+from typing import Final
+
+from contracts import labels
+from contracts.admission.cel import IS_CHANGE
+from contracts.admission.identities import IS_CONTROLLER, IS_KUBERNETES, NAMESPACE
+from contracts.admission.policy import Match, Named, Policy, Validation
+from contracts.api.group import API_VERSION, GROUP, VERSION
+from contracts.datacenter import naming
+from contracts.datacenter.kinds import DATACENTERS, WORKLOAD_KIND, WORKLOADS
+from contracts.rights import APPS
+
+_EVERY: Final = ("CREATE", "UPDATE", "DELETE")
+
+OWN_NAMESPACE_MESSAGE: Final = (
+    "must not be the namespace of the operator, because whoever runs there may take its rights; "
+    "name another one"
+)
+
+VALIDATE_DATACENTER = Policy(
+    name="validate-datacenter",
+    why="Services of a datacenter run beside the operator's own account in no case.",
+    matches=(
+        Match(GROUP, (DATACENTERS.plural,), ("CREATE", "UPDATE"), (VERSION,), scope="Cluster"),
+    ),
+    conditions=(Named("spec-changes", IS_CHANGE),),
+    validations=(
+        Validation(
+            rule_id="datacenter-operator",
+            field="spec.namespace",
+            expression=f"object.spec.namespace != {NAMESPACE}",
+            message=OWN_NAMESPACE_MESSAGE,
+        ),
+    ),
+)
+
+LOCK_ROWS = Policy(
+    name="lock-bootstrap-workloads",
+    why="A row says what became of a service: the operator writes it, people read it.",
+    matches=(Match(GROUP, (WORKLOADS.plural, f"{WORKLOADS.plural}/status"), _EVERY),),
+    validations=(
+        Validation(
+            rule_id="row-of-the-operator",
+            expression=f"{IS_CONTROLLER} || {IS_KUBERNETES}",
+            message=(
+                "a BootstrapWorkload is written by the operator alone: change the services of its "
+                "Datacenter or of its BootstrapServiceSet instead"
+            ),
+        ),
+    ),
+)
+
+OF_A_ROW: Final = (
+    "variables.it.metadata.?ownerReferences.orValue(dyn([])).exists_one(owner, "
+    f"owner.?controller.orValue(false) && owner.apiVersion == '{API_VERSION}' && "
+    f"owner.kind == '{WORKLOAD_KIND}')"
+)
+"""CEL: an object belongs to a row."""
+
+RESTRICT_SERVICES = Policy(
+    name="restrict-controller-services",
+    why="The operator runs Deployments and DaemonSets for datacenters, and for nothing else.",
+    matches=(Match(APPS, ("daemonsets", "deployments"), _EVERY),),
+    conditions=(Named("by-the-operator", IS_CONTROLLER),),
+    # As it stood: the operator takes over nothing by putting its labels on.
+    variables=(Named("it", "request.operation == 'CREATE' ? dyn(object) : dyn(oldObject)"),),
+    validations=(
+        Validation(
+            rule_id="service-of-a-datacenter",
+            field="metadata.labels",
+            expression=(
+                f"variables.it.metadata.?labels[?'{labels.MANAGED_BY}'].orValue('') == "
+                f"'{labels.OPERATOR}' && variables.it.metadata.?labels[?'{naming.SYSTEM}']"
+                ".orValue('') == 'true'"
+            ),
+            message="the operator runs services of a datacenter only, with their labels",
+        ),
+        Validation(
+            rule_id="service-of-a-row",
+            field="metadata.ownerReferences",
+            expression=f"request.operation != 'CREATE' || {OF_A_ROW}",
+            message=f"a service of a datacenter is controlled by its {WORKLOAD_KIND}",
+        ),
+    ),
+)
+
+DATACENTER_POLICIES: Final = (VALIDATE_DATACENTER, LOCK_ROWS, RESTRICT_SERVICES)

@@ -1,0 +1,90 @@
+"""The CustomResourceDefinitions of Datacenter, BootstrapServiceSet and BootstrapWorkload.
+
+Uses contracts.api.schema and contracts.datacenter.rules. Called by `python -m baoctl.generate crd`.
+All three are cluster-scoped: they speak of the platform, and no tenant may write them.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+from contracts.api.rule import RuleOf
+from contracts.api.schema import Column, Schema, definition, object_schema, with_rules
+from contracts.datacenter.kinds import (
+    DATACENTER_KIND,
+    DATACENTERS,
+    SERVICE_SET_KIND,
+    SERVICE_SETS,
+    WORKLOAD_KIND,
+    WORKLOADS,
+)
+from contracts.datacenter.objects import BootstrapServiceSet, Datacenter, DatacenterModel
+from contracts.datacenter.rules import DATACENTER_RULES, SET_RULES, WORKLOAD_RULES
+from contracts.datacenter.workload import BootstrapWorkload
+from runtime.types import Resource
+
+_READY = '.status.conditions[?(@.type=="Ready")]'
+_AGE: Column = ("Age", "date", ".metadata.creationTimestamp", "Time since creation.", 0)
+_DATACENTER_COLUMNS: tuple[Column, ...] = (
+    ("Provider", "string", ".spec.provider", "Who runs its services.", 0),
+    ("Region", "string", ".spec.region", "Region.", 0),
+    ("State", "string", ".spec.state", "Whether it may be touched.", 0),
+    ("Services", "string", ".status.summary", "Running of wanted services.", 0),
+    ("Ready", "string", f"{_READY}.status", "Whether all of its services run.", 0),
+    _AGE,
+    ("Reason", "string", f"{_READY}.reason", "Why it is ready or not.", 1),
+)
+_SET_COLUMNS: tuple[Column, ...] = (
+    ("Priority", "integer", ".spec.priority", "Which of two sources wins a name.", 0),
+    _AGE,
+)
+_WORKLOAD_COLUMNS: tuple[Column, ...] = (
+    ("Datacenter", "string", ".spec.datacenter", "Where it is.", 0),
+    ("Service", "string", ".spec.service.name", "Its identity there.", 0),
+    ("Source", "string", ".spec.source.name", "Which source it comes from.", 0),
+    ("Kind", "string", ".spec.service.kind", "What runs it.", 0),
+    ("State", "string", ".status.state", "Where it is in its life.", 0),
+    ("Ready", "string", ".status.ready", "Ready and wanted pods.", 0),
+    ("Attempts", "integer", ".status.attempts", "Failed attempts since the last change.", 0),
+    _AGE,
+    # A column of type date shows no time that is still to come.
+    ("Next-Retry", "string", ".status.nextRetryTime", "When it is tried again.", 1),
+    ("Message", "string", ".status.message", "What it does or waits for.", 1),
+    ("Error", "string", ".status.lastError.message", "Why the last attempt failed.", 1),
+)
+
+
+def crds() -> tuple[Schema, ...]:
+    """The three CustomResourceDefinitions, fresh and safe to change."""
+    return datacenter_crd(), service_set_crd(), workload_crd()
+
+
+def datacenter_crd() -> Schema:
+    """The CustomResourceDefinition of Datacenter, fresh and safe to change."""
+    schema = _schema(Datacenter, DATACENTER_KIND, DATACENTER_RULES)
+    return _platform(DATACENTERS, "dc", _DATACENTER_COLUMNS, schema)
+
+
+def service_set_crd() -> Schema:
+    """The CustomResourceDefinition of BootstrapServiceSet; it has no status."""
+    schema = _schema(BootstrapServiceSet, SERVICE_SET_KIND, SET_RULES)
+    made = _platform(SERVICE_SETS, "bss", _SET_COLUMNS, schema)
+    del made["spec"]["versions"][0]["subresources"]
+    return made
+
+
+def workload_crd() -> Schema:
+    """The CustomResourceDefinition of BootstrapWorkload, fresh and safe to change."""
+    schema = _schema(BootstrapWorkload, WORKLOAD_KIND, WORKLOAD_RULES)
+    return _platform(WORKLOADS, "bws", _WORKLOAD_COLUMNS, schema)
+
+
+def _schema(model: type[DatacenterModel], kind: str, rules: Iterable[RuleOf[Any]]) -> Schema:
+    return with_rules(object_schema(model, kind), rules)
+
+
+def _platform(
+    resource: Resource, short: str, columns: tuple[Column, ...], schema: Schema
+) -> Schema:
+    made = definition(resource, (short,), columns, schema)
+    made["spec"]["scope"] = "Cluster"
+    return made

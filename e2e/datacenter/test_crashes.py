@@ -1,0 +1,100 @@
+"""Operators that die after each of their writes, over the whole life of a datacenter."""
+
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+
+import orjson
+import pytest
+
+from contracts.datacenter.kinds import DATACENTERS, WORKLOADS
+from e2e.conftest import MakeNamespace
+from e2e.datacenter.bodies import sleeper
+from e2e.harness.datacenters import ON, DatacenterUnderTest, install_datacenters, removed
+from e2e.harness.installation import Identity
+from e2e.harness.kubernetes import Api
+from e2e.harness.operator import NO_ELECTION, Launcher, Operator
+from e2e.harness.waiting import Stopwatch, until
+from e2e.rig import Rig
+from runtime.resources import DEPLOYMENT, STATEFUL_SET
+from runtime.types import uid_of
+
+MORTAL = ("e2e.harness.mortal_operator",)
+PATIENCE = 180.0
+
+
+@pytest.fixture(scope="module")
+def image(rig: Rig) -> str:
+    """The operator's image."""
+    install_datacenters(rig)
+    return rig.load_operator_image()
+
+
+@pytest.fixture(scope="module")
+def writes(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What was written last in each life."""
+    return tmp_path_factory.mktemp("mortal") / "writes"
+
+
+@pytest.fixture(scope="module")
+def mortal(launcher: Launcher, controller: Identity, writes: Path) -> Operator:
+    """An operator that dies after each write, for ever."""
+    made = launcher.start(controller, NO_ELECTION, str(writes), module=MORTAL, environment=ON)
+    made.faults_expected = True
+    return made
+
+
+@pytest.fixture(scope="module")
+def datacenter(
+    api: Api, make_namespace: MakeNamespace, mortal: Operator, image: str
+) -> Iterator[DatacenterUnderTest]:
+    """Two services, one of which needs the other."""
+    assert mortal.alive
+    made = DatacenterUnderTest(api, f"ams{uuid.uuid4().hex[:6]}", make_namespace())
+    made.create(*services(image))
+    yield made
+    removed(api, made)()
+
+
+def services(image: str, replicas: int = 1) -> tuple[dict[str, object], ...]:
+    """A StatefulSet, and a Deployment that needs it."""
+    return (
+        sleeper(image, "base", kind="StatefulSet"),
+        sleeper(image, "front", replicas=replicas, dependsOn=["base"]),
+    )
+
+
+@pytest.mark.timeout(900)
+def test_every_write_may_be_the_last(
+    api: Api, datacenter: DatacenterUnderTest, writes: Path, image: str
+) -> None:
+    watch = Stopwatch()
+    datacenter.await_running(PATIENCE)
+    front, base = datacenter.child("front"), datacenter.child("base")
+    first = uid_of(api.get(DEPLOYMENT, datacenter.namespace, front))
+    datacenter.change(bootstrapServices=list(services(image, replicas=2)))
+    until("there are two pods", lambda: len(datacenter.pods("front")) == 2, PATIENCE)
+    datacenter.await_running(PATIENCE)
+    assert uid_of(api.get(DEPLOYMENT, datacenter.namespace, front)) == first
+    datacenter.change(bootstrapServices=[services(image)[0]])
+    until("one is retired", lambda: datacenter.state("front") == "", PATIENCE)
+    assert api.find(DEPLOYMENT, datacenter.namespace, front) is None
+    assert api.find(STATEFUL_SET, datacenter.namespace, base) is not None
+    datacenter.await_running(PATIENCE)
+    datacenter.delete()
+    datacenter.await_gone(PATIENCE)
+    until("nothing is left", lambda: not datacenter.belongings(), 60.0)
+    deaths = [orjson.loads(line) for line in writes.read_bytes().splitlines()]
+    print(f"\n  {watch.seconds:.0f} s, {len(deaths)} deaths, each after a write that was answered")
+    print("\n".join(f"  {one['method']:<7}{one['path']}" for one in deaths))
+    written = {f"{one['method']} {one['path'].rpartition('/')[0]}" for one in deaths}
+    plural = WORKLOADS.plural
+    for expected in (
+        "POST /apis/openbao.org/v1alpha1",
+        f"DELETE /apis/openbao.org/v1alpha1/{plural}",
+        f"PATCH /apis/openbao.org/v1alpha1/{plural}",
+        f"PATCH /apis/openbao.org/v1alpha1/{DATACENTERS.plural}",
+        f"PATCH /apis/apps/v1/namespaces/{datacenter.namespace}/deployments",
+        f"DELETE /apis/apps/v1/namespaces/{datacenter.namespace}/deployments",
+    ):
+        assert expected in written

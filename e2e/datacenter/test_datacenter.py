@@ -1,0 +1,258 @@
+"""A datacenter with a vault, a log shipper that needs it, and an agent that a set brings.
+
+A hook of an installed package brings a fourth service, and breaks.
+"""
+
+import uuid
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import orjson
+import pytest
+
+from contracts.api.group import API_VERSION
+from contracts.datacenter.kinds import SERVICE_SET_KIND, SERVICE_SETS
+from e2e.conftest import MakeNamespace
+from e2e.datacenter.bodies import shipper, sleeper, vault
+from e2e.harness.audit import tally
+from e2e.harness.datacenters import ON, DatacenterUnderTest, install_datacenters, removed
+from e2e.harness.installation import Identity
+from e2e.harness.kubernetes import Api, missing_ok
+from e2e.harness.operator import NO_ELECTION, Launcher, Operator
+from e2e.harness.upgrades import Requests
+from e2e.harness.waiting import Stopwatch, throughout, until
+from e2e.rig import Rig
+from runtime.resources import DAEMON_SET, DEPLOYMENT, EVENT, POD
+from runtime.types import uid_of
+
+QUIET_SECONDS = 20.0
+SET = f"agents-{uuid.uuid4().hex[:6]}"
+HOOK = "probe-hook"
+_HOOK = """
+from pathlib import Path
+import json
+
+class Probe:
+    name = "probe-hook"
+    priority = 5
+    async def services(self, ctx, datacenter):
+        told = Path({file!r}).read_text()
+        if told == "broken":
+            raise RuntimeError("the inventory is away")
+        return json.loads(told)
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Package:
+    """An installed package with a hook, which says what a file says."""
+
+    folder: Path
+
+    @property
+    def file(self) -> Path:
+        """What the hook answers, as JSON; the word "broken" breaks it."""
+        return self.folder / "answer"
+
+    def install(self) -> None:
+        """Write the package as an installer leaves it."""
+        about = self.folder / "probe_hooks-1.0.dist-info"
+        about.mkdir()
+        (about / "METADATA").write_text("Metadata-Version: 2.1\nName: probe-hooks\nVersion: 1.0\n")
+        (about / "entry_points.txt").write_text(
+            "[openbao_operator.datacenter_hooks]\nprobe = probe_hooks:Probe\n"
+        )
+        (self.folder / "probe_hooks.py").write_text(_HOOK.format(file=str(self.file)))
+
+
+@pytest.fixture(scope="module")
+def image(rig: Rig) -> str:
+    """The operator's image; those of the vault are on the node as well."""
+    install_datacenters(rig)
+    return rig.load_operator_image()
+
+
+@pytest.fixture(scope="module")
+def package(image: str, tmp_path_factory: pytest.TempPathFactory) -> Package:
+    """A hook that gives one service."""
+    made = Package(tmp_path_factory.mktemp("hooks"))
+    made.install()
+    made.file.write_bytes(orjson.dumps([sleeper(image, "probe")]))
+    return made
+
+
+@pytest.fixture(scope="module")
+def serving(launcher: Launcher, controller: Identity, package: Package) -> Operator:
+    """An operator that looks after datacenters and knows the hook."""
+    environment = {**ON, "PYTHONPATH": str(package.folder)}
+    return launcher.start(controller, NO_ELECTION, environment=environment)
+
+
+@pytest.fixture(scope="module")
+def datacenter(
+    api: Api, make_namespace: MakeNamespace, serving: Operator, image: str
+) -> Iterator[DatacenterUnderTest]:
+    """It declares two services; the set gives it a third, and the hook a fourth."""
+    assert serving.alive
+    made = DatacenterUnderTest(api, f"fra{uuid.uuid4().hex[:6]}", make_namespace())
+    api.create(
+        SERVICE_SETS,
+        {
+            "apiVersion": API_VERSION,
+            "kind": SERVICE_SET_KIND,
+            "metadata": {"name": SET},
+            "spec": {
+                "selector": {"regions": ["eu-central"], "labels": {"tier": "edge"}},
+                "services": [sleeper(image, "agent", replicas=2)],
+            },
+        },
+    )
+    made.create(shipper(image), vault(), region="eu-central", labels={"tier": "edge"})
+    yield made
+    removed(api, made)()
+    with missing_ok():
+        api.delete(SERVICE_SETS, None, SET)
+
+
+@pytest.mark.timeout(300)
+def test_services_appear_by_themselves(
+    datacenter: DatacenterUnderTest, requests: Requests, rig: Rig
+) -> None:
+    """The shipper is made when the vault is ready, and is told its address and authority."""
+    watch = Stopwatch()
+    datacenter.await_running(240.0)
+    print(f"\n  {watch.seconds:.1f} s: all run")
+    assert [name for name, _ in datacenter.rows()] == ["agent", "log-shipper", "probe", "vault"]
+    assert {datacenter.state(name) for name, _ in datacenter.rows()} == {"Running"}
+    assert datacenter.row("agent")["spec"]["source"]["name"] == f"set/{SET}"
+    assert datacenter.row("probe")["spec"]["source"]["name"] == f"hook/{HOOK}"
+    (pod,) = datacenter.pods("log-shipper")
+    log = rig.kubectl("-n", datacenter.namespace, "logs", pod["metadata"]["name"], "-c", "main")
+    print(log)
+    assert "vault: 200" in log
+    assert "config: flush 5" in log
+    assert datacenter.live()["status"]["summary"] == "4/4"
+
+
+@pytest.mark.timeout(200)
+def test_afterwards_nothing_is_written(datacenter: DatacenterUnderTest, requests: Requests) -> None:
+    requests.await_silence()
+    mark = requests.mark()
+    throughout("nothing is written", lambda: not requests.writes_since(mark), QUIET_SECONDS)
+    print(f"\n  in {QUIET_SECONDS:.0f} s: {tally(requests.since(mark)) or 'nothing'}")
+
+
+@pytest.mark.timeout(200)
+def test_an_edit_is_rolled_out_in_place(
+    api: Api, datacenter: DatacenterUnderTest, image: str
+) -> None:
+    """The same DaemonSet gets other pods; the vault is not touched."""
+    name = datacenter.child("log-shipper")
+    before = api.get(DAEMON_SET, datacenter.namespace, name)
+    pods, vaults = datacenter.uids("log-shipper"), _servers(api, datacenter)
+    watch = Stopwatch()
+    datacenter.change(bootstrapServices=[shipper(image, "debug"), vault()])
+    until("it is rolled out", lambda: not pods & datacenter.uids("log-shipper"), 60.0)
+    datacenter.await_running()
+    print(f"\n  {watch.seconds:.1f} s: rolled out")
+    after = api.get(DAEMON_SET, datacenter.namespace, name)
+    assert uid_of(after) == uid_of(before)
+    assert _servers(api, datacenter) == vaults
+
+
+@pytest.mark.timeout(200)
+def test_an_order_replaces_the_pods_of_one_service(
+    api: Api, datacenter: DatacenterUnderTest
+) -> None:
+    pods, others = datacenter.uids("agent"), datacenter.uids("log-shipper")
+    datacenter.change(redeploy=[{"name": "agent", "token": "again-1"}])
+    until("they are replaced", lambda: not pods & datacenter.uids("agent"), 60.0)
+    datacenter.await_running()
+    assert datacenter.uids("log-shipper") == others
+
+
+@pytest.mark.timeout(200)
+def test_what_somebody_deletes_comes_back(api: Api, datacenter: DatacenterUnderTest) -> None:
+    name = datacenter.child("agent")
+    before = uid_of(api.get(DEPLOYMENT, datacenter.namespace, name))
+    api.delete(DEPLOYMENT, datacenter.namespace, name)
+
+    def anew() -> bool:
+        found = api.find(DEPLOYMENT, datacenter.namespace, name)
+        return found is not None and uid_of(found) != before
+
+    until("it is made anew", anew, 30.0)
+    datacenter.await_running()
+
+
+@pytest.mark.timeout(200)
+def test_a_failing_hook_keeps_what_it_gave(
+    datacenter: DatacenterUnderTest, package: Package, image: str
+) -> None:
+    """A change of the datacenter makes the operator ask anew; nobody else is held back."""
+    good = package.file.read_bytes()
+    package.file.write_text("broken")
+    before = datacenter.uids("probe")
+    datacenter.change(labels={"tier": "edge", "asked": "again"})
+    told = datacenter.await_condition("SourcesReady", "False", "SourceDegraded")
+    print(f"\n  {told['message']}")
+    assert "the inventory is away" in told["message"]
+    assert datacenter.state("probe") == "Running"
+    assert datacenter.uids("probe") == before
+    package.file.write_bytes(good)
+    datacenter.change(labels={"tier": "edge"})
+    datacenter.await_condition("SourcesReady", "True")
+
+
+@pytest.mark.timeout(200)
+def test_a_service_that_nobody_wants_retires(api: Api, datacenter: DatacenterUnderTest) -> None:
+    api.patch(SERVICE_SETS, None, SET, {"spec": {"services": []}})
+    until("its row is gone", lambda: datacenter.state("agent") == "", 60.0)
+    assert api.find(DEPLOYMENT, datacenter.namespace, datacenter.child("agent")) is None
+    until("its pods are gone", lambda: not datacenter.pods("agent"), 60.0)
+    datacenter.await_running()
+    assert datacenter.live()["status"]["summary"] == "3/3"
+
+
+@pytest.mark.timeout(200)
+def test_in_maintenance_nothing_is_changed(
+    datacenter: DatacenterUnderTest, requests: Requests, image: str
+) -> None:
+    pods = datacenter.uids("log-shipper")
+    datacenter.change(state="Maintenance")
+    datacenter.change(bootstrapServices=[shipper(image, "warn"), vault()])
+    datacenter.await_condition("Ready", "False", "Maintenance")
+    throughout("no pod is replaced", lambda: datacenter.uids("log-shipper") == pods, 5.0)
+    datacenter.change(state="Active")
+    until("then it is rolled out", lambda: not pods & datacenter.uids("log-shipper"), 60.0)
+    datacenter.await_running()
+
+
+@pytest.mark.timeout(300)
+def test_the_end_leaves_nothing_behind(
+    api: Api, datacenter: DatacenterUnderTest, rig: Rig, serving: Operator
+) -> None:
+    """Who depends on the vault goes before it."""
+    watch = Stopwatch()
+    datacenter.delete()
+    until("the shipper is gone first", lambda: datacenter.state("log-shipper") == "", 90.0)
+    datacenter.await_gone(120.0)
+    print(f"\n  {watch.seconds:.1f} s: gone")
+    until("nothing is left", lambda: not datacenter.belongings(), 60.0)
+    events = [
+        event
+        for event in api.list(EVENT, "default")
+        if event["regarding"]["name"].startswith(datacenter.name)
+    ]
+    reasons = [(event["regarding"]["name"], event["reason"]) for event in events]
+    print("\n".join(f"  {name} {reason}" for name, reason in sorted(reasons)))
+    for service in ("agent", "log-shipper", "probe", "vault"):
+        assert reasons.count((f"{datacenter.name}.{service}", "Retired")) == 1
+    assert reasons.count((datacenter.name, "SourceDegraded")) == 1
+    assert not serving.complaints()
+
+
+def _servers(api: Api, datacenter: DatacenterUnderTest) -> set[str]:
+    found = api.list(POD, datacenter.namespace, "openbao.org/component=openbaocluster")
+    return set(map(uid_of, found))

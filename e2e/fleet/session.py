@@ -1,0 +1,176 @@
+"""Makes the fleet, starts an operator, and prints what it took."""
+
+import itertools
+import os
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import click
+
+from contracts.api.group import API_VERSION
+from contracts.datacenter import naming
+from contracts.datacenter.kinds import DATACENTER_KIND, DATACENTERS, WORKLOADS
+from e2e.demo.table import markdown
+from e2e.harness.audit import AuditLog, tally, writes
+from e2e.harness.datacenters import ON, install_datacenters
+from e2e.harness.installation import identity, install
+from e2e.harness.kubernetes import Api, Object
+from e2e.harness.operator import NO_ELECTION, Launcher, Operator
+from e2e.harness.waiting import until
+from e2e.rig import Rig
+from runtime.resources import DEPLOYMENT
+
+SERVICES = ("agent", "probe", "shipper")
+# So many datacenters share a namespace: namespaces are not what is measured.
+SHARE = 50
+HANDS = 8
+PATIENCE = 900.0
+EVERY = 0.5
+
+
+@dataclass(slots=True)
+class Figures:
+    """What was measured."""
+
+    rows: list[tuple[str, str]] = field(default_factory=list)
+
+    def note(self, what: str, value: str) -> None:
+        """Keep one figure, and print it at once."""
+        self.rows.append((what, value))
+        click.echo(f"{what}: {value}")
+
+
+@dataclass(slots=True)
+class Memory:
+    """The most that an operator held so far."""
+
+    operator: Operator
+    most: float = 0.0
+
+    def look(self) -> bool:
+        """Look at it once more; false, so that it can stand in a condition."""
+        self.most = max(self.most, self.operator.resident_megabytes())
+        return False
+
+
+def datacenter(number: int) -> Object:
+    """Return the body of one datacenter with three services."""
+    return {
+        "apiVersion": API_VERSION,
+        "kind": DATACENTER_KIND,
+        "metadata": {"name": f"dc{number}"},
+        "spec": {
+            "namespace": namespace(number),
+            "region": "eu-central",
+            "bootstrapServices": list(map(service, SERVICES)),
+        },
+    }
+
+
+def service(name: str, replicas: int = 1) -> Object:
+    """Return a Deployment as people write it."""
+    main = {
+        "name": "main",
+        "image": "registry.example.com/agent:1.0.0",
+        "env": [{"name": "LOG_LEVEL", "value": "info"}],
+        "resources": {"requests": {"cpu": "10m", "memory": "16Mi"}},
+    }
+    return {"name": name, "replicas": replicas, "services": [main]}
+
+
+def namespace(number: int) -> str:
+    """Return the namespace of a datacenter."""
+    return f"fleet-{number // SHARE}"
+
+
+@contextmanager
+def fleet(count: int) -> Iterator[tuple[Rig, Api]]:
+    """Bring up a control plane with that many datacenters, which nobody looks after yet."""
+    rig = Rig(f"fleet-{os.getpid()}")
+    rig.up(control_plane=True)
+    try:
+        install(rig)
+        install_datacenters(rig)
+        api = Api(rig)
+        for name in sorted({namespace(number) for number in range(count)}):
+            api.make_namespace(name)
+        with ThreadPoolExecutor(HANDS) as hands:
+            list(hands.map(lambda n: api.create(DATACENTERS, datacenter(n)), range(count)))
+        yield rig, api
+    finally:
+        rig.down()
+
+
+def settled(api: Api, count: int, also: Callable[[], object]) -> bool:
+    """Tell whether every datacenter has spoken of the three services that were made for it."""
+    also()
+    told = [one.get("status") or {} for one in api.list(DATACENTERS, None)]
+    if sum(status.get("services") == len(SERVICES) for status in told) < count:
+        return False
+    rows = api.list(WORKLOADS, None)
+    states = Counter((row.get("status") or {}).get("state", "") for row in rows)
+    return states == {"Provisioning": count * len(SERVICES)}
+
+
+def quiet(audit: AuditLog, user: str, minutes: float, also: Callable[[], object]) -> list[str]:
+    """Wait so long, and return what was written meanwhile."""
+    mark, end = audit.mark(), time.monotonic() + minutes * 60.0
+    while time.monotonic() < end:
+        also()
+        time.sleep(EVERY)
+    return list(map(str, writes(audit.since(mark, user))))
+
+
+def one_change(api: Api, number: int) -> float:
+    """Ask one datacenter for another number of pods; return the seconds until it was told."""
+    name = f"dc{number}"
+    bodies = [service(one, replicas=2 if one == "agent" else 1) for one in SERVICES]
+    child = naming.child(name, "agent")
+    began = time.monotonic()
+    api.patch(DATACENTERS, None, name, {"spec": {"bootstrapServices": bodies}})
+    path = namespace(number), child
+    until(
+        "it is told", lambda: api.get(DEPLOYMENT, *path)["spec"]["replicas"] == 2, 60.0, every=0.01
+    )
+    return time.monotonic() - began
+
+
+def measure(rig: Rig, api: Api, count: int, minutes: float, folder: Path) -> Figures:
+    """Start an operator on a fleet and measure it."""
+    figures, audit = Figures(), AuditLog(rig.audit_log)
+    who, launcher = identity(rig, api, folder), Launcher(rig, folder)
+    mark, began = audit.mark(), time.monotonic()
+    operator = launcher.start(who, NO_ELECTION, environment=ON)
+    try:
+        memory = Memory(operator)
+        until("the fleet is made", lambda: settled(api, count, memory.look), PATIENCE, every=EVERY)
+        took, asked = time.monotonic() - began, audit.since(mark, who.user)
+        figures.note("first pass", f"{took:.1f} s")
+        figures.note("requests of it", str(len(asked)))
+        figures.note("of which", tally(asked))
+        written = quiet(audit, who.user, minutes, memory.look)
+        figures.note(f"writes in {minutes:g} min of quiet", str(len(written)))
+        click.echo("\n".join(itertools.islice(written, 20)))
+        changes = sorted(one_change(api, number) for number in range(0, count, max(1, count // 9)))
+        figures.note("one change, median", f"{changes[len(changes) // 2]:.2f} s")
+        figures.note("one change, slowest", f"{changes[-1]:.2f} s")
+        figures.note("resident memory, highest", f"{memory.most:.0f} MB")
+    finally:
+        launcher.stop_all()
+    return figures
+
+
+@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.option("--datacenters", type=click.IntRange(1, 5000), default=1500, show_default=True)
+@click.option("--minutes", type=float, default=10.0, show_default=True, help="Of quiet.")
+def main(datacenters: int, minutes: float) -> None:
+    """Measure an operator that looks after a fleet of datacenters with three services each."""
+    with tempfile.TemporaryDirectory() as name, fleet(datacenters) as (rig, api):
+        figures = measure(rig, api, datacenters, minutes, Path(name))
+    click.echo(markdown(("what", "measured"), figures.rows))

@@ -1,0 +1,169 @@
+"""One Datacenter under test: what it says of itself, and what belongs to it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from contracts.api.group import API_VERSION, CLUSTERS
+from contracts.datacenter import naming
+from contracts.datacenter.kinds import DATACENTER_KIND, DATACENTERS, WORKLOADS
+from e2e.harness.installation import apply_rights
+from e2e.harness.kubernetes import Api, Object, missing_ok
+from e2e.harness.waiting import until
+from e2e.rig import Rig
+from e2e.rig.kube import wait_established
+from e2e.rig.paths import REPOSITORY
+from runtime.resources import (
+    CONFIG_MAP,
+    DAEMON_SET,
+    DEPLOYMENT,
+    POD,
+    PVC,
+    SECRET,
+    SERVICE,
+    STATEFUL_SET,
+)
+from runtime.types import labels_of, uid_of
+
+ON = {"DATACENTERS": "true"}
+"""The environment of an operator that looks after datacenters."""
+MADE = (CLUSTERS, CONFIG_MAP, DAEMON_SET, DEPLOYMENT, PVC, SECRET, SERVICE, STATEFUL_SET, POD)
+_KINDS = ("bootstrapservicesets", "bootstrapworkloads", "datacenters")
+# What Kubernetes itself puts into every namespace.
+_OF_KUBERNETES = ("kube-root-ca.crt",)
+
+
+def install_datacenters(rig: Rig) -> None:
+    """Apply the three kinds, and the rights that the operator needs for them."""
+    folder = REPOSITORY / "config" / "crd"
+    files = [part for kind in _KINDS for part in ("-f", str(folder / f"openbao.org_{kind}.yaml"))]
+    rig.kubectl("apply", "--server-side", *files)
+    wait_established(rig.kubectl, *files)
+    apply_rights(rig, "datacenters")
+
+
+@dataclass(frozen=True, slots=True)
+class DatacenterUnderTest:
+    """A datacenter by name; it need not exist."""
+
+    api: Api
+    name: str
+    namespace: str
+
+    def create(self, *services: Object, **spec: object) -> None:
+        """Make it with these services, declared by itself."""
+        body = {"namespace": self.namespace, "bootstrapServices": list(services), **spec}
+        self.api.create(
+            DATACENTERS,
+            {
+                "apiVersion": API_VERSION,
+                "kind": DATACENTER_KIND,
+                "metadata": {"name": self.name},
+                "spec": body,
+            },
+        )
+
+    def change(self, **spec: object) -> None:
+        """Merge a change into its spec."""
+        self.api.patch(DATACENTERS, None, self.name, {"spec": spec})
+
+    def live(self) -> Object:
+        """Read the object."""
+        return self.api.get(DATACENTERS, None, self.name)
+
+    def condition(self, kind: str, status: str, reason: str = "") -> Object | None:
+        """Return a condition if it has this status, and this reason, for the present spec."""
+        found = self.live()
+        generation = found["metadata"]["generation"]
+        for one in (found.get("status") or {}).get("conditions") or ():
+            fits = one["type"] == kind and one["status"] == status
+            if fits and reason in ("", one["reason"]) and one["observedGeneration"] == generation:
+                return dict(one)
+        return None
+
+    def await_condition(
+        self, kind: str, status: str, reason: str = "", seconds: float = 90.0
+    ) -> Object:
+        """Wait for a condition; the failure tells the whole status."""
+
+        def look() -> Object | None:
+            return self.condition(kind, status, reason)
+
+        try:
+            return until(f"{kind}={status} {reason}", look, seconds)
+        except AssertionError as error:
+            raise AssertionError(f"{error}\n{self.told()}") from error
+
+    def await_running(self, seconds: float = 120.0) -> None:
+        """Wait until every service runs as the present spec asks."""
+        self.await_condition("Ready", "True", "AllRunning", seconds)
+
+    def told(self) -> str:
+        """Say what the datacenter and its rows say of themselves."""
+        lines = [str(self.live().get("status"))]
+        return "\n".join([*lines, *(f"{name}: {row.get('status')}" for name, row in self.rows())])
+
+    def rows(self) -> list[tuple[str, Object]]:
+        """Return its rows by the names of their services."""
+        found = self.api.list(WORKLOADS, None, f"{naming.DATACENTER}={self.name}")
+        return sorted((row["spec"]["service"]["name"], row) for row in found)
+
+    def row(self, service: str) -> Object:
+        """Read one row."""
+        return self.api.get(WORKLOADS, None, naming.row(self.name, service))
+
+    def state(self, service: str) -> str:
+        """The state of one service; "" when it has no row."""
+        found = self.api.find(WORKLOADS, None, naming.row(self.name, service))
+        return str(((found or {}).get("status") or {}).get("state", ""))
+
+    def child(self, service: str) -> str:
+        """The name of the objects of a service."""
+        return naming.child(self.name, service)
+
+    def belongings(self) -> set[str]:
+        """Everything in its namespace that Kubernetes did not put there."""
+        return {
+            f"{kind.kind} {obj['metadata']['name']}"
+            for kind in MADE
+            for obj in self.api.list(kind, self.namespace)
+            if obj["metadata"]["name"] not in _OF_KUBERNETES
+        }
+
+    def pods(self, service: str) -> list[Object]:
+        """The pods of a service."""
+        return [
+            pod
+            for pod in self.api.list(POD, self.namespace)
+            if labels_of(pod).get(naming.BOOTSTRAP) == service
+        ]
+
+    def uids(self, service: str) -> set[str]:
+        """The UIDs of the pods of a service."""
+        return set(map(uid_of, self.pods(service)))
+
+    def delete(self) -> None:
+        """Ask for its end."""
+        self.api.delete(DATACENTERS, None, self.name)
+
+    def await_gone(self, seconds: float = 90.0) -> None:
+        """Wait until neither it nor any row of it is left."""
+        until("its rows are gone", lambda: not self.rows(), seconds)
+        until("it is gone", lambda: self.api.find(DATACENTERS, None, self.name) is None, seconds)
+
+
+def removed(api: Api, datacenter: DatacenterUnderTest) -> Callable[[], None]:
+    """Return what takes a datacenter away even when nobody looks after it any more."""
+
+    def away() -> None:
+        free = {"metadata": {"finalizers": None}}
+        with missing_ok():
+            datacenter.delete()
+        for _, row in datacenter.rows():
+            with missing_ok():
+                api.delete(WORKLOADS, None, row["metadata"]["name"])
+            with missing_ok():
+                api.patch(WORKLOADS, None, row["metadata"]["name"], free)
+        with missing_ok():
+            api.patch(DATACENTERS, None, datacenter.name, free)
+
+    return away

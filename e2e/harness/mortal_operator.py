@@ -1,0 +1,86 @@
+"""An operator that dies after each of its writes, and is started again until somebody stops it.
+
+    python -m e2e.harness.mortal_operator --kubeconfig FILE --port 0 --no-leader-elect WRITES
+
+WRITES gets one JSON line per death: the method and path of the write that was answered last. The
+code of the operator is loaded once; each life is a process of its own (a fork). The end is
+`os._exit`: no handler, no flush, no answer to anybody, and the kernel closes the sockets.
+"""
+
+import argparse
+import asyncio
+import dataclasses
+import importlib
+import os
+import signal
+import sys
+from pathlib import Path
+from typing import NoReturn
+
+import orjson
+
+from baoctl.run import run_operator
+from baoctl.settings import from_environment
+from runtime.transport import Answer, Call, Transport
+
+# An event is told and never waited for: what comes of it is nobody's state.
+_TELLS = "/events"
+
+
+def set_trap(writes: Path) -> None:
+    """Make this process end as soon as its first write was answered."""
+    original = Transport.request
+    # One at a time: what is sent beside the last write would be done and not told of.
+    turn = asyncio.Lock()
+
+    async def trapped(self: Transport, call: Call, *, seconds: float | None = None) -> Answer:
+        if not call.writes or call.path.endswith(_TELLS):
+            return await original(self, call, seconds=seconds)
+        async with turn:
+            await original(self, call, seconds=seconds)
+            with writes.open("ab", buffering=0) as told:
+                told.write(orjson.dumps({"method": call.method, "path": call.path}) + b"\n")
+            os._exit(0)
+
+    Transport.request = trapped  # type: ignore[method-assign]  # the trap is the point
+
+
+def _live(kubeconfig: str, port: int, writes: Path) -> NoReturn:
+    set_trap(writes)
+    settings = dataclasses.replace(
+        from_environment(), kubeconfig=kubeconfig, port=port, leader_election=False
+    )
+    try:
+        run_operator(settings)
+    finally:
+        os._exit(1)
+
+
+def main() -> None:
+    """Live again and again."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--kubeconfig", required=True)
+    parser.add_argument("--port", type=int, required=True)
+    parser.add_argument("--no-leader-elect", action="store_true")
+    parser.add_argument("writes", type=Path)
+    arguments = parser.parse_args()
+    # Half a second, once instead of in each life.
+    importlib.import_module("kubernetes_asyncio.config")
+    life = 0
+
+    def end(*_: object) -> None:
+        if life:
+            os.kill(life, signal.SIGKILL)
+        sys.exit(0)
+
+    signal.signal(signal.SIGTERM, end)
+    while True:
+        life = os.fork()
+        if life == 0:
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
+            _live(arguments.kubeconfig, arguments.port, arguments.writes)
+        os.waitpid(life, 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,106 @@
+"""When a service is tried again after an attempt failed, and what a failure leaves behind. Pure.
+
+Uses contracts.datacenter. Called by managers.datacenter.states and managers.datacenter.service. An
+attempt is for a goal: the digest of the wish, or RETIRE. Another goal starts over. Every moment is
+in whole seconds, as the API server keeps no smaller ones.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Final
+
+from contracts.conditions import clean_message
+from contracts.datacenter.rows import Failure, Progress, Row
+from managers.datacenter.protocols import ProviderError
+
+BASE: Final = timedelta(seconds=5)
+CAP: Final = timedelta(minutes=10)
+SPREAD: Final = 0.2
+"""Part of a delay that chance may add to it or take from it."""
+CALM: Final = timedelta(minutes=10)
+"""A service that ran this long has left its failures behind."""
+RETIRE: Final = ""
+"""The goal of a row that is to go: no wish at all."""
+FORBIDDEN: Final = "Forbidden"
+"""The one terminal reason that is tried again: rights are given without an event."""
+REASON_MAX: Final = 128
+_DOUBLINGS: Final = 7
+
+
+def goal_of(row: Row) -> str:
+    """What is attempted for a row: the digest of its wish, or RETIRE."""
+    return RETIRE if row.retiring else row.wish.digest
+
+
+def failed(progress: Progress, goal: str) -> Failure | None:
+    """Return why the last attempt at this very goal failed; None when none did."""
+    return progress.failure if progress.digest == goal else None
+
+
+def due(progress: Progress, goal: str, now: datetime) -> bool:
+    """Tell whether an attempt may be made now."""
+    if failed(progress, goal) is None:
+        return True
+    return progress.next_retry is not None and progress.next_retry <= now
+
+
+def delay(attempts: int, rng_unit: float) -> timedelta:
+    """How long to wait after that many failures, at least one; `rng_unit` is in [0, 1)."""
+    doubled = min(BASE * (1 << min(attempts - 1, _DOUBLINGS)), CAP)
+    return doubled * (1 - SPREAD + 2 * SPREAD * rng_unit)
+
+
+def ran_calmly(progress: Progress, now: datetime) -> bool:
+    """Tell whether it has been Running for so long that earlier failures do not count."""
+    return progress.running_since is not None and now - progress.running_since >= CALM
+
+
+def after_failure(
+    progress: Progress, goal: str, error: ProviderError, now: datetime, rng_unit: float
+) -> Progress:
+    """What is known after an attempt at `goal` failed at `now`.
+
+    The time of the failure is when its reason and message were first seen. A terminal one has no
+    next attempt, but for FORBIDDEN, which waits CAP.
+    """
+    fresh = progress.digest != goal or ran_calmly(progress, now)
+    attempts = 1 if fresh else progress.attempts + 1
+    reason, message = error.reason[:REASON_MAX], clean_message(error.message)
+    before = failed(progress, goal)
+    same = before is not None and (before.reason, before.message) == (reason, message)
+    return replace(
+        progress,
+        state="Retiring" if goal == RETIRE else "Failed",
+        message=message,
+        digest=goal,
+        attempts=attempts,
+        next_retry=_next(error, attempts, now, rng_unit),
+        failure=before if same else Failure(reason, message, now.replace(microsecond=0)),
+        running_since=None,
+    )
+
+
+def after_success(progress: Progress, goal: str) -> Progress:
+    """What is known once the objects are as `goal` asks, or an attempt at a new goal begins.
+
+    Attempts at the same goal stay counted until it has been Running for CALM, so that what works
+    and breaks in turns is tried ever more slowly.
+    """
+    attempts = progress.attempts if progress.digest == goal else 0
+    return replace(progress, digest=goal, attempts=attempts, failure=None, next_retry=None)
+
+
+def _next(error: ProviderError, attempts: int, now: datetime, rng_unit: float) -> datetime | None:
+    if error.reason == FORBIDDEN:
+        return _whole(now + delay(_DOUBLINGS + 1, rng_unit))
+    if error.terminal:
+        return None
+    return _whole(now + delay(attempts, rng_unit))
+
+
+def _whole(moment: datetime) -> datetime:
+    """Round up: an attempt is never sooner than its delay."""
+    cut = moment.replace(microsecond=0)
+    return cut if cut == moment else cut + timedelta(seconds=1)

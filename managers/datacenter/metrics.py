@@ -1,0 +1,73 @@
+"""The Prometheus families about datacenters.
+
+Read off the caches at each scrape, so none outlives its datacenter; only the leader tells them.
+Labels are names of datacenters and words of a fixed set: two series per datacenter, and one per
+state in all. docs/datacenters.md lists them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+from managers.datacenter.states import PENDING, STATES
+from runtime.cache import Cache
+from runtime.metrics import Metrics
+from runtime.series import Reading
+from runtime.types import Object, key_of
+
+SERVICES: Final = "openbao_datacenter_services"
+READY: Final = "openbao_datacenter_ready"
+FAILED: Final = "openbao_datacenter_failed_services"
+
+
+class DatacenterMetrics:
+    """The families of all datacenters that this process looks after."""
+
+    def __init__(
+        self, metrics: Metrics, datacenters: Cache, rows: Cache, leads: Callable[[], bool]
+    ) -> None:
+        self._datacenters, self._rows, self._leads = datacenters, rows, leads
+        for name, meaning, label, read in (
+            (SERVICES, "Services of all datacenters by state.", "state", self._states),
+            (READY, "1 while every service of the datacenter runs, else 0.", "name", self._ready),
+            (FAILED, "Services whose last attempt failed.", "name", self._failed),
+        ):
+            metrics.read_gauge(name, meaning, (label,), read)
+
+    def _states(self) -> Iterator[Reading]:
+        if self._leads():
+            counted = Counter(_state(_map(row.get("status"))) for row in self._rows.list())
+            yield from (((state,), float(counted[state])) for state in STATES)
+
+    def _ready(self) -> Iterator[Reading]:
+        for name, status in self._statuses():
+            found = status.get("conditions")
+            conditions = found if isinstance(found, list) else []
+            ready = any(_is_ready(one) for one in conditions)
+            yield (name,), float(ready)
+
+    def _failed(self) -> Iterator[Reading]:
+        for name, status in self._statuses():
+            failed = status.get("failed")
+            yield (name,), float(failed) if isinstance(failed, int) else 0.0
+
+    def _statuses(self) -> Iterator[tuple[str, Object]]:
+        if self._leads():
+            for datacenter in self._datacenters.list():
+                yield key_of(datacenter).name, _map(datacenter.get("status"))
+
+
+def _map(value: Any) -> Object:
+    """Somebody may have made a status unreadable; that is no reason to fail a scrape."""
+    return value if isinstance(value, dict) else {}
+
+
+def _state(status: Object) -> str:
+    """The state of a row; that of one which nobody has looked at yet, where it says none."""
+    return next((state for state in STATES if state == status.get("state")), PENDING)
+
+
+def _is_ready(condition: Any) -> bool:
+    return _map(condition).get("type") == "Ready" and _map(condition).get("status") == "True"

@@ -1,0 +1,218 @@
+"""What a datacenter is told: counts, sources and three conditions, and nothing twice.
+
+Uses contracts.datacenter.reasons. Called by managers.datacenter.run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import islice
+from typing import Final, Literal
+
+from contracts.api.meta import Condition
+from contracts.conditions import clean_message
+from contracts.datacenter.kinds import DATACENTERS
+from contracts.datacenter.objects import (
+    SOURCES_MAX,
+    DatacenterStatus,
+    SourceStatus,
+    State,
+)
+from contracts.datacenter.reasons import (
+    DATACENTER_REASONS,
+    NO_CONFLICTS,
+    READY,
+    SOURCES_READY,
+)
+from contracts.datacenter.rows import Row
+from managers.datacenter.kubernetes_store import FIELD_MANAGER
+from managers.datacenter.merge import Merged, SourceReport
+from managers.datacenter.service import Report
+from managers.datacenter.states import FAILED, RUNNING
+from runtime.cache import Cache
+from runtime.client import Client
+from runtime.errors import NotFound
+from runtime.types import Object, key_of, uid_of
+
+SHOWN: Final = 5
+"""Services, sources or conflicts that a message names."""
+
+Answer = Literal["True", "False", "Unknown"]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """The answer of one condition. Raises ValueError for a reason that the catalogue lacks."""
+
+    answer: Answer
+    reason: str
+    message: str = ""
+
+    def __post_init__(self) -> None:
+        if self.reason not in DATACENTER_REASONS:
+            raise ValueError(f"{self.reason!r} is no reason of a datacenter")
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """What a pass has to say: of the services, and of the sources when they were asked."""
+
+    ready: Finding
+    rows: tuple[Row, ...] = ()
+    merged: Merged | None = None
+
+
+def account_of(report: Report, state: State) -> Account:
+    """What a pass over the sources and rows of a datacenter found."""
+    return Account(_ready(report, state), report.rows, report.merged)
+
+
+def _ready(report: Report, state: State) -> Finding:
+    if state == "Offline":
+        return Finding("Unknown", "Offline")
+    failed = [row for row in report.rows if row.progress.state == FAILED]
+    if failed:
+        return Finding("False", "ServicesFailed", _list(_said(row) for row in failed))
+    if report.planned.held and state == "Maintenance":
+        return Finding("False", "Maintenance", report.planned.held)
+    unmet = [
+        *(f"{one.name}: {one.message}" for one in report.troubles),
+        *(_said(row) for row in report.rows if not _runs(row)),
+        *(f"{name}: not made yet" for name in _absent(report)),
+    ]
+    return Finding("False", "ServicesNotRunning", _list(unmet)) if unmet else _ALL_RUNNING
+
+
+_ALL_RUNNING: Final = Finding("True", "AllRunning")
+
+
+def _absent(report: Report) -> list[str]:
+    known = {row.name for row in report.rows} | {one.name for one in report.troubles}
+    return [wish.name for wish in report.merged.wishes if wish.name not in known]
+
+
+def _runs(row: Row) -> bool:
+    """Whether a row runs as it is asked."""
+    progress = row.progress
+    return progress.state == RUNNING and progress.digest == row.wish.digest and not row.retiring
+
+
+def _said(row: Row) -> str:
+    return f"{row.name}: {row.progress.message or row.progress.state}"
+
+
+def compute(live: Object, account: Account, now: datetime) -> DatacenterStatus:
+    """The status of a datacenter; whatever stays as it is keeps its time."""
+    before = DatacenterStatus.lenient(live.get("status"))
+    generation = int(live["metadata"].get("generation") or 0)
+    wanted = _wanted(account)
+    running = sum(_runs(row) and wanted.get(row.name) == row.wish.digest for row in account.rows)
+    findings = {READY: account.ready, **_of_sources(account.merged)}
+    old = {one.type: one for one in before.conditions}
+    conditions = [
+        _condition(kind, finding, old.get(kind), generation, now)
+        for kind, finding in findings.items()
+    ]
+    if account.merged is None:
+        conditions += [old[kind] for kind in (SOURCES_READY, NO_CONFLICTS) if kind in old]
+    return DatacenterStatus(
+        observed_generation=generation,
+        services=len(wanted),
+        running=running,
+        failed=sum(row.progress.state == FAILED for row in account.rows),
+        summary=f"{running}/{len(wanted)}",
+        sources=_sources(account.merged, before.sources, now),
+        conditions=tuple(conditions),
+    )
+
+
+def _wanted(account: Account) -> dict[str, str]:
+    """The digest of each service that is wanted, by name; what there is, when nobody was asked."""
+    if account.merged is None:
+        return {row.name: row.wish.digest for row in account.rows}
+    return {wish.name: wish.digest for wish in account.merged.wishes}
+
+
+def _of_sources(merged: Merged | None) -> dict[str, Finding]:
+    if merged is None:
+        return {}
+    ill = [one for one in merged.sources if one.error]
+    degraded = Finding("False", "SourceDegraded", _list(f"{o.source.name}: {o.error}" for o in ill))
+    fought = Finding("False", "Conflict", _list(one.message for one in merged.conflicts))
+    return {
+        SOURCES_READY: degraded if ill else Finding("True", "AllAnswer"),
+        NO_CONFLICTS: fought if merged.conflicts else Finding("True", "NoConflict"),
+    }
+
+
+def _list(texts: Iterable[str]) -> str:
+    return "; ".join(islice(texts, SHOWN))
+
+
+def _sources(
+    merged: Merged | None, before: tuple[SourceStatus, ...], now: datetime
+) -> tuple[SourceStatus, ...]:
+    if merged is None:
+        return before
+    old = {one.name: one for one in before}
+    return tuple(_source(one, old.get(one.source.name), now) for one in merged.sources)[
+        :SOURCES_MAX
+    ]
+
+
+def _source(one: SourceReport, old: SourceStatus | None, now: datetime) -> SourceStatus:
+    same = old is not None and old.last_good == one.digest
+    since = old.last_good_time if same and old is not None else now.replace(microsecond=0)
+    return SourceStatus(
+        name=one.source.name,
+        priority=one.source.priority,
+        services=one.services,
+        last_good=one.digest,
+        last_good_time=since if one.digest else None,
+        error=clean_message(one.error),
+    )
+
+
+def _condition(
+    kind: str, finding: Finding, old: Condition | None, generation: int, now: datetime
+) -> Condition:
+    since = old.last_transition_time if old is not None and old.status == finding.answer else None
+    return Condition(
+        type=kind,
+        status=finding.answer,
+        reason=finding.reason,
+        message=clean_message(finding.message or DATACENTER_REASONS[finding.reason].meaning),
+        observed_generation=generation,
+        last_transition_time=since or now.replace(microsecond=0),
+    )
+
+
+class DatacenterStatusWriter:
+    """Writes a status when it differs from the one that is there, and only then."""
+
+    def __init__(self, client: Client, datacenters: Cache) -> None:
+        self._client = client
+        self._datacenters = datacenters
+
+    async def write(self, live: Object, status: DatacenterStatus) -> bool:
+        """Apply the whole status; tell whether a request was made."""
+        wanted = status.to_object()
+        if (live.get("status") or {}) == wanted:
+            return False
+        body = {
+            "apiVersion": DATACENTERS.api_version,
+            "kind": DATACENTERS.kind,
+            # A datacenter that was deleted and made anew has a status of its own.
+            "metadata": {"name": key_of(live).name, "uid": uid_of(live)},
+            "status": wanted,
+        }
+        try:
+            result = await self._client.apply(
+                DATACENTERS, body, field_manager=FIELD_MANAGER, force=True, subresource="status"
+            )
+        except NotFound:
+            return False
+        self._datacenters.observe(result.object)
+        return True

@@ -1,0 +1,149 @@
+"""Datacenters and rows as the API server keeps them, and a server of them, for `baoctl datacenter`.
+
+The objects are made by what the operator makes them with. Called by the tests of the three modules.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from click.testing import CliRunner, Result
+
+from baoctl.cli import main
+from contracts.api.group import API_VERSION
+from contracts.api.meta import Condition
+from contracts.datacenter.kinds import DATACENTER_KIND, DATACENTERS, SERVICE_SETS, WORKLOADS
+from contracts.datacenter.objects import DatacenterStatus, SourceStatus
+from contracts.datacenter.rows import Failure, Progress, Wish
+from managers.datacenter.row_object import body_of, row_of, status_of
+from runtime.client import Client
+from runtime.clock import Clock, SystemClock
+from runtime.testing.api_server.faults import Faults
+from runtime.testing.api_server.http import serving
+from runtime.testing.api_server.kinds import custom
+from runtime.testing.api_server.server import FakeApiServer
+from runtime.testing.api_server.wire import FakeWire, client_of
+from runtime.testing.api_server.writes import Target
+from runtime.types import Object, Resource, key_of
+from tests.managers.datacenter.bodies import datacenter
+
+NOW = datetime(2030, 1, 1, 12, tzinfo=UTC)
+FRA1 = datacenter()
+KINDS: dict[str, Resource] = {one.kind: one for one in (DATACENTERS, SERVICE_SETS, WORKLOADS)}
+FAILURE = Failure("ImagePullFailed", "image not found", NOW - timedelta(minutes=5))
+
+
+def condition(kind: str, status: Any, reason: str, message: str = "for a person") -> Condition:
+    return Condition(type=kind, status=status, reason=reason, message=message)
+
+
+READY = condition("Ready", "True", "AllRunning")
+FAILING = condition("Ready", "False", "ServicesFailed")
+
+
+def source(name: str, services: int = 1, priority: int = 0, error: str = "") -> SourceStatus:
+    """A source that answered a day ago last."""
+    since = NOW - timedelta(days=1)
+    return SourceStatus(
+        name=name,
+        priority=priority,
+        services=services,
+        last_good="d",
+        last_good_time=since,
+        error=error,
+    )
+
+
+def live_datacenter(
+    *conditions: Condition, name: str = "fra1", spec: Object | None = None, **status: Any
+) -> Object:
+    """A Datacenter of generation 1; `status` are fields under their Python names."""
+    said = DatacenterStatus.model_validate(
+        {"observed_generation": 1, "conditions": conditions, **status}
+    )
+    place = {"namespace": f"dc-{name}", "region": "eu-central", "zone": "eu-central-1a"}
+    return {
+        "apiVersion": API_VERSION,
+        "kind": DATACENTER_KIND,
+        "metadata": {"name": name, "generation": 1},
+        "spec": {**place, **(spec or {})},
+        "status": said.to_object(),
+    }
+
+
+def live_row(wish: Wish, progress: Progress | None = None, **metadata: Any) -> Object:
+    """The BootstrapWorkload of a service of fra1; its progress is that of its present wish."""
+    obj = body_of(FRA1, wish)
+    if progress is not None:
+        known = progress if progress.digest else replace(progress, digest=wish.digest)
+        obj["status"] = status_of(obj, row_of(obj, FRA1), known, NOW).to_object()
+    obj["metadata"] |= metadata
+    return obj
+
+
+def failed(seconds: float | None = 8, attempts: int = 3, **changes: Any) -> Progress:
+    """A service whose next attempt is that long after NOW; never again with None."""
+    later = None if seconds is None else NOW + timedelta(seconds=seconds)
+    made = Progress("Failed", FAILURE.message, attempts=attempts, next_retry=later, failure=FAILURE)
+    return replace(made, **changes)
+
+
+def server_of(objects: Iterable[Object], clock: Clock | None = None) -> FakeApiServer:
+    """An API server that serves the kinds of datacenters, and holds these with their status."""
+    server = FakeApiServer(clock or SystemClock(), random.Random(1))
+    for kind in KINDS.values():
+        server.serve(custom(kind))
+    for one in objects:
+        keep(server, one)
+    return server
+
+
+def keep(server: FakeApiServer, obj: Object) -> None:
+    """Write an object and its status, as somebody else does."""
+    resource = KINDS[obj["kind"]]
+    server.put(resource, {name: value for name, value in obj.items() if name != "status"})
+    if "status" in obj:
+        target = Target(custom(resource), key_of(obj), subresource="status", manager="test")
+        server.writes.update(target, {"metadata": {}, "status": obj["status"]})
+
+
+def client_at(server: FakeApiServer, faults: Faults | None = None) -> Client:
+    return client_of(FakeWire(server, random.Random(1), faults=faults))
+
+
+@dataclass(frozen=True, slots=True)
+class CommandLine:
+    """`baoctl` beside a server on a socket; it runs in a thread, as the server needs the loop."""
+
+    kubeconfig: Path
+
+    async def __call__(self, *arguments: str) -> Result:
+        env = {"KUBECONFIG": str(self.kubeconfig), "KUBERNETES_SERVICE_HOST": None}
+        return await asyncio.to_thread(
+            CliRunner().invoke, main, ["datacenter", *arguments], env=env
+        )
+
+
+@asynccontextmanager
+async def command_line(server: FakeApiServer, folder: Path) -> AsyncIterator[CommandLine]:
+    """Serve until the end of the block."""
+    async with serving(server) as url:
+        config = {
+            "apiVersion": "v1",
+            "kind": "Config",
+            "clusters": [{"name": "c", "cluster": {"server": url}}],
+            "users": [{"name": "u", "user": {"token": "t"}}],
+            "contexts": [{"name": "x", "context": {"cluster": "c", "user": "u"}}],
+            "current-context": "x",
+        }
+        kubeconfig = folder / "kubeconfig"
+        kubeconfig.write_text(json.dumps(config), encoding="utf-8")
+        yield CommandLine(kubeconfig)

@@ -1,0 +1,172 @@
+"""Answers of hooks: read as strictly as by an API server, and told with the path of each field."""
+
+import math
+from collections.abc import Iterator
+from types import MappingProxyType
+from typing import Any
+
+import pytest
+
+from contracts.datacenter.objects import SERVICES_MAX, Datacenter, InvalidDatacenterError
+from contracts.datacenter.rules import read_service, read_services
+from contracts.datacenter.rules_openbao import UNKNOWN_MESSAGE
+from tests.contracts.datacenter.services import (
+    VAULT_SPEC,
+    Object,
+    datacenter_object,
+    helper,
+    part,
+    service,
+    vault,
+    with_main,
+    with_parts,
+)
+from tests.contracts.datacenter.test_rules import refused, told
+
+UNKNOWN: dict[str, tuple[Object, str]] = {
+    "a host path": (
+        with_main(volumes=[{"name": "a", "mountPath": "/a", "hostPath": {"path": "/"}}]),
+        "services[0].volumes[0].hostPath",
+    ),
+    "a privilege": (
+        with_main(securityContext={"privileged": True}),
+        "services[0].securityContext",
+    ),
+    "a namespace": (service(namespace="kube-system"), "namespace"),
+    "a namespace of a Secret": (
+        with_main(secrets=[{"name": "a", "mountPath": "/a", "namespace": "other"}]),
+        "services[0].secrets[0].namespace",
+    ),
+    "a network of the host": (service(hostNetwork=True), "hostNetwork"),
+}
+
+
+@pytest.mark.parametrize(("body", "field"), UNKNOWN.values(), ids=UNKNOWN.keys())
+def test_what_no_field_is_for_is_refused_with_its_path(body: Object, field: str) -> None:
+    (found,) = refused(lambda: read_service(body, "hook/a[3]"))
+    assert (found.rule, found.field) == ("schema", f"hook/a[3].{field}")
+    assert found.message == UNKNOWN_MESSAGE
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        (service("../x"), "name"),
+        (service("a/b"), "name"),
+        (service(dependsOn=["../x"]), "dependsOn[0]"),
+        (with_parts(helper("../x")), "services[1].name"),
+        (with_main(secrets=[{"name": "../x", "mountPath": "/a"}]), "services[0].secrets[0].name"),
+        (with_main(secrets=[{"name": "kube/x", "mountPath": "/a"}]), "services[0].secrets[0].name"),
+        (
+            with_main(env=[{"name": "A", "secret": {"name": "../x", "key": "k"}}]),
+            "services[0].env[0].secret.name",
+        ),
+        (with_main(image=""), "services[0].image"),
+        (with_main(image=None), "services[0].image"),
+        (service(kind="CronJob"), "kind"),
+        (service(runAsUser=0), "runAsUser"),
+        (with_main(volumes=[{"name": "a", "mountPath": "a"}]), "services[0].volumes[0].mountPath"),
+        (service(name=None), "name"),
+        (service(replicas=-1), "replicas"),
+    ],
+)
+def test_what_has_not_the_shape_of_its_field_is_refused(body: Object, field: str) -> None:
+    (found,) = refused(lambda: read_service(body, "hook/a[3]"))
+    assert (found.rule, found.field) == ("schema", f"hook/a[3].{field}")
+    if body.get("name"):
+        with pytest.raises(InvalidDatacenterError, match="bootstrapServices"):
+            Datacenter.from_object(datacenter_object(body))
+
+
+def test_both_spellings_of_fields_are_read() -> None:
+    snake = {
+        "name": "a",
+        "run_as_user": 5,
+        "services": [{"name": "m", "image": "i", "health_check": {"http_path": "/", "port": 80}}],
+    }
+    camel = {
+        "name": "a",
+        "runAsUser": 5,
+        "services": [{"name": "m", "image": "i", "healthCheck": {"httpPath": "/", "port": 80}}],
+    }
+    assert read_service(snake, "s") == read_service(camel, "s")
+    assert read_service(MappingProxyType(camel), "s").run_as_user == 5
+
+
+def test_a_service_that_was_made_by_hand_is_read_like_any_other() -> None:
+    body = read_service(vault(), "s")
+    assert read_service(body, "s") == body
+    forced = body.model_copy(update={"name": "../x"})
+    assert told(refused(lambda: read_service(forced, "s"))) == {("schema", "s.name")}
+    nested = {"name": "a", "services": body.services or [read_service(service(), "s").services[0]]}
+    assert read_service(nested, "s").name == "a"
+
+
+def _endless() -> Iterator[Object]:
+    while True:
+        yield service()
+
+
+def _deep(levels: int) -> Object:
+    value: Object = {}
+    for _ in range(levels):
+        value = {"a": value}
+    return value
+
+
+@pytest.mark.parametrize("value", [math.nan, object(), {1, 2}, "\ud800", _deep(2000), b"x"])
+def test_what_json_cannot_carry_is_refused(value: Any) -> None:
+    (found,) = refused(lambda: read_service(vault(openbao={"version": value}), "s"))
+    assert (found.rule, found.field) == ("schema", "s")
+
+
+def test_what_is_too_much_is_refused() -> None:
+    (deep,) = refused(lambda: read_service(vault(openbao=_deep(80)), "s"))
+    assert (deep.rule, deep.field) == ("depth", "s")
+    (many,) = refused(lambda: read_service(vault(openbao={"a": [0] * 20_001}), "s"))
+    assert (many.rule, many.field) == ("size", "s")
+    (long,) = refused(lambda: read_services(_endless(), "hook/a"))
+    assert (long.field, str(SERVICES_MAX) in long.message) == ("hook/a", True)
+
+
+def test_as_many_as_a_datacenter_may_declare_are_read() -> None:
+    bodies = [service(f"s{number}") for number in range(SERVICES_MAX)]
+    assert [one.name for one in read_services(bodies, "hook/a")] == [
+        f"s{number}" for number in range(SERVICES_MAX)
+    ]
+
+
+@pytest.mark.parametrize("raw", ["a", b"a", {"name": "a"}, 5, read_service(service(), "s")])
+def test_what_is_no_list_is_refused(raw: Any) -> None:
+    (found,) = refused(lambda: read_services(raw, "hook/a"))
+    assert (found.rule, found.field) == ("schema", "hook/a")
+
+
+def test_nothing_is_an_empty_list() -> None:
+    assert read_services(None, "hook/a") == read_services([], "hook/a") == ()
+
+
+def test_everything_that_is_wrong_in_a_list_is_told() -> None:
+    bodies: list[Any] = [5, service("../x"), service(hostNetwork=True)]
+    found = refused(lambda: read_services(bodies, "hook/a"))
+    assert [one.field for one in found] == ["hook/a[0]", "hook/a[1].name", "hook/a[2].hostNetwork"]
+    judged = [service(replicas=2, kind="DaemonSet"), service("b", services=[part(), part("c")])]
+    assert [one.field for one in refused(lambda: read_services(judged, "hook/a"))] == [
+        "hook/a[0].replicas",
+        "hook/a[1].services",
+    ]
+
+
+def test_what_was_judged_is_not_read_again() -> None:
+    judged = read_services([service(), vault()], "hook/a", "fra1")
+    assert read_services(judged, "hook/b", "ams1") is judged
+    # A part of it, or it and more, is another answer.
+    assert read_services(judged[:1], "hook/a") is not judged
+    assert read_services([*judged], "hook/a") == judged
+
+
+def test_what_depends_on_the_datacenter_is_judged_for_each() -> None:
+    body = vault(openbao={**VAULT_SPEC, "fencedPods": ["fra1-vault-0"]})
+    judged = read_services([body], "set/a", "fra1")
+    (found,) = refused(lambda: read_services(judged, "set/a", "ams1"))
+    assert (found.rule, found.field) == ("fenced-pod-name", "set/a[0].openbao.fencedPods")

@@ -1,0 +1,187 @@
+"""The CRDs of datacenters: structural, bounded, described, cluster-scoped, with every rule."""
+
+import json
+from typing import Any
+
+import pytest
+
+from contracts.api.rule import RuleOf
+from contracts.api.schema import Schema, walk
+from contracts.datacenter.objects import Datacenter
+from contracts.datacenter.rules import DATACENTER_RULES, SET_RULES, WORKLOAD_RULES
+from contracts.datacenter.rules_files import SECRET_REFERENCES
+from contracts.datacenter.rules_unique import KEYS
+from contracts.datacenter.schema import crds
+from tests.contracts.api import test_schema as shared
+from tests.contracts.datacenter.services import datacenter_object, service
+
+KINDS: tuple[tuple[str, str, tuple[RuleOf[Any], ...], str], ...] = (
+    ("datacenters", "dc", DATACENTER_RULES, "spec.bootstrapServices[]"),
+    ("bootstrapservicesets", "bss", SET_RULES, "spec.services[]"),
+    ("bootstrapworkloads", "bws", WORKLOAD_RULES, "spec.service"),
+)
+COLUMNS = {
+    "dc": ["Provider", "Region", "State", "Services", "Ready", "Age", "Reason"],
+    "bss": ["Priority", "Age"],
+    "bws": [
+        *("Datacenter", "Service", "Source", "Kind", "State", "Ready", "Attempts", "Age"),
+        *("Next-Retry", "Message", "Error"),
+    ],
+}
+WIDE = {"Reason", "Next-Retry", "Message", "Error"}
+
+
+def _nodes(root: Schema) -> dict[str, Schema]:
+    found: dict[str, Schema] = {}
+    walk(root, lambda path, node: found.update({path: node}))
+    return found
+
+
+def _root(definition: Schema) -> Schema:
+    (version,) = definition["spec"]["versions"]
+    root: Schema = version["schema"]["openAPIV3Schema"]
+    return root
+
+
+each_kind = pytest.mark.parametrize(
+    ("made", "short", "rules", "path"),
+    [
+        pytest.param(made, short, rules, path, id=plural)
+        for made, (plural, short, rules, path) in zip(crds(), KINDS, strict=True)
+    ],
+)
+
+
+@each_kind
+def test_a_kind_is_of_the_platform(made: Schema, short: str, rules: Any, path: str) -> None:
+    spec = made["spec"]
+    assert spec["scope"] == "Cluster"
+    assert spec["group"] == "openbao.org"
+    assert spec["names"]["shortNames"] == [short]
+    assert spec["names"]["categories"] == ["openbao"]
+    (version,) = spec["versions"]
+    assert ("subresources" in version) == (short != "bss")
+    assert version["name"] == "v1alpha1"
+
+
+def test_the_kinds_are_those_of_the_names() -> None:
+    assert [made["metadata"]["name"] for made in crds()] == [
+        f"{plural}.openbao.org" for plural, *_ in KINDS
+    ]
+    assert crds() == crds()
+
+
+@each_kind
+def test_the_text_fits_an_annotation(made: Schema, short: str, rules: Any, path: str) -> None:
+    """`kubectl apply` stores the whole object in one, of at most 262144 bytes."""
+    assert len(json.dumps(made, separators=(",", ":"))) < 250_000
+
+
+@each_kind
+def test_every_node_is_structural_bounded_and_merged_by_something(
+    made: Schema, short: str, rules: Any, path: str
+) -> None:
+    shared.test_every_node_is_structural(made, _nodes(_root(made)), rules)
+    shared.test_every_node_is_bounded(made, _nodes(_root(made)), rules)
+    shared.test_every_list_says_how_it_is_merged(made, _nodes(_root(made)), rules)
+
+
+@each_kind
+def test_every_field_is_described_with_its_default(
+    made: Schema, short: str, rules: Any, path: str
+) -> None:
+    fields = {
+        path: node
+        for path, node in _nodes(_root(made)).items()
+        if path.startswith(("spec", "status")) and path[-1] not in "]}"
+    }
+    assert len(fields) > 20
+    for node in fields.values():
+        text = node.get("description", "")
+        assert text[:1].isupper() or text.startswith(("metadata.", "spec.", "declared, "))
+        assert "default" not in node or "Default: " in text
+
+
+@each_kind
+def test_every_rule_with_cel_is_in_the_schema_with_its_message(
+    made: Schema, short: str, rules: Any, path: str
+) -> None:
+    nodes = _nodes(_root(made))
+    shared.test_every_rule_with_cel_is_in_the_schema_with_its_message(made, nodes, rules)
+    shared.test_a_message_with_a_value_says_the_same_as_the_message(made, nodes, rules)
+    assert sum(1 for rule in rules if rule.cel) > 30
+
+
+@each_kind
+def test_every_rule_names_a_field_that_exists(
+    made: Schema, short: str, rules: tuple[RuleOf[Any], ...], path: str
+) -> None:
+    nodes = _nodes(_root(made))
+    known = {*nodes, "metadata.name"}
+    assert {rule.field for rule in rules} <= known
+    assert {rule.at for rule in rules} <= known
+    assert all(rule.field.startswith(rule.at) for rule in rules)
+
+
+@each_kind
+def test_every_keyed_list_of_a_service_is_checked_in_code_too(
+    made: Schema, short: str, rules: Any, path: str
+) -> None:
+    found = {
+        node.removeprefix(f"{path}."): "".join(schema.get("x-kubernetes-list-map-keys", ()))
+        for node, schema in _nodes(_root(made)).items()
+        if node.startswith(f"{path}.") and schema.get("x-kubernetes-list-type") in ("map", "set")
+    }
+    assert found == KEYS
+
+
+@each_kind
+def test_the_columns_show_fields_that_exist(
+    made: Schema, short: str, rules: Any, path: str
+) -> None:
+    nodes = _nodes(_root(made))
+    shared.test_the_columns_show_fields_that_exist(made, nodes, rules)
+    (version,) = made["spec"]["versions"]
+    columns = version["additionalPrinterColumns"]
+    assert [column["name"] for column in columns] == COLUMNS[short]
+    assert {column["name"] for column in columns if column.get("priority")} <= WIDE
+
+
+def test_every_reference_to_a_secret_has_its_rule() -> None:
+    """Found by what their descriptions say."""
+    nodes = _nodes(_root(crds()[2]))
+    named = {
+        path.removeprefix("spec.service.").removesuffix(".name")
+        for path, node in nodes.items()
+        if path.endswith(".name") and "Secret" in node.get("description", "")
+    }
+    pulls = {path for path in SECRET_REFERENCES if path.startswith("imagePull")}
+    assert named | pulls == set(SECRET_REFERENCES)
+
+
+def test_no_field_asks_for_more_than_a_service_may_have() -> None:
+    words = ("hostpath", "privilege", "namespace", "hostnetwork", "hostpid", "capabilit")
+    names = {
+        path.rpartition(".")[2].lower()
+        for path in _nodes(_root(crds()[2]))
+        if path.startswith("spec.service.")
+    }
+    assert len(names) > 50
+    assert [name for name in names if any(word in name for word in words)] == []
+
+
+def test_the_defaults_of_the_schema_are_those_of_the_models() -> None:
+    obj = datacenter_object(service(), name="fra1")
+    stored = shared._defaulted(obj, _root(crds()[0]))
+    assert stored["spec"]["state"] == "Active"
+    assert Datacenter.from_object(stored) == Datacenter.from_object(obj)
+
+
+def test_a_list_that_is_absent_stays_absent() -> None:
+    node = _root(crds()[0])["properties"]["spec"]["properties"]["bootstrapServices"]
+    assert "default" not in node
+    assert (
+        Datacenter.from_object(datacenter_object(bootstrapServices=None)).spec.bootstrap_services
+        is None
+    )
+    assert Datacenter.from_object(datacenter_object()).spec.bootstrap_services == ()

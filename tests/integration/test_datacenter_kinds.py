@@ -1,0 +1,388 @@
+"""The CRDs of datacenters on a real API server: accepted without a warning, each rule refuses with
+the words that the operator uses, and there is no field for what no service may have."""
+
+import json
+import re
+from collections.abc import AsyncIterator, Callable, Iterator
+from typing import Any
+
+import pytest
+import pytest_asyncio
+
+from contracts.datacenter.kinds import DATACENTERS, SERVICE_SETS, WORKLOADS
+from contracts.datacenter.objects import Datacenter
+from contracts.datacenter.rules import (
+    BODY_RULES,
+    DATACENTER_RULES,
+    WORKLOAD_RULES,
+    datacenter_violations,
+)
+from contracts.datacenter.schema import crds
+from e2e.rig import Rig, RigError
+from e2e.rig.kube import wait_established
+from runtime.client import Client
+from runtime.errors import Invalid
+from runtime.types import Object, ObjectKey, Resource, uid_of
+from tests.contracts.datacenter.cases import (
+    CASES,
+    CODE_CASES,
+    TWICE_CASES,
+    UNIQUE_CASES,
+    Case,
+)
+from tests.contracts.datacenter.fine import FINE, VAULT_CASES
+from tests.contracts.datacenter.services import (
+    datacenter_object,
+    helper,
+    service,
+    set_object,
+    vault,
+    with_main,
+    with_parts,
+    workload_object,
+)
+
+MANAGER = "itest"
+KINDS = (DATACENTERS, SERVICE_SETS, WORKLOADS)
+MESSAGES = {
+    **{rule.id: rule.message for rule in DATACENTER_RULES},
+    **{rule.id: rule.message for rule in WORKLOAD_RULES},
+}
+PLACES: dict[str, tuple[Resource, str, Callable[[dict[str, Any]], Object]]] = {
+    "datacenter": (DATACENTERS, "spec.bootstrapServices[0]", datacenter_object),
+    "set": (SERVICE_SETS, "spec.services[0]", set_object),
+    "row": (WORKLOADS, "spec.service", workload_object),
+}
+each_place = pytest.mark.parametrize(("kind", "path", "made"), PLACES.values(), ids=PLACES.keys())
+Make = Callable[[dict[str, Any]], Object]
+
+
+@pytest.fixture(scope="module")
+def installed(control_plane: Rig) -> Iterator[Rig]:
+    """The control plane with all three; --warnings-as-errors is the point of the fixture."""
+    text = json.dumps({"apiVersion": "v1", "kind": "List", "items": crds()})
+    control_plane.kubectl("apply", "--server-side", "--warnings-as-errors", "-f", "-", input=text)
+    wait_established(control_plane.kubectl, *(f"crd/{kind}" for kind in KINDS))
+    yield control_plane
+    control_plane.kubectl("delete", "--wait=true", *(f"crd/{kind}" for kind in KINDS))
+
+
+@pytest_asyncio.fixture
+async def server(installed: Rig, client: Client) -> AsyncIterator[Client]:
+    """The cluster administrator, where the kinds are served."""
+    yield client
+
+
+async def _apply(client: Client, kind: Resource, body: Object, *, dry_run: bool = True) -> Object:
+    result = await client.apply(kind, body, field_manager=MANAGER, force=True, dry_run=dry_run)
+    return result.object
+
+
+async def _causes(client: Client, kind: Resource, body: Object) -> list[tuple[str, str]]:
+    with pytest.raises(Invalid) as caught:
+        await _apply(client, kind, body)
+    return [(cause.field or "", cause.message) for cause in caught.value.causes]
+
+
+def _says(causes: list[tuple[str, str]], rule: str, field: str) -> bool:
+    """Whether one complaint is that of the rule, at the field or at what holds it."""
+    told = [where for where, message in causes if MESSAGES[rule] in message]
+    return len(told) == 1 and bool(told[0]) and field.startswith(told[0])
+
+
+@each_place
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
+async def test_it_is_refused_in_the_words_of_the_operator(
+    server: Client, kind: Resource, path: str, made: Make, case: Case
+) -> None:
+    causes = await _causes(server, kind, made(case.service))
+    assert _says(causes, f"service-{case.rule}", f"{path}.{case.field}")
+
+
+@each_place
+@pytest.mark.parametrize("body", FINE.values(), ids=FINE.keys())
+async def test_it_is_accepted(
+    server: Client, kind: Resource, path: str, made: Make, body: dict[str, Any]
+) -> None:
+    stored = await _apply(server, kind, made(body))
+    assert stored["kind"] == kind.kind
+
+
+@pytest.mark.parametrize("case", CODE_CASES.values(), ids=CODE_CASES.keys())
+async def test_what_cel_cannot_afford_is_left_to_the_operator(server: Client, case: Case) -> None:
+    """What the API server stored, with its defaults, is refused by the operator all the same."""
+    stored = await _apply(server, DATACENTERS, datacenter_object(case.service))
+    found = datacenter_violations(Datacenter.from_object(stored))
+    assert {one.rule for one in found} == {f"service-{case.rule}"}
+
+
+@pytest.mark.parametrize(
+    "spec", [spec for spec, *_ in VAULT_CASES.values()], ids=VAULT_CASES.keys()
+)
+async def test_the_spec_of_a_vault_is_free_data_to_the_api_server(
+    server: Client, spec: dict[str, Any]
+) -> None:
+    stored = await _apply(server, DATACENTERS, datacenter_object(vault(openbao=spec)))
+    assert stored["spec"]["bootstrapServices"][0]["openbao"] == spec
+    assert datacenter_violations(Datacenter.from_object(stored)) != ()
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        *(case.service for case in UNIQUE_CASES.values()),
+        *(case.service for case, _ in TWICE_CASES.values()),
+    ],
+    ids=[*UNIQUE_CASES, *TWICE_CASES],
+)
+async def test_a_list_takes_each_key_once(server: Client, body: dict[str, Any]) -> None:
+    """By its type; no CEL is needed for it."""
+    with pytest.raises(Exception, match="duplicate"):
+        await _apply(server, DATACENTERS, datacenter_object(body))
+
+
+@pytest.mark.parametrize(
+    ("kind", "made", "path"),
+    [
+        (DATACENTERS, datacenter_object, "spec.bootstrapServices"),
+        (SERVICE_SETS, set_object, "spec.services"),
+    ],
+)
+class TestLists:
+    async def test_a_name_twice_is_refused(
+        self, server: Client, kind: Resource, made: Callable[..., Object], path: str
+    ) -> None:
+        with pytest.raises(Exception, match="duplicate"):
+            await _apply(server, kind, made(service(), service()))
+
+    @pytest.mark.parametrize(
+        "bodies",
+        [
+            [service("a", dependsOn=["b"]), service("b", dependsOn=["a"])],
+            [vault("v", dependsOn=["a"]), service("a", dependsOn=["openbao:ready"])],
+        ],
+        ids=["names", "all vaults"],
+    )
+    async def test_two_behind_each_other_are_refused(
+        self,
+        server: Client,
+        kind: Resource,
+        made: Callable[..., Object],
+        path: str,
+        bodies: list[dict[str, Any]],
+    ) -> None:
+        assert _says(await _causes(server, kind, made(*bodies)), "services-circle", path)
+
+    async def test_a_list_in_order_is_accepted(
+        self, server: Client, kind: Resource, made: Callable[..., Object], path: str
+    ) -> None:
+        bodies = [
+            service("a", dependsOn=["b", "elsewhere"]),
+            service("b", dependsOn=["openbao:ready"]),
+            vault("v", dependsOn=["c"]),
+            service("c"),
+        ]
+        await _apply(server, kind, made(*bodies))
+
+
+SHAPES: dict[str, tuple[dict[str, Any], str]] = {
+    "a service that climbs": (service("../x"), "name"),
+    "a container that climbs": (with_parts(helper("../x")), "services[1].name"),
+    "a Secret that climbs": (
+        with_main(secrets=[{"name": "../x", "mountPath": "/a"}]),
+        "services[0].secrets[0].name",
+    ),
+    "a Secret of another namespace": (
+        with_main(env=[{"name": "A", "secret": {"name": "kube-system/x", "key": "k"}}]),
+        "services[0].env[0].secret.name",
+    ),
+    "no image": (with_main(image=""), "services[0].image"),
+    "another kind": (service(kind="ClusterRole"), "kind"),
+    "root": (service(runAsUser=0), "runAsUser"),
+}
+
+
+@each_place
+@pytest.mark.parametrize(("body", "field"), SHAPES.values(), ids=SHAPES.keys())
+async def test_what_has_not_the_shape_of_its_field_is_refused(
+    server: Client, kind: Resource, path: str, made: Make, body: dict[str, Any], field: str
+) -> None:
+    whole = made(body)
+    # The name of a row is made of that of its service, and would be refused first.
+    whole["metadata"]["name"] = "a"
+    causes = await _causes(server, kind, whole)
+    assert f"{path}.{field}" in {where for where, _ in causes}
+
+
+UNKNOWN: dict[str, tuple[dict[str, Any], str]] = {
+    "hostPath": (
+        with_main(volumes=[{"name": "a", "mountPath": "/a", "hostPath": {"path": "/"}}]),
+        "services[0].volumes[0].hostPath",
+    ),
+    "privileged": (with_main(privileged=True), "services[0].privileged"),
+    "securityContext": (
+        with_main(securityContext={"privileged": True}),
+        "services[0].securityContext",
+    ),
+    "namespace": (service(namespace="kube-system"), "namespace"),
+    "namespace of a Secret": (
+        with_main(secrets=[{"name": "a", "mountPath": "/a", "namespace": "other"}]),
+        "services[0].secrets[0].namespace",
+    ),
+    "hostNetwork": (service(hostNetwork=True), "hostNetwork"),
+}
+
+
+@each_place
+@pytest.mark.parametrize(("body", "field"), UNKNOWN.values(), ids=UNKNOWN.keys())
+def test_there_is_no_field_for_more_than_a_service_may_have(
+    installed: Rig, kind: Resource, path: str, made: Make, body: dict[str, Any], field: str
+) -> None:
+    """kubectl asks for strict validation of fields; who asks for none has the field pruned."""
+    text, where = json.dumps(made(body)), re.escape(f"{path}.{field}")
+    with pytest.raises(RigError, match=f'unknown field "{where}"'):
+        installed.kubectl("apply", "--dry-run=server", "-f", "-", input=text)
+    lax = ("apply", "--dry-run=server", "--validate=false", "-o", "json", "-f", "-")
+    stored = json.loads(installed.kubectl(*lax, input=text))["spec"]
+    # That of the datacenter itself stays.
+    stored.pop("namespace", None)
+    assert f'"{field.rpartition(".")[2]}":' not in json.dumps(stored)
+
+
+@pytest.mark.parametrize(("body", "field"), UNKNOWN.values(), ids=UNKNOWN.keys())
+async def test_server_side_apply_knows_no_such_field_either(
+    server: Client, body: dict[str, Any], field: str
+) -> None:
+    with pytest.raises(Exception, match=rf"\.{field.rpartition('.')[2]}: field not declared"):
+        await _apply(server, DATACENTERS, datacenter_object(body))
+
+
+NAMED: list[tuple[str, Resource, Object]] = [
+    ("datacenter-name", DATACENTERS, datacenter_object(name="1fra")),
+    ("datacenter-name", DATACENTERS, datacenter_object(name="fra.1")),
+    ("datacenter-name", DATACENTERS, datacenter_object(name="a" * 64)),
+    ("workload-name", WORKLOADS, workload_object(service(), name="fra1-log-shipper")),
+]
+
+
+@pytest.mark.parametrize(("rule", "kind", "body"), NAMED)
+async def test_a_name_is_refused(server: Client, rule: str, kind: Resource, body: Object) -> None:
+    causes = await _causes(server, kind, body)
+    assert [MESSAGES[rule] in message for _, message in causes] == [True]
+
+
+async def test_a_namespace_of_kubernetes_is_refused(server: Client) -> None:
+    causes = await _causes(server, DATACENTERS, datacenter_object(namespace="kube-system"))
+    assert _says(causes, "datacenter-namespace-system", "spec.namespace")
+
+
+async def test_the_namespace_stays_and_everything_else_changes(server: Client) -> None:
+    before = datacenter_object(service(), name="moving")
+    live = await _apply(server, DATACENTERS, before, dry_run=False)
+    try:
+        moved = datacenter_object(service(), name="moving", namespace="dc-fra2")
+        causes = await _causes(server, DATACENTERS, moved)
+        assert _says(causes, "datacenter-namespace-fixed", "spec.namespace")
+        after = datacenter_object(service(replicas=2), name="moving", state="Draining", region="eu")
+        assert (await _apply(server, DATACENTERS, after))["spec"]["state"] == "Draining"
+    finally:
+        await server.delete(DATACENTERS, ObjectKey("", "moving"), uid=uid_of(live))
+
+
+@pytest.mark.parametrize(("services", "expected"), [(None, None), ([], [])])
+async def test_a_list_that_is_absent_is_not_an_empty_one(
+    server: Client, services: list[Object] | None, expected: list[Object] | None
+) -> None:
+    body = datacenter_object(name="fra1", bootstrapServices=services)
+    stored = await _apply(server, DATACENTERS, body)
+    assert stored["spec"].get("bootstrapServices") == expected
+
+
+async def test_an_object_as_large_as_may_be_is_judged_in_time(server: Client) -> None:
+    """What the rules cost is bounded by an estimate; this is what they cost in fact."""
+    ports = [{"name": f"p{number}", "port": 1000 + number} for number in range(32)]
+    env = [{"name": f"V{number}", "value": "x"} for number in range(16)]
+    helpers = [helper(f"s{at}", dependsOn=[f"s{at + 1}"], env=env[:2]) for at in range(14)]
+    parts = [{**with_main(ports=ports, env=env)["services"][0]}, *helpers, helper("s14")]
+    bodies = [
+        service(f"a{at}", services=parts, dependsOn=[f"a{at + 1}"] if at < 31 else [])
+        for at in range(32)
+    ]
+    stored = await _apply(server, DATACENTERS, datacenter_object(*bodies))
+    assert len(stored["spec"]["bootstrapServices"]) == 32
+    assert datacenter_violations(Datacenter.from_object(stored)) == ()
+
+
+# --- columns ------------------------------------------------------------------------------------
+
+
+async def _shown(
+    rig: Rig, client: Client, kind: Resource, body: Object, status: dict[str, Any] | None
+) -> tuple[list[str], list[str]]:
+    """The header and the row of kubectl get -o wide, split at blanks."""
+    live = await _apply(client, kind, body, dry_run=False)
+    try:
+        if status is not None:
+            whole = {key: body[key] for key in ("apiVersion", "kind", "metadata")}
+            await client.apply(
+                kind,
+                {**whole, "status": status},
+                field_manager=MANAGER,
+                force=True,
+                subresource="status",
+            )
+        name = body["metadata"]["name"]
+        header, row = rig.kubectl("get", SHORT[kind], name, "-o", "wide").splitlines()
+    finally:
+        await client.delete(kind, ObjectKey("", live["metadata"]["name"]), uid=uid_of(live))
+    return header.split(), row.split()
+
+
+SHORT = {DATACENTERS: "dc", SERVICE_SETS: "bss", WORKLOADS: "bws"}
+MOMENT = "2999-01-01T03:00:00Z"
+
+
+async def test_the_columns_of_a_datacenter(installed: Rig, server: Client) -> None:
+    ready = {"type": "Ready", "status": "False", "reason": "ServicesFailed", "message": "m"}
+    header, row = await _shown(
+        installed,
+        server,
+        DATACENTERS,
+        datacenter_object(service(), name="shown", region="eu"),
+        {"summary": "1/2", "conditions": [{**ready, "lastTransitionTime": MOMENT}]},
+    )
+    assert header == ["NAME", "PROVIDER", "REGION", "STATE", "SERVICES", "READY", "AGE", "REASON"]
+    assert row[:6] == ["shown", "kubernetes", "eu", "Active", "1/2", "False"]
+    assert row[7:] == ["ServicesFailed"]
+
+
+async def test_the_columns_of_a_set(installed: Rig, server: Client) -> None:
+    body = set_object(service(), name="shown", priority=5)
+    header, row = await _shown(installed, server, SERVICE_SETS, body, None)
+    assert header == ["NAME", "PRIORITY", "AGE"]
+    assert row[:2] == ["shown", "5"]
+
+
+async def test_the_columns_of_a_row(installed: Rig, server: Client) -> None:
+    status = {
+        "state": "Failed",
+        "ready": "0/1",
+        "attempts": 3,
+        "message": "again-later",
+        "nextRetryTime": MOMENT,
+        "lastError": {"reason": "Forbidden", "message": "no-rights"},
+    }
+    header, row = await _shown(installed, server, WORKLOADS, workload_object(service()), status)
+    assert header == [
+        *("NAME", "DATACENTER", "SERVICE", "SOURCE", "KIND", "STATE", "READY", "ATTEMPTS", "AGE"),
+        *("NEXT-RETRY", "MESSAGE", "ERROR"),
+    ]
+    assert row[:8] == [
+        *("fra1.log-shipper", "fra1", "log-shipper", "declared", "Deployment", "Failed", "0/1"),
+        "3",
+    ]
+    assert row[9:] == [MOMENT, "again-later", "no-rights"]
+
+
+def test_every_rule_with_cel_was_asked_of_the_api_server() -> None:
+    assert {case.rule for case in CASES.values()} == {rule.id for rule in BODY_RULES if rule.cel}

@@ -1,0 +1,365 @@
+"""The policies about datacenters on a real API server: whose rows are, and what may be run."""
+
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from baoctl.generate import CRD_FILE, ROOT
+from contracts import labels
+from contracts.admission.datacenters import DATACENTER_POLICIES, OWN_NAMESPACE_MESSAGE
+from contracts.admission.locks import LOCK_MANAGED, LOCK_SCALE
+from contracts.admission.locks_pods import LOCK_PODS
+from contracts.admission.locks_runs import RESTRICT_WISHES
+from contracts.api.group import CLUSTERS
+from contracts.datacenter import naming
+from contracts.datacenter.body import BootstrapService
+from contracts.datacenter.kinds import DATACENTERS, WORKLOADS
+from contracts.datacenter.rows import DatacenterInfo, Row, Source, Vault, Wish
+from contracts.datacenter.schema import crds
+from e2e.harness.asking import Asking, Somebody
+from e2e.rig import Rig
+from e2e.rig.kube import ApiError, wait_established
+from managers.datacenter.kubernetes_provider import owner_of
+from managers.datacenter.render import render
+from runtime import resources as kinds
+from runtime.types import Object, Resource
+from tests.contracts.datacenter.fine import FINE
+from tests.contracts.datacenter.services import (
+    datacenter_object,
+    part,
+    service,
+    vault,
+    workload_object,
+)
+from tests.integration import locked
+from tests.integration.locked import ADMIN, MASTER, NAMESPACE, OPERATOR, TENANT, Place
+from tests.integration.locked import part as controller
+
+POLICIES = (*DATACENTER_POLICIES, LOCK_MANAGED, LOCK_SCALE, LOCK_PODS, RESTRICT_WISHES)
+KINDS = (DATACENTERS, WORKLOADS, CLUSTERS)
+GC, DEPLOYING = controller("generic-garbage-collector"), controller("deployment-controller")
+SCALING = controller("horizontal-pod-autoscaler")
+TOLD = (Vault("vault", "https://vault.test:8200", "vault-ca", ("jwt/app",)),)
+PLAIN = service("shipper")
+NAME = naming.child("fra1", "shipper")
+Act = Callable[[Asking, str], Any]
+
+
+@pytest.fixture(scope="module")
+def place(control_plane: Rig) -> Iterator[Place]:
+    """The control plane with the kinds, and the policies in force."""
+    text = json.dumps({"apiVersion": "v1", "kind": "List", "items": crds()})
+    control_plane.kubectl("apply", "--server-side", "-f", "-", input=text)
+    control_plane.kubectl("apply", "--server-side", "-f", str(ROOT / CRD_FILE))
+    wait_established(control_plane.kubectl, *(f"crd/{kind}" for kind in KINDS))
+    made = locked.prepare(control_plane, POLICIES)
+    where = made.namespace()
+    stray = {"metadata": {"name": "stray", "namespace": where}}
+    bare = {**stray, "spec": _bare()}
+    operator, tenant = made.ask(OPERATOR), made.ask(TENANT)
+    locked.await_refusal(operator, kinds.DEPLOYMENT, bare, "of a datacenter only")
+    locked.await_refusal(tenant, WORKLOADS, workload_object(PLAIN), "by the operator alone")
+    own = datacenter_object(namespace=NAMESPACE, name="canary")
+    locked.await_refusal(made.ask(), DATACENTERS, own, "namespace of the operator")
+    cluster = {**stray, "spec": vault()["openbao"]}
+    locked.await_refusal(operator, CLUSTERS, cluster, "restore or of a datacenter")
+    ours = {"metadata": {**stray["metadata"], "labels": {labels.MANAGED_BY: labels.OPERATOR}}}
+    locked.await_refusal(tenant, kinds.CONFIG_MAP, ours, "only the operator makes")
+    loose = _first(where, service("shipper"), kinds.DEPLOYMENT)
+    loose["spec"]["template"]["spec"]["hostNetwork"] = True
+    locked.await_refusal(operator, kinds.DEPLOYMENT, loose, "shares no network")
+    yield made
+    locked.remove(control_plane, POLICIES)
+    names = (f"crd/{made['metadata']['name']}" for made in crds())
+    control_plane.kubectl("delete", "--wait=true", *names, f"crd/{CLUSTERS}")
+
+
+@pytest.fixture
+def home(place: Place) -> str:
+    """A namespace with one service of a datacenter, made by the operator."""
+    where = place.namespace()
+    place.ask(OPERATOR).create(kinds.DEPLOYMENT, _first(where, PLAIN, kinds.DEPLOYMENT))
+    return where
+
+
+def _bare() -> Object:
+    """A Deployment as people make one."""
+    marks = {"app": "mine"}
+    containers = [{"name": "main", "image": "a"}]
+    template = {"metadata": {"labels": marks}, "spec": {"containers": containers}}
+    return {"selector": {"matchLabels": marks}, "template": template}
+
+
+def _row(where: str, body: Object) -> Row:
+    info = DatacenterInfo("fra1", "uid-fra1", where)
+    wish = Wish(BootstrapService.model_validate(body), Source("declared"))
+    return Row("00000000-0000-0000-0000-000000000001", info, wish)
+
+
+def _objects(where: str, body: Object) -> list[tuple[Resource, Object]]:
+    """Everything that the operator makes for a service."""
+    row = _row(where, body)
+    owner = owner_of(row).reference()
+    made = []
+    for intent in render(row, TOLD):
+        metadata = {**intent.body["metadata"], "ownerReferences": [owner]}
+        made.append((intent.resource, {**intent.body, "metadata": metadata}))
+    return made
+
+
+def _first(where: str, body: Object, resource: Resource) -> Object:
+    return next(made for kind, made in _objects(where, body) if kind == resource)
+
+
+def _refused(act: Callable[[], object]) -> str:
+    with pytest.raises(ApiError) as caught:
+        act()
+    said = str(caught.value)
+    assert caught.value.code == 403, said
+    assert "resulted in error" not in said, said
+    return said
+
+
+# --- datacenters --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("who", [None, MASTER, OPERATOR], ids=["admin", "master", "operator"])
+def test_no_datacenter_is_in_the_namespace_of_the_operator(
+    place: Place, who: Somebody | None
+) -> None:
+    body = datacenter_object(name="own", namespace=NAMESPACE)
+    assert OWN_NAMESPACE_MESSAGE in _refused(lambda: place.ask(who).create(DATACENTERS, body))
+
+
+def test_a_datacenter_elsewhere_is_nobodys_business(place: Place) -> None:
+    ask = place.ask()
+    ask.create(DATACENTERS, datacenter_object(PLAIN, name="ams1"))
+    ask.patch(DATACENTERS, None, "ams1", {"spec": {"state": "Draining"}})
+    held = {"metadata": {"finalizers": [naming.DATACENTER_FINALIZER]}}
+    place.ask(OPERATOR).patch(DATACENTERS, None, "ams1", held)
+    place.ask(OPERATOR).patch(DATACENTERS, None, "ams1", {"metadata": {"finalizers": None}})
+    ask.delete(DATACENTERS, None, "ams1")
+
+
+# --- rows ---------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def row(place: Place) -> Iterator[str]:
+    """A row of the operator."""
+    name = "lon1.shipper"
+    place.ask(OPERATOR).create(WORKLOADS, workload_object(PLAIN, "lon1"))
+    yield name
+    place.ask(OPERATOR).delete(WORKLOADS, None, name)
+
+
+STATUS = {"status": {"state": "Running"}}
+ROWS: dict[str, Callable[[Asking, str], Any]] = {
+    "makes one": lambda ask, _: ask.create(WORKLOADS, workload_object(PLAIN, "mine")),
+    "changes one": lambda ask, name: ask.patch(WORKLOADS, None, name, {"spec": {"digest": "e"}}),
+    "says how it is": lambda ask, name: ask.patch(
+        WORKLOADS, None, name, STATUS, subresource="status"
+    ),
+    "labels one": lambda ask, name: ask.patch(
+        WORKLOADS, None, name, {"metadata": {"labels": {"a": "b"}}}
+    ),
+    "deletes one": lambda ask, name: ask.delete(WORKLOADS, None, name),
+}
+
+
+@pytest.mark.parametrize("who", [TENANT, ADMIN, MASTER], ids=["tenant", "admin", "master"])
+@pytest.mark.parametrize("what", ROWS)
+def test_nobody_but_the_operator_writes_a_row(
+    place: Place, row: str, what: str, who: Somebody
+) -> None:
+    said = _refused(lambda: ROWS[what](place.ask(who), row))
+    assert "change the services of its Datacenter or of its BootstrapServiceSet instead" in said
+
+
+def test_the_operator_and_the_garbage_collector_do(place: Place, row: str) -> None:
+    ask = place.ask(OPERATOR)
+    for what in ("changes one", "says how it is", "labels one"):
+        ROWS[what](ask, row)
+    ask.patch(WORKLOADS, None, row, {"metadata": {"finalizers": [naming.WORKLOAD_FINALIZER]}})
+    place.ask(GC).delete(WORKLOADS, None, row)
+    ask.patch(WORKLOADS, None, row, {"metadata": {"finalizers": None}})
+    ask.create(WORKLOADS, workload_object(PLAIN, "lon1"))
+
+
+# --- what the operator runs ---------------------------------------------------------------------
+
+FULL = service(
+    "shipper",
+    dependsOn=["openbao:ready"],
+    serviceAccountName="shipper",
+    runAsUser=65532,
+    services=[
+        part(
+            ports=[{"name": "http", "port": 8080}],
+            configFiles=[{"path": "/etc/shipper.conf", "content": "x"}],
+            secrets=[{"name": "tls", "mountPath": "/tls"}],
+            volumes=[{"name": "spool", "mountPath": "/spool"}],
+            healthCheck={"httpPath": "/healthz", "port": 8080, "restart": True},
+        ),
+        part("fetch", role="Init"),
+        part("beside", role="Sidecar"),
+    ],
+)
+BODIES: dict[str, Object] = {**FINE, "everything": FULL, "vault": vault()}
+
+
+@pytest.mark.parametrize("what", BODIES)
+def test_whatever_a_service_may_ask_for_may_be_made(place: Place, what: str) -> None:
+    where = place.namespace()
+    for resource, body in _objects(where, BODIES[what]):
+        place.ask(OPERATOR).create(resource, body)
+
+
+@pytest.mark.parametrize("kind", ["Deployment", "DaemonSet", "StatefulSet"])
+def test_each_kind_is_made_changed_and_taken_away(place: Place, kind: str) -> None:
+    where, ask = place.namespace(), place.ask(OPERATOR)
+    for resource, body in _objects(where, {**FULL, "kind": kind}):
+        ask.create(resource, body)
+        ask.patch(resource, where, body["metadata"]["name"], {"metadata": {"labels": {"a": "b"}}})
+        ask.delete(resource, where, body["metadata"]["name"])
+
+
+def _without(field: str) -> Callable[[str], Object]:
+    def made(where: str) -> Object:
+        body = _first(where, service("other"), kinds.DEPLOYMENT)
+        return {**body, "metadata": {k: v for k, v in body["metadata"].items() if k != field}}
+
+    return made
+
+
+def _owned_by_another(where: str) -> Object:
+    body = _first(where, service("other"), kinds.DEPLOYMENT)
+    owner = {**body["metadata"]["ownerReferences"][0], "kind": "OpenBaoCluster"}
+    return {**body, "metadata": {**body["metadata"], "ownerReferences": [owner]}}
+
+
+def _with_pod(**spec: Any) -> Callable[[str], Object]:
+    def made(where: str) -> Object:
+        body = _first(where, service("other"), kinds.DEPLOYMENT)
+        body["spec"]["template"]["spec"].update(spec)
+        return body
+
+    return made
+
+
+TOO_FAR: dict[str, tuple[Callable[[str], Object], str]] = {
+    "without our labels": (_without("labels"), "of a datacenter only, with their labels"),
+    "of no row": (_without("ownerReferences"), "controlled by its BootstrapWorkload"),
+    "of a cluster": (_owned_by_another, "controlled by its BootstrapWorkload"),
+    "on the network of a node": (_with_pod(hostNetwork=True), "shares no network"),
+    "with a folder of a node": (
+        _with_pod(volumes=[{"name": "a", "hostPath": {"path": "/"}}]),
+        "only volumes of these kinds",
+    ),
+    "with the token of nobody in particular": (
+        _with_pod(automountServiceAccountToken=True),
+        "must be false",
+    ),
+    "as root": (_with_pod(securityContext={"runAsUser": 0}), "must not run as root"),
+}
+
+
+@pytest.mark.parametrize("what", TOO_FAR)
+def test_not_even_the_operator_runs_such_a_service(place: Place, what: str) -> None:
+    made, words = TOO_FAR[what]
+    body = made(place.namespace())
+    assert words in _refused(lambda: place.ask(OPERATOR).create(kinds.DEPLOYMENT, body))
+
+
+def test_the_operator_touches_nothing_of_others(place: Place, home: str) -> None:
+    theirs = {"metadata": {"name": "theirs", "namespace": home}, "spec": _bare()}
+    place.ask(TENANT).create(kinds.DEPLOYMENT, theirs)
+    ask = place.ask(OPERATOR)
+    ours = _first(home, PLAIN, kinds.DEPLOYMENT)["metadata"]
+    taken = {"metadata": {key: ours[key] for key in ("labels", "ownerReferences")}}
+    for act in (
+        lambda: ask.patch(kinds.DEPLOYMENT, home, "theirs", {"spec": {"replicas": 0}}),
+        # Nor by putting its own labels on in the same breath.
+        lambda: ask.patch(kinds.DEPLOYMENT, home, "theirs", taken),
+        lambda: ask.delete(kinds.DEPLOYMENT, home, "theirs"),
+    ):
+        assert "of a datacenter only" in _refused(act)
+
+
+def test_the_operator_lets_go_of_what_it_made(place: Place, home: str) -> None:
+    """As deletionPolicy Orphan asks: without our labels and owner it is anybody's."""
+    ours = (labels.MANAGED_BY, naming.SYSTEM, naming.DATACENTER, naming.BOOTSTRAP)
+    bare = {"labels": dict.fromkeys(ours), "ownerReferences": None}
+    place.ask(OPERATOR).patch(kinds.DEPLOYMENT, home, NAME, {"metadata": bare})
+    place.ask(TENANT).delete(kinds.DEPLOYMENT, home, NAME)
+
+
+def test_a_vault_is_made_and_deleted_for_a_row_alone(place: Place) -> None:
+    where, ask = place.namespace(), place.ask(OPERATOR)
+    ((_, body),) = _objects(where, vault())
+    ask.create(CLUSTERS, body)
+    ask.delete(CLUSTERS, where, body["metadata"]["name"])
+    bare = {"name": "bare", "namespace": where}
+    stray = {**body, "metadata": bare}
+    words = "no cluster but that of a restore or of a datacenter"
+    assert words in _refused(lambda: ask.create(CLUSTERS, stray))
+    place.ask().create(CLUSTERS, stray)
+    assert words in _refused(lambda: ask.delete(CLUSTERS, where, "bare"))
+
+
+# --- what others may do with it -----------------------------------------------------------------
+
+SCALED = {"spec": {"replicas": 5}}
+REVISION = {"metadata": {"annotations": {"deployment.kubernetes.io/revision": "2"}}}
+OBSERVED = {"status": {"observedGeneration": 1, "replicas": 1}}
+PAUSED = {"spec": {"paused": True}}
+
+
+def _patch(change: Object, subresource: str | None = None) -> Act:
+    return lambda ask, at: ask.patch(kinds.DEPLOYMENT, at, NAME, change, subresource=subresource)
+
+
+def _delete(ask: Asking, where: str) -> None:
+    ask.delete(kinds.DEPLOYMENT, where, NAME)
+
+
+REFUSED: dict[str, tuple[Somebody, Act, str]] = {
+    "a tenant edits it": (TENANT, _patch(PAUSED), "change that service instead"),
+    "an administrator edits it": (ADMIN, _patch(PAUSED), "change that service instead"),
+    "a tenant deletes it": (TENANT, _delete, "change or delete that service instead"),
+    "a tenant takes it out of its datacenter": (
+        TENANT,
+        _patch({"metadata": {"labels": {naming.DATACENTER: None}}}),
+        "change that service instead",
+    ),
+    "a controller edits it": (DEPLOYING, _patch(PAUSED), "change that service instead"),
+    "a tenant scales it": (TENANT, _patch(SCALED, "scale"), "replicas of the service"),
+    "an autoscaler scales it": (SCALING, _patch(SCALED, "scale"), "replicas of the service"),
+}
+ALLOWED: dict[str, tuple[Somebody, Act]] = {
+    "the operator edits it": (OPERATOR, _patch(PAUSED)),
+    "its controller counts revisions": (DEPLOYING, _patch(REVISION)),
+    "its controller says how it is": (DEPLOYING, _patch(OBSERVED, "status")),
+    "a tenant writes a note": (TENANT, _patch({"metadata": {"annotations": {"a": "b"}}})),
+    "the garbage collector deletes it": (GC, _delete),
+}
+
+
+@pytest.mark.parametrize("what", REFUSED)
+def test_is_refused(place: Place, home: str, what: str) -> None:
+    who, act, words = REFUSED[what]
+    if "scale" in words or "replicas" in words:
+        # As its controller has it: the scale is known by the selector of the pods.
+        place.ask(DEPLOYING).patch(kinds.DEPLOYMENT, home, NAME, OBSERVED, subresource="status")
+    said = _refused(lambda: act(place.ask(who), home))
+    assert words in said
+    if "instead" in words:
+        assert f"deployments {NAME} belongs to service shipper of Datacenter fra1" in said
+
+
+@pytest.mark.parametrize("what", ALLOWED)
+def test_is_allowed(place: Place, home: str, what: str) -> None:
+    who, act = ALLOWED[what]
+    act(place.ask(who), home)

@@ -1,0 +1,70 @@
+"""Small services, datacenters and rows for tests of shared services.
+
+Uses contracts.datacenter. Every body that is built here is one that the rules let pass.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from contracts.datacenter.body import BootstrapService
+from contracts.datacenter.rows import DECLARED, DatacenterInfo, Row, Source, Wish
+
+IMAGE = "registry.example.com/shipper:3.1.2"
+
+
+def service(name: str, **changes: Any) -> BootstrapService:
+    """A Deployment with one Main container; `changes` are fields under their Python names."""
+    fields: dict[str, Any] = {
+        "name": name,
+        "kind": "Deployment",
+        "services": ({"name": "main", "image": IMAGE},),
+    }
+    return BootstrapService.model_validate({**fields, **changes})
+
+
+def openbao(name: str, **changes: Any) -> BootstrapService:
+    """A vault of its own for the datacenter."""
+    fields: dict[str, Any] = {
+        "name": name,
+        "kind": "OpenBaoCluster",
+        "openbao": {
+            "version": "2.4.0",
+            "replicas": 3,
+            "profile": "Development",
+            "storage": {"size": "1Gi"},
+        },
+    }
+    return BootstrapService.model_validate({**fields, **changes})
+
+
+def datacenter(name: str = "fra1", **changes: Any) -> DatacenterInfo:
+    """An active datacenter with a place and a label."""
+    made = DatacenterInfo(
+        name=name,
+        uid=f"uid-{name}",
+        namespace=f"dc-{name}",
+        region="eu-central",
+        zone="eu-central-1a",
+        labels={"tier": "edge"},
+    )
+    return replace(made, **changes)
+
+
+def wish(
+    body: BootstrapService, source: str = DECLARED, priority: int = 0, redeploy: str = ""
+) -> Wish:
+    """What a row is to be, as that source asks."""
+    return Wish(body, Source(source, priority), redeploy)
+
+
+def row(made: Wish, datacenter: DatacenterInfo | None = None, **changes: Any) -> Row:
+    """A row of fra1, or of another datacenter, as a store has it; its id follows from its name."""
+    place = datacenter or _FRA1
+    return replace(
+        Row(id=f"row-{place.name}-{made.name}", datacenter=place, wish=made, version="1"), **changes
+    )
+
+
+_FRA1 = datacenter()

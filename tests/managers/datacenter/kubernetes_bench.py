@@ -1,0 +1,333 @@
+"""One API server in memory, and processes that look after its datacenters, pass by pass.
+
+Uses runtime.testing and managers.datacenter. What the controllers of Kubernetes and its garbage
+collector would do is done by `Objects.controllers`. A process sees what happened since only when it
+is told to `look`, so that a test sees the moments in between.
+"""
+
+from __future__ import annotations
+
+import copy
+import random
+from collections.abc import Mapping
+from typing import Any
+
+from contracts.api.group import API_VERSION, CLUSTERS
+from contracts.datacenter.kinds import DATACENTERS, SERVICE_SETS, WORKLOADS
+from managers.access.context import FIELD_MANAGER, MARKS
+from managers.datacenter.kubernetes_provider import RESOURCES, KubernetesProvider
+from managers.datacenter.kubernetes_store import KubernetesStore
+from managers.datacenter.registry import Registry
+from managers.datacenter.run import DatacenterReconciler, Telling, WorkloadReconciler
+from managers.datacenter.service import Service
+from managers.datacenter.sets import SetHandler
+from runtime.apply import OwnedApply
+from runtime.clock import Clock
+from runtime.errors import ApiError, LeaseLost, Transient
+from runtime.events import EventRecorder, Reporter
+from runtime.metrics import Metrics
+from runtime.outcome import Outcome
+from runtime.settled import Settled
+from runtime.testing.api_server.kinds import custom
+from runtime.testing.api_server.server import FakeApiServer
+from runtime.testing.api_server.wire import FakeWire, client_of
+from runtime.testing.api_server.writes import Target
+from runtime.testing.clock import ManualClock
+from runtime.transport import Answer, Call
+from runtime.types import Object, ObjectKey, Request, Resource, is_terminating, key_of
+from tests.gen.api import FakeApi, StillInformer
+from tests.managers.datacenter.bodies import IMAGE
+from tests.managers.datacenter.provider_bench import COUNTED, MINE
+
+OWN = (DATACENTERS, SERVICE_SETS, WORKLOADS)
+NAME, NAMESPACE = "fra1", "dc-fra1"
+KEY = ObjectKey("", NAME)
+PASSES = 40
+# What the parts of Kubernetes say of a workload that is well.
+WELL: Mapping[str, Object] = {
+    "Deployment": {
+        "replicas": 1,
+        "updatedReplicas": 1,
+        "readyReplicas": 1,
+        "availableReplicas": 1,
+    },
+    "DaemonSet": {
+        "desiredNumberScheduled": 1,
+        "updatedNumberScheduled": 1,
+        "numberReady": 1,
+        "numberAvailable": 1,
+    },
+    "StatefulSet": {"replicas": 1, "updatedReplicas": 1, "readyReplicas": 1},
+    "OpenBaoCluster": {
+        "readyReplicas": 3,
+        "conditions": [
+            {"type": "Ready", "status": "True"},
+            {"type": "Available", "status": "True"},
+        ],
+    },
+}
+VAULT: Object = {
+    "name": "vault",
+    "kind": "OpenBaoCluster",
+    "openbao": {
+        "version": "2.4.0",
+        "replicas": 3,
+        "profile": "Development",
+        "storage": {"size": "1Gi"},
+    },
+}
+
+
+def body(name: str, **more: Any) -> Object:
+    """A service as people write it."""
+    return {"name": name, "services": [{"name": "main", "image": IMAGE}], **more}
+
+
+def datacenter(*services: Object, name: str = NAME, **spec: Any) -> Object:
+    """A Datacenter as people write it; without services it declares an empty list."""
+    return {
+        "apiVersion": API_VERSION,
+        "kind": DATACENTERS.kind,
+        "metadata": {"name": name},
+        "spec": {
+            "namespace": f"dc-{name}",
+            "region": "eu-central",
+            "labels": {"tier": "edge"},
+            "bootstrapServices": [*services],
+            **spec,
+        },
+    }
+
+
+def service_set(name: str, *services: Object, priority: int = 0, **selector: Any) -> Object:
+    """A BootstrapServiceSet for every datacenter that it selects."""
+    return {
+        "apiVersion": API_VERSION,
+        "kind": SERVICE_SETS.kind,
+        "metadata": {"name": name},
+        "spec": {"selector": selector, "priority": priority, "services": [*services]},
+    }
+
+
+class Counting(FakeWire):
+    """The way of one process to the server; `sent` are its requests as words."""
+
+    def __init__(self, server: FakeApiServer, rng: random.Random) -> None:
+        super().__init__(server, rng, latency=(0.0, 0.0))
+        self.sent: list[str] = []
+        self.namespaces: set[str] = set()
+
+    async def request(self, call: Call, /) -> Answer:
+        *before, plural, last = parts = call.path.split("/")
+        if last == "status":
+            plural, last = before[-1] + "/status", plural
+        self.sent.append(f"{call.method} {plural} {last}")
+        if "namespaces" in parts:
+            self.namespaces.add(parts[parts.index("namespaces") + 1])
+        return await super().request(call)
+
+
+class Objects:
+    """What all processes share: the objects on a server."""
+
+    def __init__(self, clock: Clock) -> None:
+        self.api = FakeApiServer(clock, random.Random(1))
+        for resource in OWN:
+            self.api.serve(custom(resource))
+        for kind in COUNTED.values():
+            self.api.serve(kind)
+
+    def put(self, resource: Resource, obj: Object) -> None:
+        """Let a person write an object; of one that is there, its finalizers and so on stay."""
+        live = self.api.get(resource, key_of(obj))
+        metadata = {**(live["metadata"] if live else {}), **obj["metadata"]}
+        self.api.put(resource, {**obj, "metadata": metadata}, manager="somebody")
+
+    def edit(self, name: str = NAME, **spec: Any) -> None:
+        """Let a person change fields of a Datacenter; None takes one out."""
+        live = copy.deepcopy(self.live(DATACENTERS, name))
+        changed = {**live["spec"], **spec}
+        live["spec"] = {field: value for field, value in changed.items() if value is not None}
+        self.api.put(DATACENTERS, live, manager="somebody")
+
+    def delete(self, resource: Resource, name: str, namespace: str = "") -> None:
+        """Let a person delete an object."""
+        self.api.remove(resource, ObjectKey(namespace, name))
+
+    def live(self, resource: Resource, name: str, namespace: str = "") -> Object:
+        """The object on the server."""
+        found = self.api.get(resource, ObjectKey(namespace, name))
+        assert found is not None, f"no {resource.kind} {name}"
+        return found
+
+    def names(self, *resources: Resource) -> list[str]:
+        """Kind and name of everything of these kinds that is there."""
+        return sorted(
+            f"{resource.kind} {key_of(one).name}"
+            for resource in resources
+            for one in self.api.objects(resource)
+        )
+
+    @property
+    def states(self) -> dict[str, str]:
+        """The state of each row, by its name, as its status tells."""
+        return {
+            key_of(one).name: (one.get("status") or {}).get("state", "")
+            for one in self.api.objects(WORKLOADS)
+        }
+
+    def says(self, resource: Resource, name: str, **status: Any) -> None:
+        """Let the controller of a workload write its status."""
+        live = self.live(resource, name, NAMESPACE)
+        seen = {"observedGeneration": live["metadata"]["generation"]}
+        self.write_status(resource, live, {**seen, **status})
+
+    def write_status(self, resource: Resource, live: Object, status: Object) -> None:
+        """Let anybody write a status."""
+        kind = COUNTED.get(resource) or custom(resource)
+        target = Target(kind, key_of(live), "status", "controller")
+        self.api.writes.update(target, {**live, "status": status})
+
+    def controllers(self) -> None:
+        """Make every workload well, and end what was deleted and waits for that alone."""
+        for resource in COUNTED:
+            for live in list(self.api.objects(resource)):
+                if is_terminating(live):
+                    metadata = {**live["metadata"], "finalizers": []}
+                    self.api.put(resource, {**live, "metadata": metadata})
+                    continue
+                wanted = live["spec"].get("replicas", 1)
+                told = {
+                    field: wanted if value == 1 else value
+                    for field, value in WELL[resource.kind].items()
+                }
+                self.says(resource, key_of(live).name, **told)
+
+    def condition(self, kind: str = "Ready", name: str = NAME) -> tuple[str, str, str]:
+        """Answer, reason and message of a condition of a Datacenter."""
+        conditions = self.live(DATACENTERS, name)["status"]["conditions"]
+        (found,) = [one for one in conditions if one["type"] == kind]
+        return found["status"], found["reason"], found["message"]
+
+    def ready(self, name: str = NAME) -> tuple[str, str]:
+        """Answer and reason of Ready."""
+        return self.condition("Ready", name)[:2]
+
+
+class Server(Objects):
+    """The same, with time that a test moves."""
+
+    def __init__(self) -> None:
+        self.clock = ManualClock()
+        super().__init__(self.clock)
+
+
+class Operator:
+    """One process: its caches, its sources, and both reconcilers."""
+
+    def __init__(self, server: Server, seed: int = 1) -> None:
+        self.server, self.clock = server, server.clock
+        rng = random.Random(seed)
+        self.wire = Counting(server.api, rng)
+        self.lost = False
+        client = client_of(self.wire, guard=self._guard)
+        self.metrics = Metrics()
+        own = {resource: StillInformer(resource) for resource in OWN}
+        children = {
+            resource: StillInformer(resource, "" if resource == CLUSTERS else MINE)
+            for resource in RESOURCES
+        }
+        self.caches = {**own, **children}
+        apply = OwnedApply(
+            client,
+            children,
+            field_manager=FIELD_MANAGER,
+            marks=MARKS,
+            metrics=self.metrics,
+            settled=Settled(self.clock, rng),
+        )
+        self.registry = Registry()
+        self.store = KubernetesStore(client, own[WORKLOADS], self.clock)
+        provider = KubernetesProvider(client, children, apply)
+        self._noted = FakeApi()
+        self.recorder = self._new_recorder()
+        self.service = Service(
+            self.store,
+            {provider.name: provider},
+            self.registry,
+            self.clock,
+            rng,
+            lambda about, kind, reason, text: Telling(self.recorder)(about, kind, reason, text),
+        )
+        self.reconcile = DatacenterReconciler(
+            own[DATACENTERS], self.store, self.service, client, self.clock
+        )
+        self.drive = WorkloadReconciler(own[DATACENTERS], own[WORKLOADS], self.store, self.service)
+        own[SERVICE_SETS].add_handler(SetHandler(self.registry, own[SERVICE_SETS].get))
+        self.look()
+
+    def _guard(self) -> None:
+        if self.lost:
+            raise LeaseLost
+
+    def _new_recorder(self) -> EventRecorder:
+        return EventRecorder(self._noted, Reporter("t.example.com/op", "1"), clock=self.clock)
+
+    def look(self) -> None:
+        """Let the caches hold what the server does."""
+        for resource, cache in self.caches.items():
+            selected = filter(cache.selection.matches, self.server.api.objects(resource))
+            # What was deleted was deleted at a version that no object has.
+            cache._version = self.server.api.storage.revision
+            cache.says(*map(cache.selection.shape, selected))
+
+    async def tick(self, name: str = NAME) -> Outcome:
+        """One pass of a Datacenter with fresh caches."""
+        self.look()
+        return await self.reconcile(Request("", name))
+
+    async def row(self, service: str, name: str = NAME) -> Outcome:
+        """One pass of a row with fresh caches."""
+        self.look()
+        return await self.drive(Request("", f"{name}.{service}"))
+
+    async def round(self) -> None:
+        """One pass of everything; what is to be tried again is, the next time."""
+        for resource, one in ((DATACENTERS, self.reconcile), (WORKLOADS, self.drive)):
+            for live in list(self.server.api.objects(resource)):
+                self.look()
+                try:
+                    await one(Request("", key_of(live).name))
+                except (ApiError, Transient):
+                    continue
+        self.look()
+
+    async def settle(self) -> None:
+        """Rounds until one of them sends nothing; workloads get ready before each."""
+        for _ in range(PASSES):
+            self.server.controllers()
+            self.wire.sent.clear()
+            await self.round()
+            if not self.wire.sent:
+                return
+        raise AssertionError(f"it never comes to rest: {self.wire.sent}")
+
+    @property
+    def asked(self) -> list[str]:
+        """The requests since the last question."""
+        sent, self.wire.sent = self.wire.sent, []
+        return sent
+
+    async def told(self) -> list[str]:
+        """Whom and what the events since the last question were about, in order."""
+        self.recorder.stop()
+        await self.recorder.run()
+        said = [
+            f"{call.body['regarding']['kind']} {call.body['regarding']['name']} "
+            f"{call.body['reason']}"
+            for call in self._noted.calls
+        ]
+        self._noted.calls.clear()
+        # Another one, that has not heard any of it: what is said twice is seen.
+        self.recorder = self._new_recorder()
+        return said

@@ -1,0 +1,281 @@
+"""A provider over an API server in memory, with caches that a test brings up to date.
+
+Uses runtime.testing. What the controllers of Kubernetes and its garbage collector would do is done
+by `Bench.controllers`, so that a test sees the moments in between.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from contracts import labels
+from contracts.api.group import CLUSTERS
+from contracts.datacenter.rows import Observation, Row, Vault
+from managers.access.context import FIELD_MANAGER, MARKS
+from managers.datacenter.kubernetes_provider import RESOURCES, KubernetesProvider
+from managers.datacenter.protocols import ProviderError
+from runtime.apply import OwnedApply
+from runtime.metrics import Metrics
+from runtime.resources import DAEMON_SET, DEPLOYMENT, STATEFUL_SET
+from runtime.settled import Settled
+from runtime.testing.api_server.answers import Refused
+from runtime.testing.api_server.faults import Fault, Trouble
+from runtime.testing.api_server.kinds import BUILT_IN_KINDS, Kind, custom
+from runtime.testing.api_server.server import FakeApiServer
+from runtime.testing.api_server.wire import FakeWire, client_of
+from runtime.testing.api_server.writes import Target
+from runtime.testing.clock import ManualClock
+from runtime.transport import Call
+from runtime.types import Object, ObjectKey, Resource, is_terminating, key_of
+from tests.gen.api import StillInformer
+from tests.managers.datacenter import bodies
+
+MINE = f"{labels.MANAGED_BY}={labels.OPERATOR}"
+NAMESPACE = "dc-fra1"
+PASSES = 40
+COUNTED = {
+    kind.resource: kind
+    for kind in (
+        *(kind for kind in BUILT_IN_KINDS if kind.resource == STATEFUL_SET),
+        Kind(DEPLOYMENT, status=True, generation=True),
+        Kind(DAEMON_SET, status=True, generation=True),
+        custom(CLUSTERS),
+    )
+}
+NAME = "fra1-shipper"
+FILES = f"{NAME}-files"
+OPENBAO = f"{NAME}-openbao"
+VAULT = Vault("vault", "https://fra1-vault-public.dc-fra1.svc:8200", "fra1-vault-tls-ca")
+SPOOL = {"name": "spool", "mount_path": "/spool", "kind": "Persistent", "size": "1Gi"}
+_VOLATILE = ("uid", "resourceVersion", "creationTimestamp", "managedFields", "generation")
+# Longer than what the client waits for by itself.
+LATER = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class Refusing(Fault):
+    """A fault that is an answer of the server's own."""
+
+    answer: Refused | None = None
+
+    def refusal(self) -> Refused | None:
+        return self.answer
+
+
+def refusing(code: int, reason: str, message: str = "told to") -> Fault:
+    """Let the server answer a call with this."""
+    return Refusing(Trouble.INTERNAL, answer=Refused(code, reason, message))
+
+
+class Nth:
+    """Spoils the n-th of the calls that count, from 1; 0 for none."""
+
+    def __init__(self, counts: Callable[[Call], bool], number: int, fault: Fault) -> None:
+        self._counts, self._left, self._fault = counts, number, fault
+
+    def next(self, call: Call) -> Fault | None:
+        if not self._counts(call):
+            return None
+        self._left -= 1
+        return self._fault if self._left == 0 else None
+
+    def struck(self) -> bool:
+        """Whether it has done so."""
+        return self._left <= 0
+
+
+class Always:
+    """Spoils every call that the text occurs in."""
+
+    def __init__(self, where: str, fault: Fault) -> None:
+        self._where, self._fault = where, fault
+
+    def next(self, call: Call) -> Fault | None:
+        return self._fault if self._where in f"{call.method} {call.target}" else None
+
+
+class Bench:
+    """One provider; `asked` is what reached the server."""
+
+    def __init__(self, guard: Callable[[], None] | None = None) -> None:
+        self.clock = ManualClock()
+        self.server = FakeApiServer(self.clock, random.Random(1))
+        for kind in COUNTED.values():
+            self.server.serve(kind)
+        self.wire = FakeWire(self.server, random.Random(1), latency=(0.0, 0.0))
+        self.client = client_of(self.wire, guard=guard)
+        self.caches = {
+            resource: StillInformer(resource, "" if resource == CLUSTERS else MINE)
+            for resource in RESOURCES
+        }
+        self.restart()
+        self.sync()
+
+    def restart(self) -> None:
+        """Forget what is remembered, as a new process does."""
+        settled = Settled(self.clock, random.Random(1))
+        apply = OwnedApply(
+            self.client,
+            self.caches,
+            field_manager=FIELD_MANAGER,
+            marks=MARKS,
+            metrics=Metrics(),
+            settled=settled,
+        )
+        self.provider = KubernetesProvider(self.client, self.caches, apply)
+
+    def sync(self) -> None:
+        """Let the caches see what the server has."""
+        for resource, cache in self.caches.items():
+            selected = filter(cache.selection.matches, self.server.objects(resource))
+            cache.says(*map(cache.selection.shape, selected))
+
+    @property
+    def asked(self) -> list[str]:
+        """The calls as words, and from now on none."""
+        words = []
+        for call in self.server.requests:
+            *_, plural, name = call.path.split("/")
+            words.append(f"{call.method} {plural} {name}")
+        self.server.requests.clear()
+        return words
+
+    def live(self, resource: Resource, name: str) -> Object | None:
+        """The object on the server."""
+        return self.server.get(resource, ObjectKey(NAMESPACE, name))
+
+    def names(self) -> list[str]:
+        """Kind and name of everything that is there."""
+        return sorted(
+            f"{resource.kind} {key_of(one).name}"
+            for resource in RESOURCES
+            for one in self.server.objects(resource)
+        )
+
+    def state(self) -> dict[str, Object]:
+        """Everything that is there, without what differs from run to run."""
+        found = {}
+        for resource in RESOURCES:
+            for one in self.server.objects(resource):
+                kept = {k: v for k, v in one["metadata"].items() if k not in _VOLATILE}
+                bare = {k: v for k, v in one.items() if k != "status"}
+                found[f"{resource.kind} {key_of(one).name}"] = {**bare, "metadata": kept}
+        return found
+
+    def edit(self, resource: Resource, name: str, change: Callable[[Object], Object]) -> None:
+        """Let somebody else write an object."""
+        live = self.live(resource, name)
+        assert live is not None
+        self.server.put(resource, change(live), manager="somebody")
+
+    def says(self, resource: Resource, name: str, **status: Any) -> None:
+        """Let the controller of an object write its status."""
+        live = self.live(resource, name)
+        assert live is not None
+        seen = {"observedGeneration": live["metadata"]["generation"]}
+        target = Target(COUNTED[resource], key_of(live), "status", "controller")
+        self.server.writes.update(target, {**live, "status": {**seen, **status}})
+
+    def controllers(self) -> None:
+        """Look at each workload, and end what was deleted and waits for that alone."""
+        for resource in COUNTED:
+            for live in list(self.server.objects(resource)):
+                if is_terminating(live):
+                    metadata = {**live["metadata"], "finalizers": []}
+                    self.server.put(resource, {**live, "metadata": metadata})
+                else:
+                    self.says(resource, key_of(live).name)
+
+    async def provision(self, row: Row, *vaults: Vault) -> None:
+        """One call with caches that are up to date, before it and behind it."""
+        self.sync()
+        try:
+            await self.provider.provision(row, vaults)
+        finally:
+            self.sync()
+
+    async def observe(self, row: Row) -> Observation:
+        self.sync()
+        return await self.provider.observe(row)
+
+    async def bring(self, row: Row, *vaults: Vault) -> None:
+        """Call until everything is made from the wish."""
+        await self.until(row, lambda: False, *vaults)
+
+    async def until(self, row: Row, over: Callable[[], bool], *vaults: Vault) -> None:
+        """The same, or until a call in which something else came to be so."""
+        for _ in range(PASSES):
+            try:
+                await self.provision(row, *vaults)
+            except ProviderError as error:
+                _pass_over(error)
+            if over():
+                return
+            self.controllers()
+            if (await self.observe(row)).digest == row.wish.digest:
+                return
+        raise AssertionError("it never comes to rest")
+
+    async def retire(self, row: Row) -> None:
+        """Call until it is gone."""
+        for _ in range(PASSES):
+            self.sync()
+            try:
+                if await self.provider.deprovision(row):
+                    return
+            except ProviderError as error:
+                _pass_over(error)
+            self.controllers()
+        raise AssertionError("it never goes")
+
+
+def _pass_over(error: ProviderError) -> None:
+    """Go on after an error that another attempt may get over."""
+    if error.terminal:
+        raise error
+
+
+def writes(call: Call) -> bool:
+    return call.writes
+
+
+def every(call: Call) -> bool:
+    return True
+
+
+def shipper(*, redeploy: str = "", part: Any = None, **changes: Any) -> Row:
+    """A row whose service has files and a port."""
+    main = {
+        "name": "main",
+        "image": bodies.IMAGE,
+        "ports": ({"name": "http", "port": 8080},),
+        "config_files": ({"path": "/etc/shipper.conf", "content": "flush 5\n"},),
+        **(part or {}),
+    }
+    return bodies.row(
+        bodies.wish(bodies.service("shipper", services=(main,), **changes), redeploy=redeploy)
+    )
+
+
+def with_volume(**changes: Any) -> Row:
+    return shipper(kind="StatefulSet", part={"volumes": (SPOOL,)}, **changes)
+
+
+def told(**changes: Any) -> Row:
+    return shipper(depends_on=("openbao:ready",), **changes)
+
+
+def cluster() -> Row:
+    return bodies.row(bodies.wish(bodies.openbao("vault")))
+
+
+async def refused(bench: Bench, row: Row) -> tuple[str, bool]:
+    """Reason of the error of one call, and whether it is terminal."""
+    with pytest.raises(ProviderError) as raised:
+        await bench.provision(row)
+    return raised.value.reason, raised.value.terminal

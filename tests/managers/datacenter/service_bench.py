@@ -1,0 +1,96 @@
+"""The world of the tests about managers.datacenter.service: a store and a provider in memory.
+
+Uses managers.datacenter and tests.managers.datacenter.bodies.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from contracts.datacenter.body import BootstrapService
+from contracts.datacenter.rows import DatacenterInfo, Row
+from managers.datacenter.hooks import Body, HookContext
+from managers.datacenter.memory_provider import MemoryProvider
+from managers.datacenter.memory_store import MemoryStore
+from managers.datacenter.protocols import Provider, ProviderError, Store
+from managers.datacenter.registry import Registry
+from managers.datacenter.service import NO_EXTRAS, Extras, Report, Service
+from runtime.testing.clock import ManualClock
+from tests.managers.datacenter.bodies import datacenter, openbao, service
+
+FRA = datacenter(provider="memory")
+SHIPPER = service("shipper")
+DNS = service("dns")
+SHOP = service("shop", depends_on=("dns",))
+VAULT = openbao("vault")
+READER = service("reader", depends_on=("openbao:ready",))
+BUSY = ProviderError("Unavailable", "the server is busy")
+BROKEN = ProviderError("Rejected", "no image", terminal=True)
+DELETING = Extras(deleting=True)
+
+
+class Given:
+    """A hook whose answer a test chooses."""
+
+    def __init__(self, name: str, *bodies: BootstrapService, priority: int = 0) -> None:
+        self.name, self.priority = name, priority
+        self.bodies: Sequence[BootstrapService] = bodies
+        self.error: Exception | None = None
+        self.asked: list[DatacenterInfo] = []
+
+    async def services(self, ctx: HookContext, datacenter: DatacenterInfo) -> Iterable[Body]:
+        self.asked.append(datacenter)
+        if self.error is not None:
+            raise self.error
+        return self.bodies if datacenter.region == "eu-central" else ()
+
+
+class Bench:
+    """A store, a provider and a registry that outlive the services which work on them."""
+
+    def __init__(self) -> None:
+        self.clock = ManualClock()
+        self.memory = MemoryStore()
+        self.store: Store = self.memory
+        self.provider = MemoryProvider()
+        self.providers: dict[str, Provider] = {"memory": self.provider}
+        self.registry = Registry()
+        self.told: list[tuple[str, str, str]] = []
+        self.notes: list[str] = []
+        self.restart()
+
+    def restart(self) -> None:
+        """A new process: nothing is remembered but what the store and the provider have."""
+        rng = random.Random(7)
+        self.service = Service(
+            self.store, self.providers, self.registry, self.clock, rng, self._tell
+        )
+
+    def _tell(self, about: DatacenterInfo | Row, kind: str, reason: str, text: str) -> None:
+        self.told.append((about.name, kind, reason))
+        self.notes.append(text)
+
+    async def run(
+        self,
+        declared: Sequence[Any] | None = (SHIPPER,),
+        extras: Extras = NO_EXTRAS,
+        where: DatacenterInfo = FRA,
+    ) -> Report:
+        return await self.service.reconcile(where, declared, extras)
+
+    async def row(self, name: str = "shipper") -> Row:
+        found = await self.memory.get_by_name(FRA, name)
+        assert found is not None
+        return found
+
+    async def states(self) -> dict[str, str]:
+        return {row.name: row.progress.state for row in await self.memory.list_by_datacenter(FRA)}
+
+    @property
+    def events(self) -> list[str]:
+        """Who was told of what since the last time, in order."""
+        said = [f"{name} {reason}" for name, _, reason in self.told]
+        self.told.clear()
+        return said

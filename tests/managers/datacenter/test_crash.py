@@ -1,0 +1,263 @@
+"""Shared services through crashes: before and after every write, and two processes at once.
+
+A write is one of the store, or a call of the provider that changes something. `LIFE` has every kind
+of them; whatever happens, each of its steps ends as it does undisturbed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Literal, TypeVar
+
+import pytest
+
+from contracts.datacenter.body import BootstrapService
+from contracts.datacenter.rows import DatacenterInfo, Progress, Row, Vault, Wish
+from managers.datacenter.memory_provider import MemoryProvider
+from managers.datacenter.protocols import Store
+from managers.datacenter.registry import Registry
+from managers.datacenter.service import Extras, Service
+from runtime.clock import yield_to_loop
+from runtime.errors import TransportError
+from runtime.testing.simulation import Simulation, simulate
+from tests.managers.datacenter.bodies import service
+from tests.managers.datacenter.service_bench import DNS, FRA, SHOP, Bench
+from tests.managers.datacenter.test_stores import Cluster
+
+T = TypeVar("T")
+PASSES = 12
+"""Passes after which a step of a life must be at its end."""
+LONG = 700.0
+"""Seconds that are longer than every wait."""
+ORDER = Extras(redeploy={"dns": "again-1"})
+SHOP_3 = service("shop", depends_on=("dns",), replicas=3)
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What the datacenter asks from now on, and for how many passes; None: until all is quiet."""
+
+    declared: tuple[BootstrapService, ...]
+    extras: Extras = Extras()  # noqa: RUF009 - frozen
+    passes: int | None = None
+
+
+LIFE: Mapping[str, Step] = {
+    "create": Step((SHOP, DNS)),
+    "update": Step((SHOP_3, DNS)),
+    "redeploy": Step((SHOP_3, DNS), ORDER),
+    "retire": Step((DNS,), ORDER, passes=1),
+    "re-add": Step((SHOP_3, DNS), ORDER),
+    "delete": Step((SHOP_3, DNS), Extras(deleting=True)),
+}
+
+
+class Crash(BaseException):
+    """The process is gone: nobody catches this."""
+
+
+class Fate:
+    """Ends the process, or lets a write fail, at the n-th write of all."""
+
+    def __init__(self, at: int = 0, *, applied: bool = False, error: bool = False) -> None:
+        self.at, self.applied = at, applied
+        self.writes = 0
+        self._error: BaseException = TransportError("no answer") if error else Crash()
+
+    async def write(self, call: Callable[[], Awaitable[T]]) -> T:
+        self.writes += 1
+        if self.writes != self.at:
+            return await call()
+        if self.applied:
+            await call()
+        raise self._error
+
+
+class MortalStore:
+    """A store whose writes are those of a process that may die."""
+
+    def __init__(self, store: Store, fate: Fate) -> None:
+        self.list_by_datacenter = store.list_by_datacenter
+        self.get = store.get
+        self.get_by_name = store.get_by_name
+        self._store, self._fate = store, fate
+
+    async def insert(self, datacenter: DatacenterInfo, wish: Wish) -> Row:
+        return await self._fate.write(lambda: self._store.insert(datacenter, wish))
+
+    async def update(self, row: Row, wish: Wish) -> Row:
+        return await self._fate.write(lambda: self._store.update(row, wish))
+
+    async def retire(self, row: Row) -> None:
+        await self._fate.write(lambda: self._store.retire(row))
+
+    async def record(self, row: Row, progress: Progress) -> Row:
+        return await self._fate.write(lambda: self._store.record(row, progress))
+
+    async def remove(self, row: Row) -> None:
+        await self._fate.write(lambda: self._store.remove(row))
+
+
+class MortalProvider(MemoryProvider):
+    """A provider whose changes are those of a process that may die; a name never runs twice."""
+
+    def __init__(self, fate: Fate) -> None:
+        super().__init__()
+        self._fate = fate
+        self.names: dict[str, str] = {}
+
+    async def provision(self, row: Row, vaults: tuple[Vault, ...]) -> None:
+        call = super().provision
+        self.names[row.id] = row.name
+        await self._fate.write(lambda: call(row, vaults))
+        running = [self.names[row_id] for row_id in self.things]
+        assert sorted(running) == sorted(set(running))
+
+    async def deprovision(self, row: Row) -> bool:
+        call = super().deprovision
+        return await self._fate.write(lambda: call(row))
+
+
+Kind = Literal["memory", "kubernetes"]
+
+
+class World(Bench):
+    """A bench on which the process may die."""
+
+    def __init__(self, fate: Fate, kind: Kind) -> None:
+        self.fate, self.cluster = fate, Cluster() if kind == "kubernetes" else None
+        super().__init__()
+        self.mortal = MortalProvider(fate)
+        self.mortal.linger("shop", 1)
+        self.provider = self.mortal
+        self.providers = {"memory": self.mortal}
+        self.restart()
+
+    def restart(self) -> None:
+        inner: Store = self.memory if self.cluster is None else self.cluster.new_store()
+        self.inner, self.store = inner, MortalStore(inner, self.fate)
+        super().restart()
+
+    async def live(self, step: Step) -> None:
+        """Pass after pass until all is quiet; a process that dies is followed by another one."""
+        for _ in range(step.passes or PASSES):
+            try:
+                report = await self.run(step.declared, step.extras)
+            except Crash:
+                self.restart()
+                continue
+            except TransportError:
+                continue
+            await self.clock.advance(LONG)
+            wanted = {wish.name: wish.digest for wish in report.merged.wishes}
+            rows = {row.name: row.wish.digest for row in report.rows}
+            running = all(row.progress.state == "Running" for row in report.rows)
+            if step.passes is None and not report.troubles and wanted == rows and running:
+                return
+        assert step.passes is not None, "this step does not come to its end"
+
+    async def snapshot(self) -> dict[str, tuple[Any, ...]]:
+        """What is there: rows with their states and wishes, and what runs for them."""
+        rows = await self.inner.list_by_datacenter(FRA)
+        known = {row.id for row in rows}
+        assert self.mortal.things.keys() <= known, "something runs for a row that is gone"
+        return {
+            row.name: (
+                row.progress.state,
+                row.wish.service.replicas,
+                row.wish.redeploy,
+                row.progress.failure,
+                row.id in self.mortal.things
+                and self.mortal.things[row.id].digest == row.wish.digest,
+            )
+            for row in rows
+        }
+
+
+async def lived(fate: Fate, kind: Kind) -> list[dict[str, tuple[Any, ...]]]:
+    """How each step of a life ends that is not cut short."""
+    world = World(fate, kind)
+    ends = []
+    for step in LIFE.values():
+        await world.live(step)
+        if step.passes is None:
+            ends.append(await world.snapshot())
+    return ends
+
+
+EXPECTED = [
+    {"dns": ("Running", None, "", None, True), "shop": ("Running", None, "", None, True)},
+    {"dns": ("Running", None, "", None, True), "shop": ("Running", 3, "", None, True)},
+    {"dns": ("Running", None, "again-1", None, True), "shop": ("Running", 3, "", None, True)},
+    {"dns": ("Running", None, "again-1", None, True), "shop": ("Running", 3, "", None, True)},
+    {},
+]
+
+
+@lru_cache
+def writes_of_a_life(kind: Kind) -> int:
+    """How many writes there are when nothing goes wrong."""
+    fate = Fate()
+    assert asyncio.run(lived(fate, kind)) == EXPECTED
+    return fate.writes
+
+
+@pytest.mark.parametrize("kind", ["memory", "kubernetes"])
+@pytest.mark.parametrize("error", [False, True], ids=["crash", "error"])
+@pytest.mark.parametrize("applied", [False, True], ids=["before", "after"])
+def test_every_write_may_be_the_last_one(kind: Kind, applied: bool, error: bool) -> None:
+    count = writes_of_a_life(kind)
+    assert count >= 25
+    for at in range(1, count + 1):
+        fate = Fate(at, applied=applied, error=error)
+        assert asyncio.run(lived(fate, kind)) == EXPECTED, f"write {at} of {count}"
+        assert fate.writes >= at
+
+
+class Slow:
+    """A store and a provider that give others their turn before and after each call."""
+
+    def __init__(self, inner: object) -> None:
+        self._inner = inner
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._inner, name)
+        if not asyncio.iscoroutinefunction(found):
+            return found
+
+        async def call(*given: Any) -> Any:
+            await yield_to_loop()
+            answer = await found(*given)
+            await yield_to_loop()
+            return answer
+
+        return call
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_two_processes_at_once_run_nothing_twice(seed: int) -> None:
+    async def main(simulation: Simulation) -> list[dict[str, tuple[Any, ...]]]:
+        world = World(Fate(), "memory")
+        store: Any = Slow(world.memory)
+        providers: dict[str, Any] = {"memory": Slow(world.mortal)}
+        both = [
+            Service(store, providers, Registry(), simulation.clock, simulation.rng, lambda *_: None)
+            for _ in range(2)
+        ]
+
+        async def passes(one: Service, step: Step) -> None:
+            for _ in range(step.passes or PASSES):
+                await one.reconcile(FRA, step.declared, step.extras)
+                await simulation.clock.sleep(simulation.rng.uniform(0.0, 10.0))
+
+        ends = []
+        for step in LIFE.values():
+            await asyncio.gather(*(passes(one, step) for one in both))
+            if step.passes is None:
+                ends.append(await world.snapshot())
+        return ends
+
+    assert simulate(main, seed=seed) == EXPECTED

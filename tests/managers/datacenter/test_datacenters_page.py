@@ -1,0 +1,173 @@
+"""docs/datacenters.md says what the code does: manifests, examples, tables, names and numbers."""
+
+import asyncio
+import re
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from contracts.api.schema import Schema, unknown_fields
+from contracts.datacenter.kinds import DATACENTER_KIND, SERVICE_SET_KIND
+from contracts.datacenter.objects import BootstrapServiceSet, Datacenter
+from contracts.datacenter.reasons import (
+    DATACENTER_REASONS,
+    NO_CONFLICTS,
+    READY,
+    SOURCES_READY,
+)
+from contracts.datacenter.rows import DatacenterInfo
+from contracts.datacenter.rules import datacenter_violations, read_services, set_violations
+from contracts.datacenter.schema import datacenter_crd, service_set_crd
+from managers.datacenter import discovery, hooks, metrics, states, vault
+from managers.datacenter.backoff import BASE, CALM, CAP, SPREAD
+from managers.datacenter.kubernetes_provider import KubernetesProvider
+from managers.datacenter.plan import GATES
+from managers.datacenter.run import ASK_AGAIN, DEGRADED_AGAIN
+from managers.datacenter.states import UNKNOWN_PROVIDER
+from tests.house.papers import manifests
+from tests.managers.datacenter.service_bench import BUSY, FRA, SHIPPER, Bench, Given
+
+PAGE = (Path(__file__).parents[3] / "docs" / "datacenters.md").read_text(encoding="utf-8")
+WORDS = re.sub(r"\s+", " ", PAGE)
+CODE = re.findall(r"^```python\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+EDGE = DatacenterInfo(name="fra1", uid="1", namespace="dc-fra1", labels={"tier": "edge"})
+CORE = DatacenterInfo(name="ams1", uid="2", namespace="dc-ams1")
+WHO: Final = {"shipper": "row", FRA.name: "Datacenter"}
+YES_NO: Final = {True: "yes", False: "no"}
+
+
+def schema_of(crd: Schema) -> Schema:
+    (version,) = crd["spec"]["versions"]
+    found: Schema = version["schema"]["openAPIV3Schema"]
+    return found
+
+
+def rows_of(heading: str) -> list[list[str]]:
+    """The cells of the table under a first line that begins like this."""
+    _, found, rest = PAGE.partition(f"\n| {heading}")
+    assert found, heading
+    lines = rest.partition("\n\n")[0].split("\n")[2:]
+    return [[cell.strip() for cell in line.strip("|").split(" | ")] for line in lines]
+
+
+def shown(kind: str) -> dict[str, Any]:
+    (found,) = [one for one in manifests(PAGE) if one["kind"] == kind]
+    return found
+
+
+def test_the_datacenter_is_valid() -> None:
+    found = shown(DATACENTER_KIND)
+    assert list(unknown_fields(found, schema_of(datacenter_crd()))) == []
+    read = Datacenter.from_object(found)
+    assert datacenter_violations(read) == ()
+    assert [one.name for one in read.spec.bootstrap_services or ()] == ["vault", "log-shipper"]
+
+
+def test_the_set_is_valid() -> None:
+    found = shown(SERVICE_SET_KIND)
+    assert list(unknown_fields(found, schema_of(service_set_crd()))) == []
+    assert set_violations(BootstrapServiceSet.from_object(found)) == ()
+
+
+def test_the_hook_gives_what_the_operator_takes() -> None:
+    made: dict[str, Any] = {}
+    exec(CODE[0], made)  # noqa: S102 - the example of a page is run as its reader would
+    hook = made["NetworkHook"]()
+    context = hooks.HookContext(hooks.DEADLINE, hooks.log)
+    (given,) = read_services(asyncio.run(hook.services(context, EDGE)), "services")
+    assert (given.name, given.kind) == ("resolver", "DaemonSet")
+    assert asyncio.run(hook.services(context, CORE)) == []
+    assert f'entry-points."{discovery.GROUP}"' in PAGE
+    assert f"`ctx.deadline` seconds ({hooks.DEADLINE:g})" in WORDS
+    assert f"takes longer than {hooks.DEADLINE:g} s" in WORDS
+    assert f"asked again after {DEGRADED_AGAIN:g} s" in WORDS
+    assert ASK_AGAIN == 300.0
+    assert "every five minutes" in WORDS
+    assert hooks.THREADS == 4
+    assert "once four of its calls hang" in WORDS
+
+
+def test_the_embedded_service_runs_as_it_is(capsys: pytest.CaptureFixture[str]) -> None:
+    exec(CODE[1], {})  # noqa: S102 - the example of a page is run as its reader would
+    assert capsys.readouterr().out.splitlines()[-1] == str(
+        {"log-shipper": "Running", "resolver": "Running"}
+    )
+
+
+def test_the_states_are_those_of_the_table() -> None:
+    told = re.findall(r"^\| (\w+) \| (.+) \|$", states.__doc__ or "", re.MULTILINE)
+    assert [tuple(row) for row in rows_of("state | what")] == told[1:]
+    assert tuple(state for state, _ in told[1:]) == states.STATES
+
+
+def test_the_gates_are_those_of_the_code() -> None:
+    found = {state: tuple(cells) for state, *cells in rows_of("`spec.state`")}
+    assert found == {
+        state: (
+            YES_NO[gate.writes],
+            YES_NO[gate.prunes],
+            YES_NO[state != "Offline"],
+            "all services retire" if gate.writes else "waits, and says so",
+        )
+        for state, gate in GATES.items()
+    }
+
+
+def test_every_reason_stands_there_with_its_condition() -> None:
+    found = {reason: (meaning, step) for _, reason, meaning, step in rows_of("condition")}
+    assert found == {
+        name: (reason.meaning, reason.next_step) for name, reason in DATACENTER_REASONS.items()
+    }
+    assert {kind for kind, *_ in rows_of("condition")} == {READY, SOURCES_READY, NO_CONFLICTS}
+
+
+def test_every_error_of_the_provider_stands_there() -> None:
+    promised = {
+        word
+        for method in (KubernetesProvider.provision, KubernetesProvider.deprovision)
+        for word in re.findall(r"\b[A-Z]\w+\b", (method.__doc__ or "").partition("Errors:")[2])
+    } - {"LeaseLost"}
+    assert {reason for reason, *_ in rows_of("`lastError.reason`")} == promised | {UNKNOWN_PROVIDER}
+
+
+def test_every_metric_stands_there() -> None:
+    found = {(name.strip("`"), label) for name, _, label, _ in rows_of("metric")}
+    assert found == {
+        (metrics.SERVICES, "state"),
+        (metrics.READY, "name"),
+        (metrics.FAILED, "name"),
+    }
+
+
+def test_every_event_stands_there() -> None:
+    bench, loser, broken = Bench(), Given("loser", SHIPPER), Given("broken")
+    broken.error = RuntimeError("away")
+    for hook in (loser, broken):
+        bench.registry.register(hook)
+    bench.provider.fail("provision shipper", BUSY)
+
+    async def life() -> None:
+        await bench.run()
+        await bench.clock.advance(2 * CAP.total_seconds())
+        await bench.run()
+        loser.bodies = ()
+        for _ in range(2):
+            await bench.run(declared=())
+
+    asyncio.run(life())
+    told = {(reason, kind, WHO[name]) for name, kind, reason in bench.told}
+    assert {(reason, kind, about) for reason, kind, about, _ in rows_of("event")} == told
+
+
+def test_what_a_dependent_is_told_stands_there() -> None:
+    names = {name.strip("`") for name, _ in rows_of("variable")}
+    assert names == {vault.ADDRESS, vault.AUTHORITY, vault.ROLES}
+    assert f"`{vault.AUTHORITY_DIRECTORY}/ca.crt`" in PAGE
+
+
+def test_the_numbers_of_the_retries_are_those_of_the_code() -> None:
+    assert (BASE.seconds, (2 * BASE).seconds, (4 * BASE).seconds) == (5, 10, 20)
+    assert (CAP.seconds, CALM.seconds, SPREAD) == (600, 600, 0.2)
+    assert "after 5 s, 10 s, 20 s and so on up to 10 min, each give or take a fifth" in WORDS
+    assert "and ten minutes of Running, start over" in WORDS

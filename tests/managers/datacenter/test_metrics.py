@@ -1,0 +1,106 @@
+"""managers.datacenter.metrics: what a scrape tells of datacenters, and for how long."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from prometheus_client import generate_latest
+from prometheus_client.parser import text_string_to_metric_families
+
+from contracts.datacenter.kinds import DATACENTERS, WORKLOADS
+from managers.datacenter.metrics import DatacenterMetrics
+from runtime.metrics import Metrics
+from runtime.types import Object
+from tests.gen.api import StillInformer
+
+NOBODY = dict.fromkeys(("Failed", "Pending", "Provisioning", "Retired", "Retiring", "Running"), 0.0)
+
+
+def named(name: str, status: Any = None, version: int = 1) -> Object:
+    """An object with a status; None for one that has none yet."""
+    told = {} if status is None else {"status": status}
+    return {"metadata": {"name": name, "uid": name, "resourceVersion": str(version)}, **told}
+
+
+def ready(answer: str, **more: Any) -> Object:
+    conditions = [
+        {"type": "SourcesReady", "status": "True"},
+        {"type": "Ready", "status": answer},
+    ]
+    return {"conditions": conditions, **more}
+
+
+class Bench:
+    """The families over caches that a test fills."""
+
+    def __init__(self) -> None:
+        self.metrics = Metrics()
+        self.datacenters, self.rows = StillInformer(DATACENTERS), StillInformer(WORKLOADS)
+        self.leads = True
+        DatacenterMetrics(self.metrics, self.datacenters, self.rows, lambda: self.leads)
+
+    def series(self, family: str) -> dict[str, float]:
+        """The values of a family by their one label."""
+        text = generate_latest(self.metrics.registry).decode()
+        return {
+            next(iter(sample.labels.values())): sample.value
+            for found in text_string_to_metric_families(text)
+            if found.name == f"openbao_datacenter_{family}"
+            for sample in found.samples
+        }
+
+
+@pytest.fixture
+def bench() -> Bench:
+    return Bench()
+
+
+def test_every_state_has_a_series_from_the_start(bench: Bench) -> None:
+    assert bench.series("services") == NOBODY
+    assert bench.series("ready") == bench.series("failed_services") == {}
+
+
+def test_services_are_counted_by_state(bench: Bench) -> None:
+    states = ("Running", "Running", "Failed", "Retiring")
+    rows = [named(f"fra1.{n}", {"state": state}) for n, state in enumerate(states)]
+    bench.rows.says(*rows, named("fra1.new"))
+    assert bench.series("services") == {
+        **NOBODY,
+        "Running": 2.0,
+        "Failed": 1.0,
+        "Retiring": 1.0,
+        "Pending": 1.0,
+    }
+
+
+def test_each_datacenter_has_two_series_for_as_long_as_it_is_there(bench: Bench) -> None:
+    bench.datacenters.says(
+        named("ams1", ready("Unknown")),
+        named("fra1", ready("True", failed=0)),
+        named("lon1", ready("False", failed=2)),
+        named("new"),
+    )
+    assert bench.series("ready") == {"ams1": 0.0, "fra1": 1.0, "lon1": 0.0, "new": 0.0}
+    assert bench.series("failed_services") == {"ams1": 0.0, "fra1": 0.0, "lon1": 2.0, "new": 0.0}
+    bench.datacenters.says(named("fra1", ready("False", failed=1), version=2))
+    assert bench.series("ready") == {"fra1": 0.0}
+    assert bench.series("failed_services") == {"fra1": 1.0}
+
+
+def test_only_who_leads_tells(bench: Bench) -> None:
+    bench.datacenters.says(named("fra1", ready("True")))
+    bench.rows.says(named("fra1.shipper", {"state": "Running"}))
+    bench.leads = False
+    for family in ("services", "ready", "failed_services"):
+        assert bench.series(family) == {}
+
+
+@pytest.mark.parametrize(
+    "status", ["nonsense", [], {"conditions": "x", "failed": "many", "state": []}, {"state": "Odd"}]
+)
+def test_a_status_that_somebody_spoilt_fails_no_scrape(bench: Bench, status: Any) -> None:
+    bench.datacenters.says(named("fra1", status))
+    bench.rows.says(named("fra1.shipper", status))
+    assert bench.series("ready") == bench.series("failed_services") == {"fra1": 0.0}
+    assert bench.series("services") == {**NOBODY, "Pending": 1.0}

@@ -1,0 +1,270 @@
+"""Both stores keep the contract; and what is special about each."""
+
+from __future__ import annotations
+
+import copy
+import random
+from dataclasses import replace
+
+import pytest
+from structlog.testing import capture_logs
+
+from contracts.datacenter import naming
+from contracts.datacenter.kinds import WORKLOADS
+from contracts.datacenter.rows import Progress, Row
+from managers.datacenter.kubernetes_store import KubernetesStore
+from managers.datacenter.memory_store import MemoryStore
+from managers.datacenter.protocols import StoreConflictError
+from runtime.errors import LeaseLost
+from runtime.testing.api_server.kinds import custom
+from runtime.testing.api_server.server import FakeApiServer
+from runtime.testing.api_server.wire import FakeWire, client_of
+from runtime.testing.clock import ManualClock
+from runtime.transport import Call
+from runtime.types import Object, ObjectKey
+from tests.gen.api import StillInformer
+from tests.managers.datacenter.bodies import service, wish
+from tests.managers.datacenter.store_contract import (
+    FAILED,
+    FRA,
+    RUNNING,
+    SHIPPER,
+    StoreContract,
+)
+
+KEY = ObjectKey("", "fra1.shipper")
+WRITES = ("POST", "PUT", "PATCH", "DELETE")
+
+
+class Cluster:
+    """An API server, and a store with a cache that hears of its own writes alone."""
+
+    def __init__(self) -> None:
+        self.clock = ManualClock()
+        self.server = FakeApiServer(self.clock, random.Random(1))
+        self.server.serve(custom(WORKLOADS))
+        self.lost = False
+        self.store = self.new_store()
+
+    def new_store(self) -> KubernetesStore:
+        """A store of another process: its cache shows what is there now, and nothing later."""
+        wire = FakeWire(self.server, random.Random(2), latency=(0.0, 0.0))
+        self.cache = StillInformer(WORKLOADS)
+        self.look()
+        return KubernetesStore(client_of(wire, guard=self._guard), self.cache, self.clock)
+
+    def look(self) -> None:
+        """Let the cache see what is there."""
+        self.cache.says(*copy.deepcopy(self.server.objects(WORKLOADS)))
+
+    @property
+    def live(self) -> Object:
+        found = self.server.get(WORKLOADS, KEY)
+        assert found is not None
+        return found
+
+    @property
+    def writes(self) -> list[Call]:
+        """The requests that change something."""
+        return [call for call in self.server.requests if call.method in WRITES]
+
+    async def row(self) -> Row:
+        (row,) = await self.store.list_by_datacenter(FRA)
+        return row
+
+    def _guard(self) -> None:
+        if self.lost:
+            raise LeaseLost
+
+
+class TestMemory(StoreContract):
+    """Rows in memory."""
+
+    @pytest.fixture
+    def store(self) -> MemoryStore:
+        return MemoryStore()
+
+    async def test_labels_of_a_caller_are_copied(self, store: MemoryStore) -> None:
+        labels = {"tier": "edge"}
+        row = await store.insert(replace(FRA, labels=labels), SHIPPER)
+        labels["tier"] = "core"
+        found = await store.get(row.id)
+        assert found is not None
+        assert found.datacenter.labels == {"tier": "edge"}
+
+    async def test_writes_are_counted(self, store: MemoryStore) -> None:
+        row = await store.record(await store.insert(FRA, SHIPPER), RUNNING)
+        await store.record(row, RUNNING)
+        assert store.writes == 2
+
+
+class TestKubernetes(StoreContract):
+    """Rows as BootstrapWorkloads."""
+
+    @pytest.fixture
+    def store(self) -> KubernetesStore:
+        return Cluster().store
+
+
+@pytest.fixture
+def cluster() -> Cluster:
+    return Cluster()
+
+
+async def test_a_row_is_an_object_that_its_datacenter_owns(cluster: Cluster) -> None:
+    row = await cluster.store.insert(FRA, SHIPPER)
+    metadata = cluster.live["metadata"]
+    assert row.id == metadata["uid"]
+    assert metadata["finalizers"] == ["openbao.org/bootstrapworkload-finalizer"]
+    assert metadata["labels"] == {
+        "app.kubernetes.io/managed-by": "openbao-operator",
+        "openbao.org/system": "true",
+        "openbao.org/datacenter": "fra1",
+        "openbao.org/bootstrap": "shipper",
+    }
+    (owner,) = metadata["ownerReferences"]
+    assert (owner["kind"], owner["name"], owner["uid"], owner["controller"]) == (
+        "Datacenter",
+        "fra1",
+        "uid-fra1",
+        True,
+    )
+
+
+async def test_the_status_is_applied_whole_by_a_manager_of_its_own(cluster: Cluster) -> None:
+    await cluster.store.record(await cluster.store.insert(FRA, SHIPPER), RUNNING)
+    call = cluster.writes[-1]
+    assert (call.method, call.path.rpartition("/")[2]) == ("PATCH", "status")
+    assert call.query is not None
+    assert call.query["fieldManager"] == "openbao-operator-datacenter"
+    status = cluster.live["status"]
+    assert status["state"] == "Running"
+    assert [(one["type"], one["status"]) for one in status["conditions"]] == [
+        ("Ready", "True"),
+        ("Stalled", "False"),
+    ]
+
+
+async def test_a_quiet_row_costs_no_request(cluster: Cluster) -> None:
+    row = await cluster.store.record(await cluster.store.insert(FRA, SHIPPER), RUNNING)
+    before = len(cluster.server.requests)
+    await cluster.clock.advance(3600)
+    assert await cluster.store.record(row, RUNNING) == row
+    assert await cluster.store.list_by_datacenter(FRA) == (row,)
+    assert await cluster.store.get(row.id) is not None
+    assert len(cluster.server.requests) == before
+
+
+async def test_a_new_generation_is_acknowledged(cluster: Cluster) -> None:
+    row = await cluster.store.record(await cluster.store.insert(FRA, SHIPPER), RUNNING)
+    row = await cluster.store.update(row, replace(SHIPPER, redeploy="again-1"))
+    await cluster.store.record(row, RUNNING)
+    assert cluster.live["metadata"]["generation"] == 2
+    assert cluster.live["status"]["observedGeneration"] == 2
+
+
+async def test_a_condition_keeps_its_time_while_its_answer_stays(cluster: Cluster) -> None:
+    row = await cluster.store.record(await cluster.store.insert(FRA, SHIPPER), FAILED)
+    since = {one["type"]: one["lastTransitionTime"] for one in cluster.live["status"]["conditions"]}
+    await cluster.clock.advance(60)
+    row = await cluster.store.record(row, replace(FAILED, attempts=4))
+    again = {one["type"]: one["lastTransitionTime"] for one in cluster.live["status"]["conditions"]}
+    assert again == since
+    await cluster.store.record(row, RUNNING)
+    after = {one["type"]: one["lastTransitionTime"] for one in cluster.live["status"]["conditions"]}
+    assert after == {"Ready": "2030-01-01T00:01:00Z", "Stalled": "2030-01-01T00:00:00Z"}
+
+
+async def test_two_processes_write_one_row(cluster: Cluster) -> None:
+    other = cluster.new_store()
+    cluster.store = cluster.new_store()
+    await cluster.store.insert(FRA, SHIPPER)
+    with pytest.raises(StoreConflictError):
+        await other.insert(FRA, SHIPPER)
+    assert len(cluster.server.objects(WORKLOADS)) == 1
+
+
+async def test_what_another_process_wrote_is_not_overwritten(cluster: Cluster) -> None:
+    await cluster.store.insert(FRA, SHIPPER)
+    first, second = cluster.store, cluster.new_store()
+    (mine,) = await first.list_by_datacenter(FRA)
+    (theirs,) = await second.list_by_datacenter(FRA)
+    await second.record(theirs, RUNNING)
+    with pytest.raises(StoreConflictError):
+        await first.record(mine, FAILED)
+    with pytest.raises(StoreConflictError):
+        await first.update(mine, wish(service("shipper", replicas=9)))
+    assert cluster.live["status"]["state"] == "Running"
+
+
+async def test_a_row_that_another_process_removed_is_a_conflict(cluster: Cluster) -> None:
+    row = await cluster.store.insert(FRA, SHIPPER)
+    live = copy.deepcopy(cluster.live)
+    del live["metadata"]["finalizers"]
+    cluster.server.put(WORKLOADS, live)
+    cluster.server.remove(WORKLOADS, KEY)
+    with pytest.raises(StoreConflictError):
+        await cluster.store.record(row, RUNNING)
+    with pytest.raises(StoreConflictError):
+        await cluster.store.update(row, SHIPPER)
+    await cluster.store.retire(row)
+
+
+async def test_a_lost_lease_is_no_conflict(cluster: Cluster) -> None:
+    row = await cluster.store.insert(FRA, SHIPPER)
+    cluster.lost = True
+    with pytest.raises(LeaseLost):
+        await cluster.store.record(row, RUNNING)
+    with pytest.raises(LeaseLost):
+        await cluster.store.retire(row)
+
+
+async def test_a_finalizer_of_somebody_else_stays(cluster: Cluster) -> None:
+    await cluster.store.insert(FRA, SHIPPER)
+    live = copy.deepcopy(cluster.live)
+    live["metadata"]["finalizers"].insert(0, "example.com/audit")
+    cluster.server.put(WORKLOADS, live)
+    cluster.look()
+    await cluster.store.retire(await cluster.row())
+    await cluster.store.remove(await cluster.row())
+    assert cluster.live["metadata"]["finalizers"] == ["example.com/audit"]
+    assert await cluster.store.list_by_datacenter(FRA) == ()
+    with pytest.raises(StoreConflictError):
+        await cluster.store.insert(FRA, SHIPPER)
+
+
+async def broken(cluster: Cluster) -> Row:
+    """A row whose object somebody made unreadable."""
+    row = await cluster.store.insert(FRA, SHIPPER)
+    live = copy.deepcopy(cluster.live)
+    live["spec"]["service"]["services"] = "none"
+    cluster.server.put(WORKLOADS, live)
+    cluster.look()
+    return row
+
+
+async def test_an_unreadable_row_is_told_once_and_hides_no_other(cluster: Cluster) -> None:
+    await broken(cluster)
+    await cluster.store.insert(FRA, wish(service("dns")))
+    with capture_logs() as told:
+        for _ in range(3):
+            assert [row.name for row in await cluster.store.list_by_datacenter(FRA)] == ["dns"]
+    assert [line["name"] for line in told] == ["fra1.shipper"]
+    assert "spec.service.services" in told[0]["detail"]
+
+
+async def test_an_unreadable_row_can_be_let_go(cluster: Cluster) -> None:
+    row = await broken(cluster)
+    await cluster.store.retire(row)
+    going = await cluster.row()
+    assert (going.id, going.name, going.retiring) == (row.id, "shipper", True)
+    assert going.datacenter == FRA
+    await cluster.store.remove(await cluster.store.record(going, Progress("Retiring")))
+    assert cluster.server.get(WORKLOADS, KEY) is None
+
+
+async def test_rows_have_the_names_of_the_contract(cluster: Cluster) -> None:
+    await cluster.store.insert(FRA, SHIPPER)
+    assert [obj["metadata"]["name"] for obj in cluster.server.objects(WORKLOADS)] == [
+        naming.row("fra1", "shipper")
+    ]
