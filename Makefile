@@ -104,6 +104,10 @@ bench: $(STAMP) ## Measure the runtime beside a Go program on controller-runtime
 bench-stream: $(STAMP) ## Stream a snapshot of 1 GiB with a backup job and with the bare library.
 	@$(PY) -m e2e.stream
 
+.PHONY: bench-fleet
+bench-fleet: $(STAMP) ## Look after 1,500 datacenters without nodes: first pass, quiet, memory.
+	@$(PY) -m e2e.fleet
+
 .PHONY: soak
 soak: $(STAMP) ## Ten minutes of random faults: tasks, sockets and memory may not grow.
 	@$(RIG_ONLY)
