@@ -23,6 +23,7 @@ from managers.datacenter.service import Service
 from managers.datacenter.sets import SetHandler
 from runtime.apply import OwnedApply
 from runtime.cache import Cache
+from runtime.client import Shape
 from runtime.controller import Controller, Reconciler
 from runtime.depth import shallow
 from runtime.event import (
@@ -35,8 +36,11 @@ from runtime.event import (
 from runtime.handler import enqueue_mapped, enqueue_object, enqueue_owner
 from runtime.resources import CONFIG_MAP, DAEMON_SET, DEPLOYMENT, SERVICE, STATEFUL_SET
 from runtime.selection import Selection
+from runtime.sharing import sharing
 from runtime.types import Object, Request, Resource, key_of, labels_of
 
+WORKERS = 16
+"""Passes side by side in each of the two: nearly all of one is waiting for the API server."""
 ROWS_TOGETHER = 1.0
 """Seconds from the change of a row to the look at its datacenter."""
 MakeController = Callable[[str, Reconciler], Controller]
@@ -51,11 +55,18 @@ def build_datacenter_controllers(
     apply: MakeApply,
 ) -> tuple[Controller, ...]:
     """Make the reconcilers of datacenters and of their rows, and the controllers that call them."""
+    # The services of a fleet are nearly the same everywhere, and so are the objects made of them.
+    share = sharing()
+
+    def lean(obj: Object) -> Object:
+        copy: Object = shallow(obj)
+        return share(copy)
+
     datacenters, sets, rows = (
-        parts.informers.informer(Selection(kind, transform=shallow))
+        parts.informers.informer(Selection(kind, transform=lean))
         for kind in (DATACENTERS, SERVICE_SETS, WORKLOADS)
     )
-    children = _children(parts, caches)
+    children = _children(parts, caches, share)
     registry = Registry()
     discovery.fill(registry)
     store = KubernetesStore(parts.client, rows, parts.clock)
@@ -81,9 +92,11 @@ def build_datacenter_controllers(
     return first, second
 
 
-def _children(parts: Parts, caches: Caches) -> dict[Resource, Cache]:
+def _children(parts: Parts, caches: Caches, share: Shape) -> dict[Resource, Cache]:
     own: dict[Resource, Cache] = {
-        resource: parts.informers.informer(Selection(resource, label_selector=OURS))
+        resource: parts.informers.informer(
+            Selection(resource, label_selector=OURS, transform=share)
+        )
         for resource in (DEPLOYMENT, DAEMON_SET)
     }
     shared = {

@@ -14,7 +14,7 @@ from functools import partial
 
 from baoctl.backup_controllers import build_backup_controllers
 from baoctl.controllers import watch_adminops, watch_gates, watch_optional, watch_workload
-from baoctl.datacenter_controllers import build_datacenter_controllers
+from baoctl.datacenter_controllers import WORKERS, build_datacenter_controllers
 from baoctl.modes import Caches, build_caches
 from baoctl.own_image import with_own_image
 from baoctl.parts import Parts
@@ -50,7 +50,7 @@ from managers.oplock.run import OperationLocks
 from managers.upgrade.metrics import UpgradeMetrics
 from managers.upgrade.observe import UpgradeSight
 from managers.upgrade.run import UpgradeActs
-from runtime.apply import OwnedApply
+from runtime.apply import HopefulApply, OwnedApply
 from runtime.cache import Cache
 from runtime.client import Client
 from runtime.clock import Clock
@@ -220,8 +220,8 @@ def _controllers_of_datacenters(parts: Parts, caches: Caches) -> tuple[Controlle
         parts,
         caches,
         leads(parts.elector),
-        partial(_controller, parts),
-        partial(_owned_apply, parts),
+        partial(_controller, parts, workers=WORKERS),
+        partial(_owned_apply, parts, how=HopefulApply),
     )
 
 
@@ -236,8 +236,10 @@ def _accounts(parts: Parts, caches: Caches) -> NamedObjects:
     )
 
 
-def _owned_apply(parts: Parts, children: Mapping[Resource, Cache]) -> OwnedApply:
-    return OwnedApply(
+def _owned_apply(
+    parts: Parts, children: Mapping[Resource, Cache], *, how: type[OwnedApply] = OwnedApply
+) -> OwnedApply:
+    return how(
         parts.client,
         children,
         field_manager=FIELD_MANAGER,
@@ -252,13 +254,15 @@ def leads(elector: LeaderElector | None) -> Callable[[], bool]:
     return lambda: elector is None or elector.is_leader
 
 
-def _controller(parts: Parts, name: str, reconcile: Reconciler) -> Controller:
+def _controller(
+    parts: Parts, name: str, reconcile: Reconciler, workers: int | None = None
+) -> Controller:
     return Controller(
         name,
         reconcile,
         clock=parts.clock,
         metrics=parts.metrics,
-        workers=parts.settings.workers,
+        workers=workers or parts.settings.workers,
         options=ControllerOptions(limiter=lambda: ItemExponentialFailure(base=0.1, cap=60.0)),
     )
 

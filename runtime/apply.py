@@ -15,7 +15,15 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from runtime.applied import Applied, Refusal, Verdict, refusal_of
 from runtime.cache import Cache
 from runtime.client import ApplyResult, Client
-from runtime.errors import ApiError, Conflict, NotFound, TerminalError, Transient
+from runtime.errors import (
+    AlreadyExists,
+    ApiError,
+    ApplyConflict,
+    Conflict,
+    NotFound,
+    TerminalError,
+    Transient,
+)
 from runtime.intent import Intent, contains
 from runtime.metrics import Metrics
 from runtime.ownership import Claim, Marks, Owner, claim_of, describe_owner
@@ -262,6 +270,26 @@ class OwnedApply:
 
     def _foreign(self, intent: Intent, live: Object) -> str:
         return f"{intent} exists and belongs to {describe_owner(live, self._marks)}"
+
+
+class HopefulApply(OwnedApply):
+    """Creates what no cache shows without a look, and looks when there was something after all.
+
+    One request less for each object that is made, for owners who make thousands. Guarantees the
+    same: an apply that may only create changes nobody's object.
+    """
+
+    async def _ensure(self, owner: Owner, intent: Intent) -> Applied:
+        if self._informers[intent.resource].get(intent.key) is None:
+            try:
+                return await self._send(owner, intent, None)
+            except Transient as error:
+                if not isinstance(error.__cause__, _THERE):
+                    raise
+        return await super()._ensure(owner, intent)
+
+
+_THERE = (AlreadyExists, ApplyConflict, Conflict)
 
 
 def _refused(intent: Intent, error: ApiError) -> Applied:

@@ -1,4 +1,4 @@
-"""Equal parts of objects, stored once: many objects that say nearly the same fit into little memory.
+"""Equal parts of objects, stored once: many objects that are nearly the same need little memory.
 
 Standard library only. A transform of a Selection (runtime.selection) for kinds of which a fleet has
 thousands. Who shares may not change what it got, which is the rule of every store.

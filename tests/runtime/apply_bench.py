@@ -33,7 +33,14 @@ def intent(name: str = "c", **data: str) -> Intent:
 class Bench:
     """Owned apply over a server in this process, with caches that are told what is there."""
 
-    def __init__(self, api: FakeApi | None = None, *, legacy: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self,
+        api: FakeApi | None = None,
+        *,
+        legacy: tuple[str, ...] = (),
+        how: type[OwnedApply] = OwnedApply,
+    ) -> None:
+        self.how = how
         self.api = api or FakeApi()
         self.marks = replace(MARKS, legacy_managers=frozenset(legacy))
         self.clock = ManualClock()
@@ -45,7 +52,7 @@ class Bench:
     def restart(self) -> None:
         """Forget what is remembered, as a new process does."""
         self.settled = Settled(self.clock, random.Random(1))
-        self.owned = OwnedApply(
+        self.owned = self.how(
             self.api,
             self.caches,
             field_manager="me",

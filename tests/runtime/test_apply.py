@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from runtime.applied import Applied, Verdict
-from runtime.apply import CREATE_ONLY, OWNER_INDEX, controller_uid
+from runtime.apply import CREATE_ONLY, OWNER_INDEX, HopefulApply, controller_uid
 from runtime.client import ApplyResult
 from runtime.clock import yield_to_loop
 from runtime.errors import (
@@ -211,6 +211,35 @@ async def test_what_is_there(
     if not applied.in_place:
         assert "ConfigMap ns/c" in applied.message
         assert bench.api.objects[(CONFIG_MAP, KEY)]["data"] == {"k": "v"}
+
+
+async def test_a_hopeful_one_makes_what_is_absent_without_a_look() -> None:
+    bench = Bench(how=HopefulApply)
+    assert (await bench.ensure()).verdict is Verdict.CREATED
+    assert bench.api.asked == ["apply ConfigMap c"]
+    assert (await bench.ensure()).verdict is Verdict.SKIPPED
+    assert bench.api.asked == []
+
+
+@pytest.mark.parametrize(("there", "verdict", "asked"), STANDING.values(), ids=STANDING.keys())
+async def test_a_hopeful_one_looks_when_something_was_there(
+    there: Object, verdict: Verdict, asked: list[str]
+) -> None:
+    bench = Bench(FakeApi().holding((CONFIG_MAP, there)), how=HopefulApply)
+    bench.caches[CONFIG_MAP].says()
+    assert (await bench.ensure()).verdict is verdict
+    assert bench.api.asked == ["apply ConfigMap c", "peek ConfigMap c", *asked]
+
+
+async def test_a_hopeful_one_raises_what_says_nothing_of_the_object() -> None:
+    class Busy(FakeApi):
+        async def apply(self, *args: Any, **options: Any) -> ApplyResult:
+            raise Transient("no answer")
+
+    bench = Bench(Busy(), how=HopefulApply)
+    with pytest.raises(Transient, match="no answer"):
+        await bench.ensure()
+    assert bench.api.asked == []
 
 
 async def test_the_message_of_a_conflict_names_object_and_owner() -> None:
