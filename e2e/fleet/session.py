@@ -32,6 +32,8 @@ SHARE = 50
 HANDS = 8
 PATIENCE = 900.0
 EVERY = 0.5
+# A look lists the whole fleet, which costs the server and this machine a second of work.
+LOOK = 4.0
 
 
 @dataclass(slots=True)
@@ -149,7 +151,7 @@ def measure(rig: Rig, api: Api, count: int, minutes: float, folder: Path) -> Fig
     operator = launcher.start(who, NO_ELECTION, environment=ON)
     try:
         memory = Memory(operator)
-        until("the fleet is made", lambda: settled(api, count, memory.look), PATIENCE, every=EVERY)
+        until("the fleet is made", lambda: settled(api, count, memory.look), PATIENCE, every=LOOK)
         took, asked = time.monotonic() - began, audit.since(mark, who.user)
         figures.note("first pass", f"{took:.1f} s")
         figures.note("requests of it", str(len(asked)))
