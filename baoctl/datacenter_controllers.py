@@ -18,14 +18,18 @@ from managers.datacenter.kubernetes_provider import KubernetesProvider
 from managers.datacenter.kubernetes_store import DATACENTER_INDEX, KubernetesStore
 from managers.datacenter.metrics import DatacenterMetrics
 from managers.datacenter.registry import Registry
-from managers.datacenter.run import DatacenterReconciler, Telling, WorkloadReconciler
+from managers.datacenter.run import (
+    BEGUN_LOOK,
+    DatacenterReconciler,
+    Telling,
+    WorkloadReconciler,
+)
 from managers.datacenter.service import Service
 from managers.datacenter.sets import SetHandler
 from runtime.apply import OwnedApply
 from runtime.cache import Cache
 from runtime.client import Shape
 from runtime.controller import Controller, Reconciler
-from runtime.depth import shallow
 from runtime.event import (
     Event,
     any_of,
@@ -39,11 +43,15 @@ from runtime.selection import Selection
 from runtime.sharing import sharing
 from runtime.types import Object, Request, Resource, key_of, labels_of
 
-WORKERS = 16
-"""Passes side by side in each of the two: nearly all of one is waiting for the API server."""
+DATACENTER_WORKERS = 6
+"""Passes side by side: nearly all of one is waiting for the API server, or for hooks."""
+ROW_WORKERS = 14
+"""As many more as keeps up with the rows that the others make."""
 ROWS_TOGETHER = 1.0
 """Seconds from the change of a row to the look at its datacenter."""
-MakeController = Callable[[str, Reconciler], Controller]
+ROWS_BEGIN = BEGUN_LOOK
+"""The same for a row that has just been made: of that there is nothing to tell yet."""
+MakeController = Callable[[str, Reconciler, int], Controller]
 MakeApply = Callable[[Mapping[Resource, Cache]], OwnedApply]
 
 
@@ -58,12 +66,8 @@ def build_datacenter_controllers(
     # The services of a fleet are nearly the same everywhere, and so are the objects made of them.
     share = sharing()
 
-    def lean(obj: Object) -> Object:
-        copy: Object = shallow(obj)
-        return share(copy)
-
     datacenters, sets, rows = (
-        parts.informers.informer(Selection(kind, transform=lean))
+        parts.informers.informer(Selection(kind, transform=share))
         for kind in (DATACENTERS, SERVICE_SETS, WORKLOADS)
     )
     children = _children(parts, caches, share)
@@ -81,9 +85,15 @@ def build_datacenter_controllers(
     )
     DatacenterMetrics(parts.metrics, datacenters, rows, leads)
     first = make(
-        "datacenter", DatacenterReconciler(datacenters, store, service, parts.client, parts.clock)
+        "datacenter",
+        DatacenterReconciler(datacenters, store, service, parts.client, parts.clock),
+        DATACENTER_WORKERS,
     )
-    second = make("bootstrapworkload", WorkloadReconciler(datacenters, rows, store, service))
+    second = make(
+        "bootstrapworkload",
+        WorkloadReconciler(datacenters, rows, store, service),
+        ROW_WORKERS,
+    )
     watch_datacenters(first, datacenters, rows)
     watch_rows(second, rows, datacenters, children)
     sets.add_handler(SetHandler(registry, sets.get))
@@ -112,12 +122,13 @@ def _every(datacenters: Cache) -> Callable[[Event], Iterable[Request]]:
 
 def watch_datacenters(controller: Controller, datacenters: Cache, rows: Cache) -> None:
     """Wake a datacenter: its spec, its deletion, and what becomes of its rows."""
-    controller.watch(datacenters, enqueue_object, any_of(generation_changed, finalizers_changed))
+    controller.watch(datacenters, enqueue_object, any_of(generation_changed, _lost_our_hold))
 
     def soon(event: Event) -> Iterable[Request]:
         # Rows of one datacenter change together: one look, and one status, for all of them.
+        delay = ROWS_BEGIN if event.type == "add" else ROWS_TOGETHER
         for request in datacenter_of(event.object):
-            controller.enqueue(request, ROWS_TOGETHER)
+            controller.enqueue(request, delay)
         return ()
 
     controller.watch(rows, soon, _row_news)
@@ -146,6 +157,13 @@ def watch_rows(
 
     controller.watch(rows, beside, _row_news)
     controller.watch(datacenters, enqueue_mapped(of_datacenter), part_changed("spec", "state"))
+
+
+def _lost_our_hold(event: Event) -> bool:
+    """Whether somebody took our finalizer off. That we put it on is no reason for another pass."""
+    before = ((event.old or {}).get("metadata") or {}).get("finalizers") or ()
+    after = (event.object.get("metadata") or {}).get("finalizers") or ()
+    return naming.DATACENTER_FINALIZER in before and naming.DATACENTER_FINALIZER not in after
 
 
 _row_news = any_of(generation_changed, part_changed("status", "state"))

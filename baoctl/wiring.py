@@ -14,7 +14,7 @@ from functools import partial
 
 from baoctl.backup_controllers import build_backup_controllers
 from baoctl.controllers import watch_adminops, watch_gates, watch_optional, watch_workload
-from baoctl.datacenter_controllers import WORKERS, build_datacenter_controllers
+from baoctl.datacenter_controllers import build_datacenter_controllers
 from baoctl.modes import Caches, build_caches
 from baoctl.own_image import with_own_image
 from baoctl.parts import Parts
@@ -220,7 +220,7 @@ def _controllers_of_datacenters(parts: Parts, caches: Caches) -> tuple[Controlle
         parts,
         caches,
         leads(parts.elector),
-        partial(_controller, parts, workers=WORKERS),
+        partial(_controller, parts),
         partial(_owned_apply, parts, how=HopefulApply),
     )
 

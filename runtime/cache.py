@@ -11,8 +11,8 @@ from collections.abc import Callable
 from typing import Protocol
 
 from runtime.informer import EventHandler
-from runtime.store import IndexFunction
-from runtime.types import Object, ObjectKey
+from runtime.store import IndexFunction, same_state
+from runtime.types import Object, ObjectKey, key_of
 
 Objects = list[Object]
 
@@ -81,3 +81,13 @@ class SleepingCache(Cache, Protocol):
     def rest(self) -> None:
         """The kind is gone: stop reading, and forget all objects."""
         ...
+
+
+def as_cached(cache: Cache, answer: Object) -> Object:
+    """Take in the answer to a write, and return the copy of it that the cache keeps.
+
+    The answer itself when the cache holds another version, or selects no such object.
+    """
+    cache.observe(answer)
+    held = cache.get(key_of(answer))
+    return held if held is not None and same_state(held, answer) else answer

@@ -24,8 +24,8 @@ from runtime.metrics import Metrics
 from runtime.reflector import Reflector
 from runtime.resync import Resync
 from runtime.selection import Selection
-from runtime.store import Change, IndexFunction, Store
-from runtime.types import Object, ObjectKey
+from runtime.store import Change, IndexFunction, Store, same_state
+from runtime.types import Object, ObjectKey, key_of
 from runtime.watch import Mirror, Progress, Remove, Replace, Upsert
 
 __all__ = ["EventHandler", "Informer", "InformerOptions", "Selection", "pass_on"]
@@ -112,6 +112,7 @@ class Informer:
         self._resyncs: list[Resync] = []
         self._group: asyncio.TaskGroup | None = None
         self._when_synced: list[Callable[[], None]] = []
+        self._reduce = selection.reducer()
         self._reflector = self._new_reflector()
         metrics.register_informer(selection.resource.plural)
         self._counted = 0
@@ -223,7 +224,7 @@ class Informer:
         is an object that this selection would not contain.
         """
         if self.synced and self.selection.matches(obj):
-            self._tell(self._store.observe(self.selection.shape(obj)))
+            self._tell(self._store.observe(self.selection.shape(obj, self._reduce)))
 
     def may_hide(self, key: ObjectKey) -> bool:
         """Whether an object may exist that is not in here: always, for it need not be selected."""
@@ -251,9 +252,15 @@ class Informer:
             metrics=self._metrics,
             watch_list=self._options.watch_list,
         )
+        made.reduce_by(self._shaped)
         if self._options.coming:
             made.retry_by(COMING_LADDER)
         return made
+
+    def _shaped(self, obj: Object) -> Object:
+        """The shape of what the server sent; that of our own write has been made already."""
+        held = self._store.get(key_of(obj))
+        return held if held is not None and same_state(held, obj) else self._reduce(obj)
 
     def _start(self, group: asyncio.TaskGroup, resync: Resync) -> None:
         async def begin() -> None:

@@ -20,7 +20,7 @@ import structlog
 from prometheus_client import Counter
 
 from runtime.backoff import REFUSED_LADDER, UNREACHABLE_LADDER, Backoff, Ladder
-from runtime.client import Client, ListOptions, WatchOptions
+from runtime.client import Client, ListOptions, Shape, WatchOptions
 from runtime.clock import Clock, Deadline, yield_to_loop
 from runtime.codec import decode_event
 from runtime.errors import ApiError, TransportError
@@ -111,6 +111,10 @@ class Reflector:
         self._log = log.bind(selection=str(selection))
         self.last_contact: float | None = None
         self.last_error: ApiError | TransportError | None = None
+
+    def reduce_by(self, reduce: Shape) -> None:
+        """Choose what makes of an object what is stored; before `run`."""
+        self._reduce = reduce
 
     def retry_by(self, ladder: Ladder) -> None:
         """Choose how long to wait after a refusal; before `run`."""

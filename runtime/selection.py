@@ -72,8 +72,11 @@ class Selection:
             steps.append(self.transform)
         return _chain(steps)
 
-    def shape(self, obj: Object) -> Object:
-        """A copy of a full object in the shape of this selection; the argument is not touched."""
+    def shape(self, obj: Object, reduce: Shape | None = None) -> Object:
+        """A copy of a full object in the shape of this selection; the argument is not touched.
+
+        Objects that go through one `reduce`, a reducer of this selection, share equal strings.
+        """
         if self.metadata_only or self.fields:
             # Copy no more than what stays.
             obj = _projection(_tree(self.fields))(obj)
@@ -82,7 +85,7 @@ class Selection:
         except orjson.JSONEncodeError:
             # Nested deeper than the encoder goes.
             copy = shallow(obj)
-        return self.reducer()(copy)
+        return (reduce or self.reducer())(copy)
 
     def matches(self, obj: Mapping[str, object]) -> bool:
         """Whether the server would select the object.

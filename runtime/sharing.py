@@ -9,41 +9,48 @@ from __future__ import annotations
 from typing import Any, Final
 
 from runtime.client import Shape
+from runtime.depth import LEVELS_MAX
 from runtime.types import Object
 
-REMEMBERED: Final = 20_000
+REMEMBERED: Final = 5_000
 """Different parts that are remembered in order to store each of them once."""
 _BY_IDENTITY: Final = frozenset({dict, list, str})
 
 
-def sharing(fields: tuple[str, ...] = ("spec",), remembered: int = REMEMBERED) -> Shape:
+def sharing(fields: tuple[str, ...] = ("spec", "status"), remembered: int = REMEMBERED) -> Shape:
     """Make a transform that lets equal values below these top-level fields be one value.
 
     Several selections may use the same one, and then share with each other. It changes its argument
-    in place; the parts must not be nested deeper than `runtime.depth.shallow` lets be.
+    in place; what is nested too deep to be meant becomes None, as with runtime.depth.shallow.
     """
     known: dict[Any, Any] = {}
-
-    def one(value: Any) -> Any:
-        kind = value.__class__
-        if kind is dict:
-            for name, item in value.items():
-                value[name] = one(item)
-            return known.setdefault((dict, *map(_mark, value.items())), value)
-        if kind is list:
-            value[:] = map(one, value)
-            return known.setdefault((list, *map(_name, value)), value)
-        return known.setdefault(value, value) if kind is str else value
 
     def share(obj: Object) -> Object:
         if len(known) > remembered:
             known.clear()
         for field in fields:
             if field in obj:
-                obj[field] = one(obj[field])
+                obj[field] = _one(obj[field], known, LEVELS_MAX)
         return obj
 
     return share
+
+
+def _one(value: Any, known: dict[Any, Any], levels: int) -> Any:
+    """The one value that is equal to this one, from here on."""
+    kind = value.__class__
+    if kind is str:
+        return known.setdefault(value, value)
+    if kind is not dict and kind is not list:
+        return value
+    if not levels:
+        return None
+    if kind is dict:
+        for name, item in value.items():
+            value[name] = _one(item, known, levels - 1)
+        return known.setdefault((dict, *map(_mark, value.items())), value)
+    value[:] = [_one(item, known, levels - 1) for item in value]
+    return known.setdefault((list, *map(_name, value)), value)
 
 
 def _name(value: Any) -> Any:

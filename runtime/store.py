@@ -132,7 +132,7 @@ class Store:
         others: list[Change] = []
         for key, item in wanted.items():
             old = self._objects.get(key)
-            if old is not None and (item == old if went_back else _same_state(old, item)):
+            if old is not None and (item == old if went_back else same_state(old, item)):
                 continue
             for change in self._put(key, item):
                 (deletions if change.new is None else others).append(change)
@@ -148,7 +148,7 @@ class Store:
             return []
         self._floors.pop(key, None)
         old = self._objects.get(key)
-        return [] if old is not None and _same_state(old, obj) else self._put(key, obj)
+        return [] if old is not None and same_state(old, obj) else self._put(key, obj)
 
     def remove(self, obj: Object) -> list[Change]:
         """What the watch says of an object that is gone; obj is its last state."""
@@ -213,7 +213,8 @@ class Store:
         return self._objects.pop(key)
 
 
-def _same_state(old: Object, new: Object) -> bool:
+def same_state(old: Object, new: Object) -> bool:
+    """Whether both are one object in one version."""
     # Read by hand: a new list asks this of every object there is.
     was, now = old.get("metadata") or {}, new.get("metadata") or {}
     version = "resourceVersion"

@@ -5,9 +5,18 @@ BootstrapWorkload, and what a hook returns. There is no field for a namespace, a
 privilege, so that none can be asked for; contracts.datacenter.rules has what goes beyond fields.
 """
 
-from typing import Annotated, Literal
+from __future__ import annotations
 
-from pydantic import Field
+from collections.abc import Callable
+from typing import Annotated, Any, Final, Literal, Self
+
+from pydantic import (
+    Field,
+    ModelWrapValidatorHandler,
+    ValidationError,
+    ValidationInfo,
+    model_validator,
+)
 
 from contracts.api.lifecycle import Image
 from contracts.api.meta import (
@@ -24,6 +33,7 @@ from contracts.api.meta import (
     as_set,
 )
 from contracts.api.scheduling import Toleration
+from runtime.memo import remembered
 
 Kind = Literal["Deployment", "StatefulSet", "DaemonSet", "OpenBaoCluster"]
 Role = Literal["Main", "Sidecar", "Init"]
@@ -253,6 +263,10 @@ class ServicePart(ApiModel):
     )
 
 
+Known = Callable[[Any], "BootstrapService"]
+"""Reads the body of a service, or answers with what it read before. Raises ValidationError."""
+
+
 class BootstrapService(ApiModel):
     """One shared service of a datacenter."""
 
@@ -335,6 +349,20 @@ class BootstrapService(ApiModel):
         description="Delete takes the volumes away with it; left out, they are kept.",
     )
 
+    @model_validator(mode="wrap")
+    @classmethod
+    def _read(
+        cls, value: Any, handler: ModelWrapValidatorHandler[Self], info: ValidationInfo
+    ) -> Any:
+        known: Known | None = info.context
+        if known is None:
+            return handler(value)
+        try:
+            return known(value)
+        except ValidationError:
+            # Once more, so that it is told where in the whole object that is.
+            return handler(value)
+
     @property
     def main(self) -> ServicePart | None:
         """The container that serves; None when there is none, which no rule lets pass."""
@@ -344,3 +372,9 @@ class BootstrapService(ApiModel):
     def wanted_replicas(self) -> int:
         """How many pods it asks for, where that is asked."""
         return 1 if self.replicas is None else self.replicas
+
+
+BODIES: Final = 2048
+"""Different bodies of which something is remembered."""
+known_body: Final[Known] = remembered(BootstrapService.model_validate, size=BODIES)
+"""For bodies that nobody changes, such as those in a cache where equal ones are one object."""

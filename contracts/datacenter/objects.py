@@ -24,7 +24,7 @@ from contracts.api.meta import (
 from contracts.api.status_parts import Count, Text, Word
 from contracts.api.tenant import NamespaceName
 from contracts.api.violation import InvalidClusterError, Violation, shown
-from contracts.datacenter.body import BootstrapService, ServiceName
+from contracts.datacenter.body import BootstrapService, Known, ServiceName
 from contracts.datacenter.kinds import DATACENTER_KIND, SERVICE_SET_KIND
 from runtime.depth import too_many
 
@@ -46,13 +46,16 @@ class DatacenterModel(ApiModel):
     """One of the kinds of datacenters, as the API server keeps it."""
 
     @classmethod
-    def from_object(cls, obj: Mapping[str, Any]) -> Self:
-        """Read an object; raises InvalidDatacenterError with a Violation per field."""
+    def from_object(cls, obj: Mapping[str, Any], known: Known | None = None) -> Self:
+        """Read an object; raises InvalidDatacenterError with a Violation per field.
+
+        `known` reads a body of a service, and may answer with what it read before.
+        """
         if too_many(obj.get("spec"), VALUES_MAX):
             told = f"must hold at most {VALUES_MAX} values"
             raise InvalidDatacenterError([Violation("spec", "", "size", told)])
         try:
-            return cls.model_validate(obj)
+            return cls.model_validate(obj, context=known)
         except ValidationError as error:
             raise InvalidDatacenterError(violations(error)) from None
 

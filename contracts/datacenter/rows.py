@@ -9,10 +9,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from contracts.datacenter.body import BootstrapService
+from contracts.datacenter.body import BODIES, BootstrapService
 from contracts.datacenter.objects import State
 from contracts.datacenter.workload import RowState
 from runtime.intent import digest
+from runtime.memo import remembered
 
 DECLARED = "declared"
 """The source that is the datacenter itself."""
@@ -45,6 +46,13 @@ class Source:
         return self.name != DECLARED, -self.priority, self.name
 
 
+def _digest(service: BootstrapService, redeploy: str) -> str:
+    return digest({"service": service.to_object(), "redeploy": redeploy})
+
+
+_digest_of = remembered(_digest, size=BODIES)
+
+
 @dataclass(frozen=True, slots=True)
 class Wish:
     """What one service is to be."""
@@ -67,8 +75,7 @@ class Wish:
         Computed once.
         """
         if not self._digest:
-            made = digest({"service": self.service.to_object(), "redeploy": self.redeploy})
-            object.__setattr__(self, "_digest", made)
+            object.__setattr__(self, "_digest", _digest_of(self.service, self.redeploy))
         return self._digest
 
 
@@ -113,6 +120,9 @@ class Row:
     """It is to go, and is kept until its objects are gone."""
     version: str = ""
     """Of the store: a write based on another version is refused."""
+    moved: bool = False
+    """The store still has another provider for it than its datacenter, and an update corrects it:
+    nothing may be made before, or nobody would know who made it."""
 
     @property
     def name(self) -> str:

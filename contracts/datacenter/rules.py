@@ -13,7 +13,7 @@ from contracts.api.rule import Offence, RuleOf, broken_rules
 from contracts.api.tenant_schema import SYSTEM_MESSAGE, SYSTEM_PREFIX
 from contracts.api.violation import Violation, shown
 from contracts.datacenter import naming, order
-from contracts.datacenter.body import NAME_PATTERN, OPENBAO_READY, BootstrapService
+from contracts.datacenter.body import BODIES, NAME_PATTERN, OPENBAO_READY, BootstrapService
 from contracts.datacenter.objects import BootstrapServiceSet, Datacenter, InvalidDatacenterError
 from contracts.datacenter.rules_files import FILE_RULES
 from contracts.datacenter.rules_labels import LABEL_RULES
@@ -23,6 +23,7 @@ from contracts.datacenter.rules_reading import Raw, listed, shaped
 from contracts.datacenter.rules_service import FORBIDDEN, SERVICE_RULES, ServiceRule
 from contracts.datacenter.rules_unique import UNIQUE_RULES, unique_names
 from contracts.datacenter.workload import BootstrapWorkload
+from runtime.memo import remembered
 
 Kind = TypeVar("Kind")
 Services: TypeAlias = Sequence[BootstrapService]
@@ -53,8 +54,17 @@ def _joined(path: str, field: str) -> str:
     return f"{path}.{field}".strip(".") if field else path
 
 
+def _offends(service: BootstrapService) -> bool:
+    return any(True for rule in BODY_RULES for _ in rule.find(service))
+
+
+_ever_offends = remembered(_offends, size=BODIES)
+"""A fleet asks about the same few bodies again and again, and there is nothing to tell of most."""
+
+
 def _offences(rule: ServiceRule, service: BootstrapService, path: str) -> Iterator[Offence]:
-    yield from ((_joined(path, field), value) for field, value in rule.find(service))
+    if _ever_offends(service):
+        yield from ((_joined(path, field), value) for field, value in rule.find(service))
 
 
 def _body_rules(
@@ -166,7 +176,7 @@ def _row_name(new: BootstrapWorkload, old: BootstrapWorkload | None) -> Iterator
         yield "metadata.name", new.metadata.name
 
 
-DATACENTER_RULES: tuple[RuleOf[Datacenter], ...] = (
+_PLACE_RULES: tuple[RuleOf[Datacenter], ...] = (
     RuleOf(
         id="datacenter-name",
         at="",
@@ -207,6 +217,10 @@ DATACENTER_RULES: tuple[RuleOf[Datacenter], ...] = (
         reason=FORBIDDEN,
     ),
     *_list_rules(_DECLARED, _declared),
+)
+"""What holds of a datacenter beside the bodies of its services."""
+DATACENTER_RULES: tuple[RuleOf[Datacenter], ...] = (
+    *_PLACE_RULES,
     *_body_rules(f"{_DECLARED}[]", _listed(_DECLARED, _declared)),
 )
 SET_RULES: tuple[RuleOf[BootstrapServiceSet], ...] = (
@@ -239,8 +253,10 @@ def datacenter_violations(
     """
     name = datacenter.metadata.name
     services = _listed(_DECLARED, _declared)(datacenter)
+    # Nine of ten rules are about bodies, and a fleet has the same few.
+    sound = not any(map(_ever_offends, _declared(datacenter)))
     return (
-        *broken_rules(DATACENTER_RULES, datacenter, old),
+        *broken_rules(_PLACE_RULES if sound else DATACENTER_RULES, datacenter, old),
         *(one for path, service in services for one in openbao_violations(service, path, name)),
     )
 

@@ -29,7 +29,7 @@ class Healthz(http.server.BaseHTTPRequestHandler):
 http.server.ThreadingHTTPServer(("", 8080), Healthz).serve_forever()
 """
 # The first process of a container has to ask for signals.
-_SLEEP = """
+SLEEP = """
 import os, signal
 signal.signal(signal.SIGTERM, lambda *_: os._exit(0))
 while True:
@@ -44,7 +44,7 @@ def part(image: str, code: str, **more: Any) -> Object:
 
 def sleeper(image: str, name: str, **more: Any) -> Object:
     """Return a service that does nothing, well."""
-    return {"name": name, "services": [part(image, _SLEEP)], **more}
+    return {"name": name, "services": [part(image, SLEEP)], **more}
 
 
 def shipper(image: str, level: str = "info") -> Object:
@@ -58,7 +58,7 @@ def shipper(image: str, level: str = "info") -> Object:
         volumes=[{"name": "spool", "mountPath": "/var/spool/shipper"}],
         healthCheck={"httpPath": "/healthz", "port": 8080, "periodSeconds": 1},
     )
-    rotate = {**part(image, _SLEEP), "name": "rotate", "role": "Sidecar"}
+    rotate = {**part(image, SLEEP), "name": "rotate", "role": "Sidecar"}
     fetch = {**part(image, "print('rules')"), "name": "fetch", "role": "Init"}
     return {
         "name": "log-shipper",

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from contracts.api.group import API_VERSION, CLUSTERS
 from contracts.datacenter import naming
 from contracts.datacenter.kinds import DATACENTER_KIND, DATACENTERS, WORKLOADS
-from e2e.harness.installation import apply_rights
-from e2e.harness.kubernetes import Api, Object, missing_ok
+from e2e.harness.installation import NAMESPACE, apply_rights
+from e2e.harness.kubernetes import Api, ApiError, Object, missing_ok
+from e2e.harness.modes import CLUSTER_BINDING
 from e2e.harness.waiting import until
 from e2e.rig import Rig
 from e2e.rig.kube import wait_established
@@ -16,6 +17,7 @@ from runtime.resources import (
     CONFIG_MAP,
     DAEMON_SET,
     DEPLOYMENT,
+    EVENT,
     POD,
     PVC,
     SECRET,
@@ -26,6 +28,8 @@ from runtime.types import labels_of, uid_of
 
 ON = {"DATACENTERS": "true"}
 """The environment of an operator that looks after datacenters."""
+CLUSTER_ROLE = "openbao-operator-datacenters"
+WORKLOAD_KINDS = (DAEMON_SET, DEPLOYMENT, STATEFUL_SET)
 MADE = (CLUSTERS, CONFIG_MAP, DAEMON_SET, DEPLOYMENT, PVC, SECRET, SERVICE, STATEFUL_SET, POD)
 _KINDS = ("bootstrapservicesets", "bootstrapworkloads", "datacenters")
 # What Kubernetes itself puts into every namespace.
@@ -39,6 +43,25 @@ def install_datacenters(rig: Rig) -> None:
     rig.kubectl("apply", "--server-side", *files)
     wait_established(rig.kubectl, *files)
     apply_rights(rig, "datacenters")
+
+
+def allow_datacenters(api: Api, account: str) -> None:
+    """Give another ServiceAccount of the operator the rights for datacenters as well."""
+    body = {
+        "metadata": {"name": f"{account}-datacenters"},
+        "roleRef": {
+            "apiGroup": CLUSTER_BINDING.group,
+            "kind": "ClusterRole",
+            "name": CLUSTER_ROLE,
+        },
+        "subjects": [{"kind": "ServiceAccount", "name": account, "namespace": NAMESPACE}],
+    }
+    try:
+        api.create(CLUSTER_BINDING, body)
+    except ApiError as error:
+        # A rig that was kept has it from the last session.
+        if error.code != 409:
+            raise
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +151,25 @@ class DatacenterUnderTest:
             for obj in self.api.list(kind, self.namespace)
             if obj["metadata"]["name"] not in _OF_KUBERNETES
         }
+
+    def identities(self) -> dict[str, str]:
+        """The UIDs of its rows and of what runs them, by kind and name."""
+        rows = {
+            f"{WORKLOADS.kind} {row['metadata']['name']}": uid_of(row) for _, row in self.rows()
+        }
+        children = {
+            f"{kind.kind} {obj['metadata']['name']}": uid_of(obj)
+            for kind in WORKLOAD_KINDS
+            for obj in self.api.list(kind, self.namespace)
+        }
+        return rows | children
+
+    def told_of(self, service: str = "") -> list[str]:
+        """The reasons of all events about it or about one of its rows, each as often as told."""
+        about = naming.row(self.name, service) if service else self.name
+        # Where events about objects without a namespace are.
+        found = self.api.list(EVENT, "default")
+        return sorted(one["reason"] for one in found if one["regarding"]["name"] == about)
 
     def pods(self, service: str) -> list[Object]:
         """The pods of a service."""

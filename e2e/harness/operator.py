@@ -90,6 +90,12 @@ class Operator:
         line = next(line for line in status.splitlines() if line.startswith("VmRSS:"))
         return int(line.split()[1]) / 1024
 
+    def processor_seconds(self) -> float:
+        """Return the processor time that it took so far, its own and the kernel's for it."""
+        # proc(5): the name in brackets may hold blanks; utime and stime are fields 14 and 15.
+        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
     def _said_or_ended(self, event: str) -> bool:
         if not self.alive:
             raise AssertionError(f"{self.name} has ended:\n{self.tail()}")
@@ -134,15 +140,21 @@ class Launcher:
         environment: Mapping[str, str] | None = None,
     ) -> Operator:
         """Start `python -m baoctl run` (or another module) with a log file of its own."""
+        argv = [
+            sys.executable, "-m", *module,
+            "--kubeconfig", str(identity.kubeconfig), "--port", "0", *arguments,
+        ]  # fmt: skip
+        return self.launch(identity, argv, environment)
+
+    def launch(
+        self, identity: Identity, argv: Sequence[str], environment: Mapping[str, str] | None = None
+    ) -> Operator:
+        """Start a command that is, or becomes, an operator; `identity` is whom it acts as."""
         name = f"operator-{len(self.started)}"
         log = self.folder / f"{name}-{time.monotonic_ns()}.log"
-        argv = self.rig.inside(
-            "setpriv", "--pdeathsig", "KILL", "--", sys.executable, "-m", *module,
-            "--kubeconfig", str(identity.kubeconfig), "--port", "0", *arguments,
-        )  # fmt: skip
         with log.open("wb") as output:
             process = subprocess.Popen(
-                argv,
+                self.rig.inside("setpriv", "--pdeathsig", "KILL", "--", *argv),
                 cwd=REPOSITORY,
                 env={**os.environ, **operator_environment(), **(environment or {})},
                 stdin=subprocess.DEVNULL,

@@ -91,6 +91,8 @@ class Driver:
         verdict = decide_row(sight.facts)
         if not verdict.act:
             return await self._conclude(row, sight.facts)
+        if verdict.act == PROVISION and row.moved:
+            return Wait(SUPERSEDED, f"{row.name} is to get its provider first", AGAIN)
         begun = progress_of(sight.facts, verdict)
         if verdict.act != PROVISION:
             # Said before it is done: who decided by an old row is refused here, before any harm.
@@ -151,14 +153,17 @@ class Driver:
         """
         verdict = decide_row(facts)
         if verdict.act == REMOVE:
-            await self._store.remove(row)
-            self._tell(row, "Normal", "Retired", f"service {row.name} is gone")
-            return Done()
+            return await self._remove(row)
         kept = await self._record(row, progress_of(facts, verdict), begun)
         look = next_look(verdict.state, kept.progress, facts.gate, facts.now)
         if verdict.state == RUNNING:
             return Done(look)
         return Wait(verdict.state, verdict.message, look)
+
+    async def _remove(self, row: Row) -> Outcome:
+        if await self._store.remove(row):
+            self._tell(row, "Normal", "Retired", f"service {row.name} is gone")
+        return Done()
 
     async def _failed(self, row: Row, begun: Progress, error: ProviderError) -> Outcome:
         """Record that what was attempted did not work; `row` is what is recorded."""
@@ -178,9 +183,7 @@ class Driver:
         known = ", ".join(sorted(self._providers)) or "none"
         if row.retiring and not row.progress.provider_ref:
             # Nobody ever made anything of it.
-            await self._store.remove(row)
-            self._tell(row, "Normal", "Retired", f"service {row.name} is gone")
-            return Done()
+            return await self._remove(row)
         failure = failed(row.progress, goal_of(row))
         if failure is not None and failure.reason == UNKNOWN_PROVIDER:
             return self._later(row)

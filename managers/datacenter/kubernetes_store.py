@@ -9,17 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from typing import Any, Final
 
 import structlog
 
 from contracts.datacenter import naming
+from contracts.datacenter.body import known_body
 from contracts.datacenter.kinds import WORKLOADS
 from contracts.datacenter.objects import InvalidDatacenterError
 from contracts.datacenter.rows import DatacenterInfo, Progress, Row, Wish
 from managers.datacenter.protocols import StoreConflictError
 from managers.datacenter.row_object import body_of, row_of, spec_of, status_of
-from runtime.cache import Cache
+from runtime.cache import Cache, as_cached
 from runtime.client import Client
 from runtime.clock import Clock
 from runtime.errors import AlreadyExists, ApiError, Conflict, NotFound, PatchFailed
@@ -127,7 +129,7 @@ class KubernetesStore:
             raise StoreConflictError(f"BootstrapWorkload {key} has changed since it was read")
         status = status_of(live, row, progress, self._clock.now()).to_object()
         if (live.get("status") or {}) == status:
-            return row_of(live, row.datacenter)
+            return _row_of(live, row.datacenter)
         body: Object = {
             "apiVersion": WORKLOADS.api_version,
             "kind": WORKLOADS.kind,
@@ -140,21 +142,26 @@ class KubernetesStore:
             )
         return self._taken(result.object, row.datacenter)
 
-    async def remove(self, row: Row) -> None:
-        """Take the finalizer off a retiring row. No news when it is off, or the row gone."""
+    async def remove(self, row: Row) -> bool:
+        """Take the finalizer off a retiring row; false when it was off, or the row gone."""
         key = _key(row)
         live = self._workloads.get(key)
         if live is None or uid_of(live) != row.id:
-            return
+            return False
         if not is_terminating(live):
             raise StoreConflictError(f"{row.name} is wanted: only a retiring row is removed")
         present: list[str] = live["metadata"].get("finalizers") or []
         if naming.WORKLOAD_FINALIZER not in present:
-            return
+            return False
         path = f"/metadata/finalizers/{present.index(naming.WORKLOAD_FINALIZER)}"
         test = {"op": "test", "path": path, "value": naming.WORKLOAD_FINALIZER}
-        with suppress(NotFound), _as_conflict(key, CHANGED):
-            self._workloads.observe(await self._patch(row, test, {"op": "remove", "path": path}))
+        try:
+            with _as_conflict(key, CHANGED):
+                left = await self._patch(row, test, {"op": "remove", "path": path})
+        except NotFound:
+            return False
+        self._workloads.observe(left)
+        return True
 
     async def _patch(self, row: Row, *ops: Object) -> Object:
         identity = (
@@ -167,8 +174,7 @@ class KubernetesStore:
 
     def _taken(self, obj: Object, datacenter: DatacenterInfo) -> Row:
         """The row that a write left; the next read sees it."""
-        self._workloads.observe(obj)
-        return row_of(obj, datacenter)
+        return _row_of(as_cached(self._workloads, obj), datacenter)
 
     def _read(self, obj: Object, datacenter: DatacenterInfo | None) -> Row | None:
         """The row of an object; None when it is none, or is only waited for by others."""
@@ -193,7 +199,7 @@ class KubernetesStore:
         log.error("BootstrapWorkload cannot be read", name=key_of(obj).name, detail=str(error))
 
 
-_row_of = remembered(row_of, size=ROWS_KEPT, slot=uid_of)
+_row_of = remembered(partial(row_of, known=known_body), size=ROWS_KEPT, slot=uid_of)
 
 
 def _key(row: Row) -> ObjectKey:

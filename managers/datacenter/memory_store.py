@@ -53,7 +53,9 @@ class MemoryStore:
         """Change what a row is to be. Raises StoreConflictError, also for another name."""
         if wish.name != row.name:
             raise StoreConflictError(f"{row.name} cannot become {wish.name}: rows keep their name")
-        return self._keep(replace(self._present(row), wish=wish))
+        found = self._present(row)
+        place = replace(found.datacenter, provider=row.datacenter.provider)
+        return self._keep(replace(found, datacenter=place, wish=wish))
 
     async def retire(self, row: Row) -> None:
         """Say that a row is to go; what else changed in it meanwhile does not matter."""
@@ -68,15 +70,16 @@ class MemoryStore:
             found if found.progress == progress else self._keep(replace(found, progress=progress))
         )
 
-    async def remove(self, row: Row) -> None:
-        """Let a retiring row go for good. No news when it is gone."""
+    async def remove(self, row: Row) -> bool:
+        """Let a retiring row go for good; false when it was gone, and others have told of it."""
         found = self._rows.get(_key(row))
         if found is None or found.id != row.id:
-            return
+            return False
         if not self._present(row).retiring:
             raise StoreConflictError(f"{row.name} is wanted: only a retiring row is removed")
         del self._rows[_key(row)]
         self.writes += 1
+        return True
 
     def _same(self, row: Row) -> Row:
         found = self._rows.get(_key(row))
@@ -110,4 +113,5 @@ def _own(datacenter: DatacenterInfo) -> DatacenterInfo:
 def _shown(row: Row, datacenter: DatacenterInfo) -> Row:
     """A row with its datacenter as it is now."""
     made = bool(row.progress.provider_ref)
-    return replace(row, datacenter=placed(row.datacenter, _own(datacenter), made=made))
+    place = placed(row.datacenter, _own(datacenter), made=made)
+    return replace(row, datacenter=place, moved=place.provider != row.datacenter.provider)

@@ -82,7 +82,7 @@ def _compared(wishes: Iterable[Wish], rows: Iterable[Row]) -> RowPlan:
         update=tuple(
             (row, wanted[row.name])
             for row in staying
-            if row.name in wanted and _differs(row.wish, wanted[row.name])
+            if row.name in wanted and (row.moved or _differs(row.wish, wanted[row.name]))
         ),
         retire=tuple(row for row in staying if row.name not in wanted),
     )

@@ -61,8 +61,8 @@ class Store(Protocol):
         """Keep what became of a row; no write when it says the same."""
         ...
 
-    async def remove(self, row: Row) -> None:
-        """Let a retiring row go for good. No news when it is gone."""
+    async def remove(self, row: Row) -> bool:
+        """Let a retiring row go for good; false when it was gone, and others have told of it."""
         ...
 
 

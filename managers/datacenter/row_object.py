@@ -20,7 +20,7 @@ from contracts.api.status_parts import LastError
 from contracts.api.violation import Violation
 from contracts.conditions import clean_message
 from contracts.datacenter import naming
-from contracts.datacenter.body import BootstrapService, Kind
+from contracts.datacenter.body import BootstrapService, Kind, Known
 from contracts.datacenter.kinds import DATACENTER_KIND, WORKLOAD_KIND
 from contracts.datacenter.objects import KUBERNETES, InvalidDatacenterError
 from contracts.datacenter.rows import DatacenterInfo, Failure, Progress, Row, Source, Wish
@@ -83,14 +83,16 @@ def spec_of(datacenter: DatacenterInfo, wish: Wish) -> Object:
     return spec.to_object()
 
 
-def row_of(obj: Object, asked: DatacenterInfo | None = None) -> Row:
+def row_of(obj: Object, asked: DatacenterInfo | None = None, known: Known | None = None) -> Row:
     """Read a row; `asked` is the datacenter whose rows are read, for what the object lacks.
+
+    `known` reads the body of its service, and may answer with what it read before.
 
     Raises InvalidDatacenterError, with a Violation per field. One that is being deleted is read
     even so, by what is in its metadata: what it left behind must not stay for ever.
     """
     try:
-        read = BootstrapWorkload.from_object(obj)
+        read = BootstrapWorkload.from_object(obj, known)
     except InvalidDatacenterError:
         if not is_terminating(obj):
             raise
@@ -109,7 +111,8 @@ def row_of(obj: Object, asked: DatacenterInfo | None = None) -> Row:
     kept = DatacenterInfo(spec.datacenter, _owner_uid(obj), spec.namespace, spec.provider)
     source = Source(spec.source.name, spec.source.priority)
     place = placed(kept, asked, made=bool(read.status.provider_ref))
-    return _row(obj, place, Wish(spec.service, source, spec.redeploy), read.status)
+    row = _row(obj, place, Wish(spec.service, source, spec.redeploy), read.status)
+    return replace(row, moved=place.provider != kept.provider)
 
 
 def placed(kept: DatacenterInfo, asked: DatacenterInfo | None, *, made: bool) -> DatacenterInfo:

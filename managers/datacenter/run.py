@@ -16,6 +16,7 @@ from typing import Any, Final, Literal
 from contracts.api.group import API_VERSION
 from contracts.conditions import clean_message
 from contracts.datacenter import naming
+from contracts.datacenter.body import known_body
 from contracts.datacenter.kinds import DATACENTER_KIND, DATACENTERS, WORKLOAD_KIND
 from contracts.datacenter.objects import (
     Datacenter,
@@ -30,7 +31,7 @@ from managers.datacenter.merge import Answer
 from managers.datacenter.plan import GATES
 from managers.datacenter.service import Extras, Report, Service
 from managers.datacenter.status import Account, DatacenterStatusWriter, Finding, account_of, compute
-from runtime.cache import Cache
+from runtime.cache import Cache, as_cached
 from runtime.client import Client
 from runtime.clock import Clock
 from runtime.errors import Transient
@@ -44,6 +45,8 @@ ASK_AGAIN: Final = 300.0
 """Seconds after which hooks are asked again: nothing tells when one of them changes its mind."""
 DEGRADED_AGAIN: Final = 30.0
 """The same while one of them fails."""
+BEGUN_LOOK: Final = 5.0
+"""Seconds to the first account of a new datacenter, if its rows do not ask for it before."""
 LEAVING: Final = 10.0
 FLEET: Final = 4096
 """Datacenters that are kept as they were read."""
@@ -75,7 +78,7 @@ class Refused:
 def read(live: Object) -> Wanted | Refused:
     """Read and judge an object; a refusal is a value, so that it is worked out once per version."""
     try:
-        found = Datacenter.from_object(live)
+        found = Datacenter.from_object(live, known_body)
         violations = datacenter_violations(found)
         if violations:
             raise InvalidDatacenterError(violations)
@@ -157,6 +160,9 @@ class DatacenterReconciler:
         await self._statuses.write(live, compute(live, account, self._clock.now()))
 
     async def _serve(self, live: Object) -> Outcome:
+        if live is not self._datacenters.get(key_of(live)):
+            # The answer to the write of the finalizer.
+            live = as_cached(self._datacenters, live)
         wanted = _read(live)
         if isinstance(wanted, Refused):
             return await self._refuse(live, wanted)
@@ -164,6 +170,8 @@ class DatacenterReconciler:
         orders = {one.name: one.token for one in spec.redeploy}
         extras = Extras(orders, frozenset(spec.forget_sources))
         report = await self._service.converge(wanted.info, wanted.declared, extras)
+        if _is_begun(live, report):
+            return combine(report.outcome, Done(BEGUN_LOOK))
         await self._tell(live, account_of(report, spec.state))
         _expect_written(report)
         return combine(report.outcome, Done(_next_question(report)))
@@ -187,6 +195,14 @@ class DatacenterReconciler:
         await self._tell(live, Account(Finding("False", "Deleting", told), report.rows))
         _expect_written(report)
         return combine(Wait("Deleting", told, LEAVING), report.outcome)
+
+
+def _is_begun(live: Object, report: Report) -> bool:
+    """Whether all there is to tell of a new datacenter is that its rows have just been made.
+
+    What becomes of them is told within seconds: so a fleet that begins is told of once.
+    """
+    return not live.get("status") and bool(report.planned.insert) and not report.troubles
 
 
 def _expect_written(report: Report) -> None:

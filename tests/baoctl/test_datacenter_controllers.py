@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from baoctl.datacenter_controllers import ROWS_TOGETHER, watch_datacenters, watch_rows
+from baoctl.datacenter_controllers import ROWS_BEGIN, watch_datacenters, watch_rows
 from contracts.api.group import API_VERSION
 from contracts.datacenter.kinds import DATACENTERS, WORKLOADS
 from managers.datacenter.kubernetes_store import DATACENTER_INDEX, by_datacenter
@@ -96,7 +96,7 @@ async def woken(resource: Resource, before: Object | None, after: Object | None)
     kept = [one for one in caches[resource].list() if one["metadata"]["name"] not in names]
     caches[resource]._version = 99
     caches[resource].says(*kept, *([versioned(after, 99)] if after else []))
-    await clock.advance(ROWS_TOGETHER)
+    await clock.advance(ROWS_BEGIN)
     for one in (first, second):
         one.stop()
     await asyncio.gather(*working)
@@ -105,6 +105,10 @@ async def woken(resource: Resource, before: Object | None, after: Object | None)
 
 RUNNING, PENDING = {"state": "Running"}, {"state": "Pending"}
 SHIPPER = row("shipper", status=PENDING)
+HELD = {
+    **FRA,
+    "metadata": {**FRA["metadata"], "finalizers": ["openbao.org/datacenter-finalizer"]},
+}
 LISTEN = {"fra1.waits", "fra1.goes"}
 ALL_ROWS = {"fra1.alone", *LISTEN}
 
@@ -129,11 +133,13 @@ WAKES: dict[str, tuple[Resource, Object | None, Object | None, set[str]]] = {
         {"fra1", *ALL_ROWS},
     ),
     "its status": (DATACENTERS, FRA, {**FRA, "status": {"running": 1}}, set()),
-    "its finalizers": (
+    "our finalizer, put on by us": (DATACENTERS, FRA, HELD, set()),
+    "our finalizer, taken off by somebody": (DATACENTERS, HELD, FRA, {"fra1"}),
+    "a finalizer of somebody else": (
         DATACENTERS,
-        FRA,
         {**FRA, "metadata": {**FRA["metadata"], "finalizers": ["a.b/c"]}},
-        {"fra1"},
+        FRA,
+        set(),
     ),
     "its end": (DATACENTERS, FRA, None, {"fra1", *ALL_ROWS}),
     "a new row": (WORKLOADS, None, SHIPPER, {"fra1", "fra1.shipper", *LISTEN}),

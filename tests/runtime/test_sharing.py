@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from runtime.depth import shallow
 from runtime.sharing import sharing
 from runtime.types import Object
 
@@ -71,3 +72,10 @@ def test_sharing_twice_changes_nothing() -> None:
     first = share(obj({"a": [1, {"b": "c"}]}))
     spec = first["spec"]
     assert share(first)["spec"] is spec
+
+
+def test_what_is_nested_too_deep_is_cut_as_elsewhere() -> None:
+    deep: Any = "end"
+    for _ in range(150):
+        deep = {"a": deep}
+    assert sharing()(obj(deep))["spec"] == shallow(deep)

@@ -197,8 +197,8 @@ class StoreContract:
         row = await store.insert(FRA, SHIPPER)
         await store.retire(row)
         going = await seen(store, row)
-        await store.remove(going)
-        await store.remove(going)
+        assert await store.remove(going)
+        assert not await store.remove(going)
         assert await names(store) == []
 
     async def test_a_row_that_is_gone_is_not_written(self, store: Store) -> None:

@@ -97,8 +97,8 @@ class MortalStore:
     async def record(self, row: Row, progress: Progress) -> Row:
         return await self._fate.write(lambda: self._store.record(row, progress))
 
-    async def remove(self, row: Row) -> None:
-        await self._fate.write(lambda: self._store.remove(row))
+    async def remove(self, row: Row) -> bool:
+        return await self._fate.write(lambda: self._store.remove(row))
 
 
 class MortalProvider(MemoryProvider):

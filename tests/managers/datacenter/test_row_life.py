@@ -13,6 +13,7 @@ import pytest
 
 from contracts.datacenter.rows import Observation, Progress, Row, Vault
 from managers.datacenter.memory_provider import MemoryProvider
+from managers.datacenter.memory_store import MemoryStore
 from managers.datacenter.protocols import ProviderError
 from managers.datacenter.service import Extras
 from runtime.outcome import Wait
@@ -258,3 +259,21 @@ async def test_a_partial_provision_is_finished(bench: Bench) -> None:
     await bench.clock.advance(6)
     await bench.run()
     assert await bench.states() == {"shipper": "Running"}
+
+
+class Raced(MemoryStore):
+    """A store in which somebody else is always faster to let a row go."""
+
+    async def remove(self, row: Row) -> bool:
+        await super().remove(row)
+        return await super().remove(row)
+
+
+async def test_who_lets_a_row_go_tells_of_it_and_nobody_else(bench: Bench) -> None:
+    bench.store = bench.memory = Raced()
+    bench.restart()
+    await bench.run()
+    assert bench.events == ["shipper Started", "shipper Succeeded"]
+    await bench.run([])
+    assert await bench.states() == {}
+    assert bench.events == []

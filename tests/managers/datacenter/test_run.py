@@ -60,10 +60,14 @@ async def test_from_objects_to_what_runs(server: Server, operator: Operator) -> 
         "fra1.vault": "Provisioning",
     }
     assert server.names(*CHILDREN) == ["Deployment fra1-shipper", "OpenBaoCluster fra1-vault"]
+    assert "status" not in server.live(DATACENTERS, "fra1")
+    await operator.tick()
     assert server.condition() == (
         "False",
         "ServicesNotRunning",
-        "reader: Pending; shipper: Pending; vault: Pending",
+        "reader: waits until these are Running: vault; "
+        "shipper: its controller has not looked at its present spec; "
+        "vault: its controller has not looked at its present spec",
     )
     await operator.settle()
     assert set(server.states.values()) == {"Running"}
@@ -100,12 +104,8 @@ async def test_from_objects_to_what_runs(server: Server, operator: Operator) -> 
 
 async def test_the_first_write_holds_the_datacenter(server: Server, operator: Operator) -> None:
     server.put(DATACENTERS, datacenter(SHIPPER))
-    await operator.tick()
-    assert operator.asked == [
-        "PATCH datacenters fra1",
-        "POST v1alpha1 bootstrapworkloads",
-        "PATCH datacenters/status fra1",
-    ]
+    assert await operator.tick() == Done(5.0)
+    assert operator.asked == ["PATCH datacenters fra1", "POST v1alpha1 bootstrapworkloads"]
 
 
 async def test_what_did_not_change_costs_no_request(server: Server, operator: Operator) -> None:

@@ -1,16 +1,26 @@
-"""managers.datacenter.run with more rows than a memory of the usual size holds."""
+"""managers.datacenter.run where a fleet must be cheap: what is read again, what is told twice."""
 
 from __future__ import annotations
+
+import pytest
 
 from contracts.datacenter.kinds import DATACENTERS, WORKLOADS
 from contracts.datacenter.rows import DatacenterInfo
 from managers.datacenter.row_object import body_of
-from managers.datacenter.run import Wanted, _read
+from managers.datacenter.run import Unwritten, Wanted, _read
 from runtime.memo import SIZE
 from tests.managers.datacenter.bodies import service, wish
-from tests.managers.datacenter.kubernetes_bench import NAMESPACE, Operator, Server, datacenter
+from tests.managers.datacenter.kubernetes_bench import (
+    NAMESPACE,
+    Operator,
+    Server,
+    body,
+    datacenter,
+)
+from tests.managers.datacenter.provider_bench import Always, refusing
 
 COUNT = SIZE // 2 + 10
+SHIPPER, DNS = body("shipper"), body("dns", kind="DaemonSet")
 SERVICES = (service("dns"), service("shipper"), service("shop"))
 
 
@@ -19,8 +29,8 @@ async def test_what_did_not_change_is_not_read_again() -> None:
     for number in range(COUNT):
         made = server.api.put(DATACENTERS, datacenter(name=f"dc{number}", namespace=NAMESPACE))
         place = DatacenterInfo(f"dc{number}", made["metadata"]["uid"], NAMESPACE)
-        for body in SERVICES:
-            server.api.put(WORKLOADS, body_of(place, wish(body)))
+        for one in SERVICES:
+            server.api.put(WORKLOADS, body_of(place, wish(one)))
     operator = Operator(server)
 
     async def look() -> list[object]:
@@ -50,3 +60,27 @@ async def test_both_reconcilers_read_a_row_alike() -> None:
     await operator.tick()
     (after,) = await operator.store.list_by_datacenter(wanted.info)
     assert after is before
+
+
+async def test_a_new_datacenter_is_told_of_once_its_rows_have_begun() -> None:
+    server = Server()
+    operator = Operator(server)
+    server.put(DATACENTERS, datacenter(SHIPPER))
+    await operator.round()
+    assert "status" not in server.live(DATACENTERS, "fra1")
+    await operator.tick()
+    assert server.live(DATACENTERS, "fra1")["status"]["summary"] == "0/1"
+    # From then on every change is told of at once.
+    server.edit(bootstrapServices=[SHIPPER, DNS])
+    await operator.tick()
+    assert server.live(DATACENTERS, "fra1")["status"]["summary"] == "0/2"
+
+
+async def test_a_new_datacenter_whose_rows_cannot_be_made_is_told_of_at_once() -> None:
+    server = Server()
+    operator = Operator(server)
+    server.put(DATACENTERS, datacenter(SHIPPER))
+    operator.wire.faults = Always("POST", refusing(500, "InternalError", "etcd has no space"))
+    with pytest.raises(Unwritten, match="etcd has no space"):
+        await operator.tick()
+    assert "etcd has no space" in server.condition()[2]

@@ -1,0 +1,37 @@
+"""An operator beside a control plane without nodes that takes itself for one in a pod.
+
+Uses the harness. A pod reads its token from files, where a kubeconfig is read by a library that
+needs tens of megabytes. Called by e2e.fleet.session, which measures memory.
+"""
+
+import sys
+from base64 import b64decode
+from collections.abc import Mapping
+
+import orjson
+
+from e2e.harness.installation import NAMESPACE, Identity
+from e2e.harness.operator import NO_ELECTION, Launcher, Operator
+
+MOUNTED = "/run/secrets/kubernetes.io/serviceaccount"
+_MOUNT = 'mount -t tmpfs none /run && mkdir -p "$1" && cp "$0"/* "$1" && shift && exec "$@"'
+
+
+def start_in_pod(
+    launcher: Launcher, identity: Identity, environment: Mapping[str, str]
+) -> Operator:
+    """Start it with the files of a ServiceAccount in a mount namespace of its own."""
+    config = orjson.loads(identity.kubeconfig.read_bytes())
+    cluster, user = config["clusters"][0]["cluster"], config["users"][0]["user"]
+    folder = launcher.folder / "serviceaccount"
+    folder.mkdir()
+    (folder / "token").write_text(user["token"])
+    (folder / "namespace").write_text(NAMESPACE)
+    (folder / "ca.crt").write_bytes(b64decode(cluster["certificate-authority-data"]))
+    host, _, port = cluster["server"].removeprefix("https://").rpartition(":")
+    argv = [
+        "unshare", "--map-root-user", "--mount", "sh", "-c", _MOUNT, str(folder), MOUNTED,
+        sys.executable, "-m", "baoctl", "run", "--port", "0", NO_ELECTION,
+    ]  # fmt: skip
+    told = {"KUBERNETES_SERVICE_HOST": host, "KUBERNETES_SERVICE_PORT": port}
+    return launcher.launch(identity, argv, {**environment, **told})

@@ -1,0 +1,137 @@
+"""The same for an operator that looks after datacenters: it needs all of its second ClusterRole.
+
+A datacenter of two services, one per kind that this role brings; what else one may be made of is
+covered by the rights for clusters.
+"""
+
+import uuid
+from collections import Counter
+from dataclasses import dataclass
+
+import pytest
+
+from contracts.datacenter.kinds import DATACENTERS, SERVICE_SETS, WORKLOADS
+from e2e.conftest import MakeNamespace
+from e2e.datacenter.bodies import sleeper
+from e2e.harness.audit import AuditLog, Entry, refused, tally
+from e2e.harness.datacenters import (
+    CLUSTER_ROLE,
+    ON,
+    DatacenterUnderTest,
+    install_datacenters,
+    removed,
+)
+from e2e.harness.installation import Identity
+from e2e.harness.kubernetes import Api
+from e2e.harness.modes import CLUSTER_ROLE as KIND
+from e2e.harness.operator import NO_ELECTION, Launcher
+from e2e.harness.rights import Grain, examples, grains, unused
+from e2e.harness.waiting import Stopwatch, until
+from e2e.rbac_minimal.mutation import Bound, Person, Question, losses, read_role
+from e2e.rig import Rig
+from runtime.resources import DAEMON_SET, DEPLOYMENT
+
+# Only an API server that guards owner references asks for it: tests/integration,
+# test_an_owned_object_takes_the_right_on_the_finalizers_of_its_owner.
+FINALIZERS = tuple(
+    Grain(kind.group, f"{kind.plural}/finalizers", "update") for kind in (DATACENTERS, WORKLOADS)
+)
+LISTED = {kind.plural for kind in (DATACENTERS, SERVICE_SETS, WORKLOADS, DAEMON_SET, DEPLOYMENT)}
+
+
+@dataclass(frozen=True, slots=True)
+class Lived:
+    """What the operator asked for from the beginning of a datacenter to its end."""
+
+    entries: tuple[Entry, ...]
+    role: Bound
+
+    @property
+    def examples(self) -> dict[Grain, Entry]:
+        """Each right of the role that was used, with the first request for it."""
+        found = examples(self.entries)
+        return {
+            grain: entry
+            for rule in self.role.rules
+            for grain in grains(rule)
+            for need, entry in found.items()
+            if grain.covers(need)
+        }
+
+
+@pytest.fixture(scope="module")
+def lived(
+    rig: Rig,
+    api: Api,
+    audit: AuditLog,
+    launcher: Launcher,
+    controller: Identity,
+    make_namespace: MakeNamespace,
+) -> Lived:
+    """A datacenter that is made, changed, and taken away."""
+    install_datacenters(rig)
+    image, home = rig.load_operator_image(), make_namespace()
+    mark, watch = audit.mark(), Stopwatch()
+    _listed(launcher, audit, controller)
+    print(f"\n  {watch.seconds:.1f} s: every kind was listed", end="")
+    operator = launcher.start(controller, NO_ELECTION, environment=ON)
+    datacenter = DatacenterUnderTest(api, f"zrh{uuid.uuid4().hex[:6]}", home)
+    front, agent = sleeper(image, "front"), sleeper(image, "agent", kind="DaemonSet")
+    try:
+        datacenter.create(front, agent)
+        datacenter.await_running()
+        datacenter.change(bootstrapServices=[{**front, "replicas": 2}, agent])
+        until("there are two pods", lambda: len(datacenter.pods("front")) == 2, 30.0)
+        datacenter.await_running()
+        datacenter.delete()
+        datacenter.await_gone()
+    finally:
+        removed(api, datacenter)()
+    print(f"\n  {watch.seconds:.1f} s: gone", end="")
+    assert operator.stop() == 0, operator.tail()
+    role = read_role(api, KIND, None, CLUSTER_ROLE)
+    return Lived(tuple(audit.since(mark, controller.user)), role)
+
+
+def _listed(launcher: Launcher, audit: AuditLog, controller: Identity) -> None:
+    """Let another operator start that finds an API server without streams of lists."""
+    mark = audit.mark()
+    module = ("e2e.harness.listing_operator", "run")
+    lister = launcher.start(controller, NO_ELECTION, module=module, environment=ON)
+
+    def listed() -> bool:
+        found = audit.since(mark, controller.user)
+        return {one.resource for one in found if one.verb == "list"} >= LISTED
+
+    until("every kind is listed", listed, 20.0)
+    assert lister.stop() == 0, lister.tail()
+
+
+@pytest.mark.timeout(300)
+def test_nothing_is_granted_that_is_not_used(lived: Lived) -> None:
+    rules = lived.role.rules
+    count = len({grain for rule in rules for grain in grains(rule)})
+    print(f"\n  {count} rights in {len(rules)} rules; asked: {tally(lived.entries)}")
+    left = unused(rules, {*examples(lived.entries), *FINALIZERS})
+    assert not left, "granted, and never used: " + ", ".join(map(str, left))
+
+
+def test_nothing_was_refused(lived: Lived) -> None:
+    assert [str(entry) for entry in refused(lived.entries)] == []
+
+
+@pytest.mark.timeout(200)
+def test_each_right_that_is_taken_away_is_missed(
+    api: Api, lived: Lived, controller: Identity
+) -> None:
+    person, watch = Person(api, controller), Stopwatch()
+    questions = {
+        grain: Question(entry.namespace, grain, entry) for grain, entry in lived.examples.items()
+    }
+    told = list(losses(person, lived.role, questions))
+    print("\n" + "\n".join(f"  {loss.code}  without {loss.grain}" for loss in told))
+    print(f"  {Counter(loss.code for loss in told)}, {watch.seconds:.1f} s")
+    granted = {grain for rule in lived.role.rules for grain in grains(rule)}
+    assert {loss.grain for loss in told} == granted - set(FINALIZERS)
+    left = [one for one in told if one.code != 403]
+    assert not left, "taken away, and not missed: " + ", ".join(str(one.grain) for one in left)

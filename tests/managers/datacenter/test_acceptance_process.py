@@ -1,0 +1,160 @@
+"""What a whole process has to pass that looks after datacenters: when it tries, tells and is quiet.
+
+The list of all that is to be passed is in test_acceptance.py. The process runs in virtual time, on
+an API server in memory.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from datetime import datetime, timedelta
+from statistics import fmean
+
+import pytest
+
+from contracts.datacenter.kinds import DATACENTERS, SERVICE_SETS, WORKLOADS
+from managers.datacenter import discovery
+from managers.datacenter.backoff import delay
+from runtime.events import REPEAT_SECONDS
+from runtime.resources import EVENT, STATEFUL_SET
+from runtime.testing.api_server.faults import Fault, NoFaults, Trouble
+from runtime.transport import Call
+from tests.baoctl.test_datacenter_process import World, play
+from tests.managers.datacenter.bodies import service
+from tests.managers.datacenter.kubernetes_bench import NAMESPACE, body, datacenter, service_set
+from tests.managers.datacenter.service_bench import Given
+
+ROW = "fra1.shipper"
+SHIPPER = body("shipper")
+SHOP = body("shop", dependsOn=["dns"])
+LONG = 721.0
+"""Seconds that are longer than every wait."""
+
+
+# --- retries --------------------------------------------------------------------------------------
+
+
+class Refused:
+    """Answers every write of a Deployment with an error, and notes when it came."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self.tried: list[datetime] = []
+
+    def next(self, call: Call) -> Fault | None:
+        if "/deployments/" not in call.path or not call.writes:
+            return None
+        self.tried.append(self._world.simulation.clock.now())
+        return Fault(Trouble.INTERNAL)
+
+
+def test_retries_come_when_they_are_announced_and_no_sooner() -> None:
+    async def main(world: World) -> None:
+        async with world.operator():
+            await world.soon()
+            refused = world.wire.faults = Refused(world)
+            world.put(DATACENTERS, datacenter(SHIPPER))
+            planned = []
+            for attempt in range(1, 10):
+                while len(refused.tried) < attempt:
+                    await world.rest(1.0)
+                await world.rest(0.5)
+                status = world.live(WORKLOADS, ROW)["status"]
+                assert (status["state"], status["attempts"]) == ("Failed", attempt)
+                planned.append(datetime.fromisoformat(status["nextRetryTime"]))
+            for attempt, (due, came) in enumerate(zip(planned, refused.tried[1:], strict=False)):
+                wait = due - refused.tried[attempt]
+                assert timedelta() <= came - due <= 0.1 * wait, attempt
+        assert len(planned) == 9
+
+    play(main)
+
+
+@pytest.mark.parametrize(
+    ("attempts", "seconds"),
+    list(enumerate([5.0, 10.0, 20.0, 40.0, 80.0, 160.0, 320.0, 600.0, 600.0], start=1)),
+)
+def test_waits_are_those_of_the_schedule_within_a_tenth(attempts: int, seconds: float) -> None:
+    rng = random.Random(5)
+    waits = [delay(attempts, rng.random()).total_seconds() for _ in range(400)]
+    assert fmean(waits) == pytest.approx(seconds, rel=0.1)
+    assert min(waits) >= 0.8 * seconds
+    assert max(waits) <= 1.2 * seconds
+
+
+# --- what is told, and how quiet it is ------------------------------------------------------------
+
+
+def told(world: World) -> dict[str, int]:
+    """How often each event was told, by what it is about."""
+    events = world.api.objects(EVENT)
+    return Counter(f"{one['regarding']['name']} {one['reason']}" for one in events)
+
+
+def test_each_transition_is_told_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    hook = Given("net", service("agent"))
+    monkeypatch.setattr(discovery, "fill", lambda registry: registry.register(hook))
+
+    async def main(world: World) -> None:
+        async with world.operator():
+            await world.soon()
+            refused = world.wire.faults = Refused(world)
+            world.put(DATACENTERS, datacenter(SHIPPER))
+            # Longer than the recorder keeps what is said twice to itself.
+            await world.rest(2.5 * REPEAT_SECONDS)
+            assert len(refused.tried) > 16
+            world.wire.faults = NoFaults()
+            await world.rest(LONG)
+            for _ in range(3):
+                await world.well()
+            hook.error = ValueError("no route")
+            world.put(SERVICE_SETS, service_set("net", body("shipper", replicas=3)))
+            await world.rest(100.0)
+            world.delete(SERVICE_SETS, "net")
+            await world.soon()
+            world.edit(bootstrapServices=[])
+            for _ in range(4):
+                await world.well()
+            assert world.states == {"fra1.agent": "Running"}
+        assert told(world) == {
+            "fra1 Conflict": 1,
+            "fra1 SourceDegraded": 1,
+            "fra1.agent Started": 1,
+            "fra1.agent Failed": 1,
+            "fra1.agent Succeeded": 1,
+            "fra1.shipper Started": 1,
+            "fra1.shipper Failed": 1,
+            "fra1.shipper Succeeded": 1,
+            "fra1.shipper Retired": 1,
+        }
+
+    play(main)
+
+
+def test_five_minutes_of_troubles_that_do_not_change_are_written_nowhere() -> None:
+    async def main(world: World) -> None:
+        async with world.operator():
+            world.put(DATACENTERS, datacenter(SHIPPER, SHOP, body("rejected", kind="StatefulSet")))
+            # The one breaks a rule, the other wants a name that is taken.
+            world.put(SERVICE_SETS, service_set("wrong", body("a", kind="DaemonSet", replicas=2)))
+            world.put(SERVICE_SETS, service_set("rival", body("shipper", replicas=9)))
+            metadata = {"name": "fra1-rejected", "namespace": NAMESPACE}
+            world.api.put(STATEFUL_SET, {"metadata": metadata, "spec": {}}, manager="somebody")
+            for _ in range(3):
+                await world.well()
+            assert world.states == {
+                "fra1.rejected": "Failed",
+                "fra1.shipper": "Running",
+                "fra1.shop": "Pending",
+            }
+            assert world.ready() == ("False", "ServicesFailed")
+            assert world.condition("SourcesReady")[:2] == ("False", "SourceDegraded")
+            assert world.condition("NoConflicts")[:2] == ("False", "Conflict")
+            world.wire.sent.clear()
+            revision = world.api.storage.revision
+            await world.rest(300.0)
+            assert [one for one in world.requests if not one.startswith("GET")] == []
+            assert world.api.storage.revision == revision
+
+    play(main)
