@@ -8,6 +8,7 @@ from itertools import pairwise
 
 import pytest
 
+from runtime.cache import as_cached
 from runtime.clock import yield_to_loop
 from runtime.informer import SLICE, InformerOptions, Selection
 from runtime.informers import InformerSet
@@ -164,6 +165,38 @@ async def test_t28_own_writes_are_read_at_once_and_told_once() -> None:
         for kind, version in (("MODIFIED", "101"), ("MODIFIED", "105"), ("MODIFIED", "107")):
             run.lines.put_nowait(event(kind, config_map("a", version)))
         await run.hears("!a@90", "a@90>105", "a@105>107")
+
+
+async def test_t28_an_own_write_is_shaped_once_and_stored_like_the_rest() -> None:
+    shaped: list[str] = []
+
+    def count(obj: Object) -> Object:
+        shaped.append(name_of(obj))
+        return obj
+
+    async with informing(
+        config_map("a", "90"), selection=Selection(CONFIG_MAP, "shop", transform=count)
+    ) as run:
+        run.informer.observe(config_map("b", "105"))
+        stored = run.informer.get(ObjectKey("shop", "b"))
+        for kind, version in (("ADDED", "105"), ("MODIFIED", "107")):
+            run.lines.put_nowait(event(kind, config_map("b", version)))
+        await run.hears("!a@90", "+b@105", "b@105>107")
+        assert shaped == ["a@90", "b@105", "b@107"]
+        first, last = run.informer.list()
+        assert stored is not None
+        assert first["metadata"]["namespace"] is stored["metadata"]["namespace"]
+        assert first["metadata"]["namespace"] is last["metadata"]["namespace"]
+
+
+async def test_t28_an_answer_stands_for_the_copy_that_is_kept() -> None:
+    async with informing(config_map("a", "90")) as run:
+        answer, older = config_map("a", "105"), config_map("a", "80")
+        assert as_cached(run.informer, answer) is run.informer.get(A)
+        assert as_cached(run.informer, older) is older
+        elsewhere = config_map("a", "106")
+        elsewhere["metadata"]["namespace"] = "bank"
+        assert as_cached(run.informer, elsewhere) is elsewhere
 
 
 async def test_an_answer_that_this_selection_would_not_contain_is_not_taken() -> None:
