@@ -11,6 +11,7 @@ from contracts.admission.gates import RESTORE, VERBS, Verb
 from contracts.admission.locks import MAINTAIN
 from contracts.admission.policy import PART_OF, PREFIX
 from contracts.api.group import BACKUPS, CLUSTERS, GROUP, RESTORES, TENANTS
+from contracts.datacenter.kinds import DATACENTERS, SERVICE_SETS, WORKLOADS
 from contracts.optional_kinds import GATEWAY_API
 from contracts.rights import CORE, NETWORKING, Right, rules
 
@@ -74,6 +75,33 @@ USUAL: Final = (
     ),
 )
 """They join the ClusterRoles view, edit and admin that every cluster has."""
+
+
+_SAID = tuple(sorted(kind.plural for kind in (DATACENTERS, SERVICE_SETS)))
+_ROWS = WORKLOADS.plural
+
+PLATFORM: Final = (
+    Role(
+        "datacenter-view",
+        "Whoever may look at the platform sees datacenters, and what became of their services.",
+        (
+            Right("See them.", GROUP, (*sorted((*_SAID, _ROWS)),), _READS),
+            Right(
+                "See how they are.",
+                GROUP,
+                (f"{_ROWS}/status", f"{DATACENTERS.plural}/status"),
+                ("get",),
+            ),
+        ),
+    ),
+    Role(
+        "datacenter-admin",
+        "Whoever runs the platform says which services a datacenter gets, and so runs pods in "
+        "nearly every namespace. Rows are the operator's.",
+        (Right("Keep them.", GROUP, _SAID, (*_READS, *_WRITES)),),
+    ),
+)
+"""They join nothing, for tenants have nothing to do with datacenters."""
 
 
 def _verb(verb: Verb) -> Role:

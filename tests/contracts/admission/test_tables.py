@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any, ClassVar
 
 from contracts.admission.gates import GATES, RESTORE, RESTORE_GATES, VERBS
-from contracts.admission.people import DELEGATED, USUAL
+from contracts.admission.people import DELEGATED, PLATFORM, USUAL
 from contracts.admission.runs import VALIDATE_RESTORE
 from contracts.admission.secrets import (
     AT_MOST,
@@ -167,7 +167,7 @@ class TestPeople:
         assert all(role.joins == () for role in DELEGATED)
 
     def test_nobody_writes_a_status(self) -> None:
-        for rule in _rules((*USUAL, *DELEGATED)):
+        for rule in _rules((*USUAL, *DELEGATED, *PLATFORM)):
             if any(name.endswith("/status") for name in rule["resources"]):
                 assert rule["verbs"] == ["get"]
 
@@ -176,8 +176,24 @@ class TestPeople:
             touched = {name for rule in _rules([role]) for name in rule["resources"]}
             assert (TENANTS.plural in touched) == (role.joins == ("admin",))
 
-    def test_no_rule_has_a_wildcard(self) -> None:
+    def test_datacenters_are_for_those_who_run_the_platform(self) -> None:
+        kinds = {"bootstrapservicesets", "bootstrapworkloads", "datacenters"}
         for rule in _rules((*USUAL, *DELEGATED)):
+            assert not kinds & {name.partition("/")[0] for name in rule["resources"]}
+        assert [(role.name, role.joins) for role in PLATFORM] == [
+            ("datacenter-view", ()),
+            ("datacenter-admin", ()),
+        ]
+        written = {
+            name
+            for rule in _rules(PLATFORM)
+            if "patch" in rule["verbs"]
+            for name in rule["resources"]
+        }
+        assert written == {"bootstrapservicesets", "datacenters"}
+
+    def test_no_rule_has_a_wildcard(self) -> None:
+        for rule in _rules((*USUAL, *DELEGATED, *PLATFORM)):
             assert "*" not in (*rule["verbs"], *rule["resources"], *rule["apiGroups"])
 
     def test_view_edit_and_admin_are_joined_as_they_are_called(self) -> None:

@@ -1,0 +1,65 @@
+"""deploy/people about datacenters: who runs the platform may, and no tenant does."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from contracts.api.group import GROUP
+from contracts.datacenter.kinds import DATACENTERS, SERVICE_SETS, WORKLOADS
+from e2e.harness.kubernetes import Api
+from e2e.harness.policies import PEOPLE
+from e2e.harness.waiting import until
+from e2e.rbac_minimal.mutation import REVIEW
+from e2e.rig import Rig
+from runtime.types import Resource
+
+ROLES = ("view", "edit", "admin", "datacenter-view", "datacenter-admin")
+READS, WRITES = ("get", "list", "watch"), ("create", "update", "patch", "delete")
+READERS, KEEPERS = ("datacenter-view", "datacenter-admin"), ("datacenter-admin",)
+# kind, subresource, verbs, who may
+EXPECTED: tuple[tuple[Resource, str, tuple[str, ...], tuple[str, ...]], ...] = (
+    (DATACENTERS, "", READS, READERS),
+    (DATACENTERS, "", WRITES, KEEPERS),
+    (SERVICE_SETS, "", READS, READERS),
+    (SERVICE_SETS, "", WRITES, KEEPERS),
+    (WORKLOADS, "", READS, ("datacenter-view",)),
+    (WORKLOADS, "", WRITES, ()),
+    (DATACENTERS, "status", ("get",), ("datacenter-view",)),
+    (DATACENTERS, "status", WRITES, ()),
+    (WORKLOADS, "status", WRITES, ()),
+)
+
+
+def may(api: Api, role: str, verb: str, kind: Resource, subresource: str = "") -> bool:
+    """Ask the API server about somebody who holds that role in the whole cluster."""
+    asked = {"group": GROUP, "resource": kind.plural, "subresource": subresource, "verb": verb}
+    spec = {"user": f"holder-of-{role}", "resourceAttributes": asked}
+    return bool(api.create(REVIEW, {"metadata": {}, "spec": spec})["status"]["allowed"])
+
+
+@pytest.fixture(scope="module")
+def api(control_plane: Rig) -> Iterator[Api]:
+    """The roles, and somebody for each of them."""
+    control_plane.kubectl("apply", "-k", str(PEOPLE))
+    names = [f"holder-of-{role}" for role in ROLES]
+    for role, name in zip(ROLES, names, strict=True):
+        arguments = (f"--clusterrole=openbao-operator-{role}", f"--user={name}")
+        control_plane.kubectl("create", "clusterrolebinding", name, *arguments)
+    made = Api(control_plane)
+    until("the last one may", lambda: may(made, ROLES[-1], "get", DATACENTERS), 30.0)
+    yield made
+    control_plane.kubectl("delete", "clusterrolebinding", *names)
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_who_may_do_what(api: Api, role: str) -> None:
+    found = {
+        (kind.plural, subresource, verb): may(api, role, verb, kind, subresource)
+        for kind, subresource, verbs, _ in EXPECTED
+        for verb in verbs
+    }
+    assert found == {
+        (kind.plural, subresource, verb): role in holders
+        for kind, subresource, verbs, holders in EXPECTED
+        for verb in verbs
+    }
