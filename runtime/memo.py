@@ -41,7 +41,11 @@ def remembered(
         # The first argument is kept beside its result: its id belongs to nobody else meanwhile.
         found = kept.get(place)
         if found is not None and found[0] is first and found[1] == rest and found[2] == named:
-            kept.move_to_end(place)
+            try:  # noqa: SIM105 - suppress() would double the price of an answer
+                kept.move_to_end(place)
+            except KeyError:
+                # Another thread has let go of it since.
+                pass
             return found[3]
         result = function(first, *rest, **named)
         kept[place] = (first, rest, named, result)

@@ -140,3 +140,20 @@ def test_the_size_may_be_that_of_a_fleet() -> None:
         for thing in things:
             number_of(thing)
     assert len(asked) == 2 * SIZE
+
+
+def test_what_another_thread_lets_go_of_meanwhile_is_an_answer_all_the_same() -> None:
+    first, other = Thing(), Thing()
+
+    class Meanwhile:
+        """Stands for the moment in which another thread has its turn."""
+
+        def __eq__(self, _: object) -> bool:
+            pair(other, None)
+            return True
+
+        __hash__ = None  # type: ignore[assignment]
+
+    pair = remembered(lambda one, two: [one, two], size=1)
+    made = pair(first, Meanwhile())
+    assert pair(first, Meanwhile()) is made
