@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -288,6 +289,8 @@ async def test_a_watch_ends_when_it_is_interrupted(tmp_path: Path) -> None:
             env={**without_pod(), "KUBECONFIG": str(baoctl.kubeconfig)},
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
+            # Whoever runs tests in the background of a script has it ignored, and so has a child.
+            preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),
         )
         assert process.stdout is not None
         first = await process.stdout.readline()
