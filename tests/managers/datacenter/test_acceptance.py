@@ -52,16 +52,6 @@ LONG = 721.0
 """Seconds that are longer than every wait."""
 
 
-@pytest.fixture
-def server() -> Server:
-    return Server()
-
-
-@pytest.fixture
-def operator(server: Server) -> Operator:
-    return Operator(server)
-
-
 def container(**more: Any) -> list[Object]:
     """One container with these fields."""
     return [{"name": "main", "image": IMAGE, **more}]

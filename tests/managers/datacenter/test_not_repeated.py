@@ -52,16 +52,6 @@ def whole(**more: Any) -> Object:
     return body("shipper", services=[main])
 
 
-@pytest.fixture
-def server() -> Server:
-    return Server()
-
-
-@pytest.fixture
-def operator(server: Server) -> Operator:
-    return Operator(server)
-
-
 def lasted(server: Server, resource: Resource = DEPLOYMENT) -> tuple[str, int]:
     """Which object runs it, and how often its spec was written."""
     metadata = server.live(resource, NAME, NAMESPACE)["metadata"]

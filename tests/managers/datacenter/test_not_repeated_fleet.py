@@ -44,16 +44,6 @@ LONG = 721.0
 """Seconds that are longer than every wait."""
 
 
-@pytest.fixture
-def server() -> Server:
-    return Server()
-
-
-@pytest.fixture
-def operator(server: Server) -> Operator:
-    return Operator(server)
-
-
 def replicas(server: Server) -> int:
     """How many pods the shipper of fra1 is to have."""
     found: int = server.live(DEPLOYMENT, NAME, NAMESPACE)["spec"]["replicas"]

@@ -21,11 +21,6 @@ from tests.managers.datacenter.bodies import service
 from tests.managers.datacenter.service_bench import BUSY, DNS, SHOP, Bench
 
 
-@pytest.fixture
-def bench() -> Bench:
-    return Bench()
-
-
 class Crash(BaseException):
     """The process is gone: nobody catches this."""
 

@@ -36,16 +36,6 @@ EDGE: dict[str, Any] = {
 CHILDREN = (CLUSTERS, DAEMON_SET, DEPLOYMENT)
 
 
-@pytest.fixture
-def server() -> Server:
-    return Server()
-
-
-@pytest.fixture
-def operator(server: Server) -> Operator:
-    return Operator(server)
-
-
 # --- the whole way ------------------------------------------------------------------------------
 
 

@@ -28,16 +28,6 @@ _REQUEST, _ROW = Request("", "fra1"), Request("", "fra1.shipper")
 EVERYTHING = (DATACENTERS, WORKLOADS, CLUSTERS, CONFIG_MAP, DAEMON_SET, DEPLOYMENT, SERVICE)
 
 
-@pytest.fixture
-def server() -> Server:
-    return Server()
-
-
-@pytest.fixture
-def operator(server: Server) -> Operator:
-    return Operator(server)
-
-
 async def running(server: Server, operator: Operator, *services: Object, **spec: Any) -> None:
     """A datacenter with everything in place, and nothing noted yet."""
     server.put(DATACENTERS, datacenter(*services, **spec))

@@ -15,12 +15,6 @@ from runtime.outcome import Done, Outcome, Wait
 from tests.managers.datacenter.bodies import datacenter, service
 from tests.managers.datacenter.service_bench import BROKEN, BUSY, DNS, FRA, SHIPPER, Bench, Given
 
-
-@pytest.fixture
-def bench() -> Bench:
-    return Bench()
-
-
 # --- what the services of a datacenter always did -------------------------------------------------
 
 

@@ -22,12 +22,6 @@ from tests.managers.datacenter.service_bench import (
     Given,
 )
 
-
-@pytest.fixture
-def bench() -> Bench:
-    return Bench()
-
-
 # --- states of the datacenter ---------------------------------------------------------------------
 
 
