@@ -45,6 +45,9 @@ LONG = (
     "upgrade_crash_sweep",
     "fencing",
 )
+# The fixture of tests that bring up a dozen clusters at once: two of them side by side would starve
+# each other, and whoever is beside them.
+CROWD = "campaign"
 TURN = pytest.StashKey[Turn]()
 MEASURING = pytest.StashKey[set[Path]]()
 """The files with a test that has to be alone."""
@@ -82,11 +85,14 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
     if stash.get(PRESENT, None) != item.path:
         stash[PRESENT] = item.path
         turn.begin(measures=item.path in stash[MEASURING])
+    if CROWD in getattr(item, "fixturenames", ()):
+        turn.crowd()
     turn.share()
     try:
         return (yield)
     finally:
         turn.leave()
+        turn.disperse()
 
 
 @pytest.fixture

@@ -63,7 +63,7 @@ def test_a_connection_string_is_enough(cluster: Cluster, store: Store) -> None:
         if name not in ("azure", "endpoint")
     }
     entries = {"connectionString": azure_connection_string(store)}
-    with retargeted(cluster, target), with_credentials(cluster, entries, store):
+    with retargeted(cluster, target), with_credentials(cluster, entries):
         status = backup_now(cluster, "by-string").await_phase("Completed")
     check_stored(store, status)
 
@@ -71,7 +71,7 @@ def test_a_connection_string_is_enough(cluster: Cluster, store: Store) -> None:
 @pytest.mark.timeout(200)
 def test_a_wrong_key_is_told_and_nothing_is_stored(cluster: Cluster, store: Store) -> None:
     before = store.keys()
-    with with_credentials(cluster, {"accountKey": WRONG_KEY}, store):
+    with with_credentials(cluster, {"accountKey": WRONG_KEY}):
         status = backup_now(cluster, "wrong-key").await_phase("Failed")
     assert status["reason"] == "StorageFailed"
     assert WRONG_KEY not in str(status)

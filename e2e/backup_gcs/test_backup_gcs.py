@@ -66,7 +66,7 @@ def test_a_bucket_that_is_not_there_is_told(cluster: Cluster, store: Store) -> N
 def test_a_key_file_that_is_none_is_told_without_a_word_of_it(
     cluster: Cluster, store: Store
 ) -> None:
-    with with_credentials(cluster, {"credentials.json": '{"type": "hunter2"}'}, store):
+    with with_credentials(cluster, {"credentials.json": '{"type": "hunter2"}'}):
         status = backup_now(cluster, "no-key").await_phase("Failed")
     assert status["reason"] == "ConfigFailed"
     assert CREDENTIALS in status["message"] or "credentials.json" in status["message"]

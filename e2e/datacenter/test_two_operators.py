@@ -36,6 +36,8 @@ RIVAL = "openbao-operator-rival"
 LEASE_NAME = "openbao-operator"
 # The lease, and what a candidate waits between two looks.
 TAKEOVER_WITHIN = 35.0
+# The leader is killed before the second service can be ready, even if it tells of the first late.
+TOLD, FRONT_DELAY = 5.0, 7
 QUIET_SECONDS = 15.0
 BASE, FRONT, AGENT = NAMES = ("base", "front", "agent")
 CHILDREN = tuple(zip((STATEFUL_SET, DEPLOYMENT, DAEMON_SET), NAMES, strict=True))
@@ -106,11 +108,15 @@ def make(api: Api, make_namespace: MakeNamespace) -> Iterator[MakeDatacenter]:
         removed(api, datacenter)()
 
 
-def services(image: str, replicas: int = 1) -> tuple[Object, ...]:
-    """Three services, each of which waits for the one before."""
+def services(image: str, replicas: int = 1, delay: int = 0) -> tuple[Object, ...]:
+    """Three services, each of which waits for the one before; one may be ready with a delay."""
+    front = sleeper(image, FRONT, replicas=replicas, dependsOn=[BASE])
+    if delay:
+        look = {"command": ["python3", "-c", ""], "periodSeconds": 1, "timeoutSeconds": 5}
+        front["services"][0]["healthCheck"] = {**look, "initialDelaySeconds": delay}
     return (
         sleeper(image, BASE, kind="StatefulSet"),
-        sleeper(image, FRONT, replicas=replicas, dependsOn=[BASE]),
+        front,
         sleeper(image, AGENT, kind="DaemonSet", dependsOn=[FRONT]),
     )
 
@@ -159,7 +165,7 @@ def test_another_process_goes_on_where_the_killed_one_was(
     standby = two.start(two.other)
     two.await_asked(two.other, begin, (LEASES, "get"))
 
-    datacenter = make(*services(image))
+    datacenter = make(*services(image, delay=FRONT_DELAY))
     killed_within(two, datacenter, leader, begin)
     watch = Stopwatch()
     before = datacenter.identities()
@@ -197,8 +203,8 @@ def killed_within(two: Two, datacenter: DatacenterUnderTest, leader: Operator, m
         found = of(datacenter, two.audit.since(mark, two.one.user))
         return (DEPLOYMENT.plural, datacenter.child(FRONT)) in made(found)
 
-    until("the second one is made", halfway, 30.0, every=0.002)
-    until("that the first one runs is told", lambda: "Succeeded" in datacenter.told_of(BASE), 0.5)
+    until("the second one is made", halfway, 30.0, every=0.02)
+    until("that the first one runs is told", lambda: "Succeeded" in datacenter.told_of(BASE), TOLD)
     leader.faults_expected = True
     leader.kill()
     print(f"\n  killed after: {tally(of(datacenter, two.audit.since(mark, two.one.user)))}")

@@ -1,12 +1,13 @@
 """Changing for a while where snapshots go, or with which credentials."""
 
+import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 from contracts.api.group import CLUSTERS
 from e2e.harness.clusters import Cluster
 from e2e.harness.kubernetes import Object
-from e2e.harness.stores import CREDENTIALS, Store
+from e2e.harness.stores import CREDENTIALS
 from runtime.resources import SECRET
 
 
@@ -29,19 +30,14 @@ def _set_target(cluster: Cluster, before: Object, target: Object) -> None:
 
 
 @contextmanager
-def with_credentials(
-    cluster: Cluster, entries: Mapping[str, str | None], store: Store
-) -> Iterator[None]:
-    """Let the Secret of the store hold these entries, and no others, until the end of the block."""
-    _set_entries(cluster, {**dict.fromkeys(store.secret()), **entries})
-    try:
+def with_credentials(cluster: Cluster, entries: Mapping[str, str]) -> Iterator[None]:
+    """Let the store be opened with these entries, and no others, until the end of the block.
+
+    They are a Secret of their own: of one that changes, the kubelet may still mount what it held.
+    """
+    name = f"{CREDENTIALS}-{uuid.uuid4().hex[:6]}"
+    metadata = {"name": name, "namespace": cluster.namespace}
+    cluster.api.create(SECRET, {"metadata": metadata, "stringData": dict(entries)})
+    target = cluster.live()["spec"]["backup"]["target"]
+    with retargeted(cluster, {**target, "credentialsSecretRef": {"name": name}}):
         yield
-    finally:
-        _set_entries(cluster, {**dict.fromkeys(entries), **store.secret()})
-
-
-def _set_entries(cluster: Cluster, entries: Mapping[str, str | None]) -> None:
-    gone = {name: None for name, text in entries.items() if text is None}
-    there = {name: text for name, text in entries.items() if text is not None}
-    change = {"data": gone, "stringData": there}
-    cluster.api.patch(SECRET, cluster.namespace, CREDENTIALS, change)

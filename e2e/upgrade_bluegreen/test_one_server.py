@@ -59,7 +59,8 @@ PULL_SECONDS = 150.0
 JUDGING_SECONDS = 6.0
 STILL_SECONDS = 5.0
 # A client that waits as long as clients do sees no write fail, and never stands still for long.
-PATIENCE, GAP_SECONDS = 10.0, 3.0
+# How long that is depends on the machine, too: beside other tests it may be longer.
+PATIENCE, GAP_SECONDS, GAP_BESIDE_OTHERS = 10.0, 3.0, 5.0
 GLASS = "BreakGlassRequired"
 
 
@@ -116,7 +117,7 @@ def cluster(clusters: dict[str, Cluster], doomed: Doomed) -> Cluster:
 
 @pytest.mark.timeout(300)
 def test_a_hook_says_no_and_a_way_back_that_fails_waits_for_a_person(
-    cluster: Cluster, requests: Requests
+    cluster: Cluster, alone: None
 ) -> None:
     """Green has no vote yet. The Job that removes it from the raft cluster cannot log in."""
     judged = {"verification": {"prePromotionHook": hook(1, JUDGING_SECONDS)}}
@@ -141,7 +142,7 @@ def test_a_hook_says_no_and_a_way_back_that_fails_waits_for_a_person(
     assert list(seen.hook_runs(operation).values()) == [1]
     assert events(cluster, "BreakGlassEntered")
     assert events(cluster, "BreakGlassAcknowledged")
-    assert_blue_was_left_alone(seen, writer)
+    assert_blue_was_left_alone(seen, writer, GAP_SECONDS)
     assert_blue_alone_is_left(cluster, seen)
     assert members(cluster) == {seen.blue.pod(0): True, READER: False}
 
@@ -170,13 +171,13 @@ def test_green_that_cannot_start_is_given_up(doomed: Doomed) -> None:
     seen, cluster = takeover.seen, takeover.cluster
     print(f"\n  {seen.timeline()}\n  {writer.told()}")
     assert [one.name for one in seen.phases()] == [DEPLOYING, ROLLBACK_CLEANUP, IDLE]
-    assert_blue_was_left_alone(seen, writer)
+    assert_blue_was_left_alone(seen, writer, GAP_BESIDE_OTHERS)
     assert_blue_alone_is_left(cluster, seen)
     assert members(cluster) == {seen.blue.pod(0): True}
     assert seen.green.pod(0) in blue_green(cluster.live())["rollbackReason"]
 
 
-def assert_blue_was_left_alone(seen: TwoSets, writer: ServiceWriter) -> None:
+def assert_blue_was_left_alone(seen: TwoSets, writer: ServiceWriter, gap: float) -> None:
     """No client had any reason to notice that somebody tried."""
     (blue,) = seen.lives(seen.blue)
     assert (blue.made, blue.restarts, blue.told_to_end) == (None, 0, None)
@@ -185,7 +186,7 @@ def assert_blue_was_left_alone(seen: TwoSets, writer: ServiceWriter) -> None:
     turns = [one.revisions for one in seen.directed(names.public_service(seen.history.cluster))]
     assert turns == [{seen.blue.revision}]
     assert writer.failed == []
-    assert writer.longest_gap < GAP_SECONDS
+    assert writer.longest_gap < gap
     assert writer.lost() == []
     assert writer.missed == []
 
