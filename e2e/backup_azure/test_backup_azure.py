@@ -73,7 +73,7 @@ def test_a_wrong_key_is_told_and_nothing_is_stored(cluster: Cluster, store: Stor
     before = store.keys()
     with with_credentials(cluster, {"accountKey": WRONG_KEY}):
         status = backup_now(cluster, "wrong-key").await_phase("Failed")
-    assert status["reason"] == "StorageFailed"
+    assert status["reason"] == "StorageFailed", status["message"]
     assert WRONG_KEY not in str(status)
     assert store.keys() == before
 
@@ -82,5 +82,5 @@ def test_a_wrong_key_is_told_and_nothing_is_stored(cluster: Cluster, store: Stor
 def test_a_container_that_is_not_there_is_told(cluster: Cluster, store: Store) -> None:
     with retargeted(cluster, store.target_of_missing("nowhere")):
         status = backup_now(cluster, "no-container").await_phase("Failed")
-    assert status["reason"] == "StorageFailed"
+    assert status["reason"] == "StorageFailed", status["message"]
     assert "no such container" in status["message"]

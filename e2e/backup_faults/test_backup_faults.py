@@ -106,7 +106,7 @@ def test_a_store_that_fails_leaves_nothing_and_counts_once(
     with proxy.suffering(fault), _counting_one_failure(store, kept):
         run = backup_now(kept, f"store-{case}")
         status = run.await_phase("Failed", SECONDS)
-        assert status["reason"] == "StorageFailed"
+        assert status["reason"] == "StorageFailed", status["message"]
         assert words in status["message"], status["message"]
         assert run.exit_code() == EXIT_CODES["Storage"]
 

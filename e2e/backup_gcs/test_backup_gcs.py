@@ -58,7 +58,7 @@ def test_a_bucket_that_is_not_there_is_told(cluster: Cluster, store: Store) -> N
     missing = store.target_of_missing("nowhere")
     with retargeted(cluster, missing):
         status = backup_now(cluster, "no-bucket").await_phase("Failed")
-    assert status["reason"] == "StorageFailed"
+    assert status["reason"] == "StorageFailed", status["message"]
     assert "no such bucket" in status["message"]
 
 

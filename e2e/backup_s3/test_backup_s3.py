@@ -225,7 +225,7 @@ def test_what_is_wrong_with_the_store_is_named_and_counted_once(
     with _being(api, kept, store, wrong):
         run = backup_now(kept, f"wrong-{case}")
         status = run.await_phase("Failed")
-    assert status["reason"] == "StorageFailed"
+    assert status["reason"] == "StorageFailed", status["message"]
     assert status["report"]["failure"] == "Storage"
     assert wrong.words in status["message"].lower(), status["message"]
     assert "snapshot" not in status
