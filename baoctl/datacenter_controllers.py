@@ -33,6 +33,7 @@ from runtime.controller import Controller, Reconciler
 from runtime.event import (
     Event,
     any_of,
+    finalizer_lost,
     finalizers_changed,
     generation_changed,
     labels_or_annotations_changed,
@@ -122,7 +123,9 @@ def _every(datacenters: Cache) -> Callable[[Event], Iterable[Request]]:
 
 def watch_datacenters(controller: Controller, datacenters: Cache, rows: Cache) -> None:
     """Wake a datacenter: its spec, its deletion, and what becomes of its rows."""
-    controller.watch(datacenters, enqueue_object, any_of(generation_changed, _lost_our_hold))
+    # That we put our finalizer on is no reason for another pass.
+    own = any_of(generation_changed, finalizer_lost(naming.DATACENTER_FINALIZER))
+    controller.watch(datacenters, enqueue_object, own)
 
     def soon(event: Event) -> Iterable[Request]:
         # Rows of one datacenter change together: one look, and one status, for all of them.
@@ -157,13 +160,6 @@ def watch_rows(
 
     controller.watch(rows, beside, _row_news)
     controller.watch(datacenters, enqueue_mapped(of_datacenter), part_changed("spec", "state"))
-
-
-def _lost_our_hold(event: Event) -> bool:
-    """Whether somebody took our finalizer off. That we put it on is no reason for another pass."""
-    before = ((event.old or {}).get("metadata") or {}).get("finalizers") or ()
-    after = (event.object.get("metadata") or {}).get("finalizers") or ()
-    return naming.DATACENTER_FINALIZER in before and naming.DATACENTER_FINALIZER not in after
 
 
 _row_news = any_of(generation_changed, part_changed("status", "state"))

@@ -61,6 +61,18 @@ def finalizers_changed(event: Event) -> bool:
     return event.old is None or _meta(event.old, "finalizers") != _meta(event.object, "finalizers")
 
 
+def finalizer_lost(name: str) -> Predicate:
+    """Make a predicate that drops updates but those that take this finalizer off."""
+
+    def lost(event: Event) -> bool:
+        if event.old is None:
+            return True
+        before, after = (_meta(obj, "finalizers") or () for obj in (event.old, event.object))
+        return name in before and name not in after
+
+    return lost
+
+
 def resource_version_changed(event: Event) -> bool:
     """Drops updates that replay a version we have seen, as a new list after a broken watch does."""
     return event.old is None or resource_version_of(event.old) != resource_version_of(event.object)

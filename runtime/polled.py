@@ -60,6 +60,7 @@ class PolledMirror:
         metrics: Metrics,
     ) -> None:
         self.selection = selection
+        self._reduce = selection.reducer()
         self._client = client
         self._clock = clock
         self._rng = rng
@@ -131,7 +132,7 @@ class PolledMirror:
         known = self._note(key)
         known.told += 1
         known.beside = False
-        self._tell(self._store.upsert(self.selection.shape(obj)))
+        self._tell(self._store.upsert(self.selection.shape(obj, self._reduce)))
 
     def doubt(self, key: ObjectKey) -> None:
         """Ask for this name at the next look, whatever is known of it."""
@@ -208,7 +209,7 @@ class PolledMirror:
         ours = live is not None and self.selection.matches(live)
         known.beside = live is not None and not ours
         if live is not None and ours:
-            self._tell(self._store.upsert(self.selection.reducer()(live)))
+            self._tell(self._store.upsert(self._reduce(live)))
             return
         stored = self._store.get(key)
         if stored is not None:

@@ -85,7 +85,7 @@ PLATFORM: Final = (
         "datacenter-view",
         "Whoever may look at the platform sees datacenters, and what became of their services.",
         (
-            Right("See them.", GROUP, (*sorted((*_SAID, _ROWS)),), _READS),
+            Right("See them.", GROUP, tuple(sorted((*_SAID, _ROWS))), _READS),
             Right(
                 "See how they are.",
                 GROUP,

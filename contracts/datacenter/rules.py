@@ -63,8 +63,7 @@ _ever_offends = remembered(_offends, size=BODIES)
 
 
 def _offences(rule: ServiceRule, service: BootstrapService, path: str) -> Iterator[Offence]:
-    if _ever_offends(service):
-        yield from ((_joined(path, field), value) for field, value in rule.find(service))
+    yield from ((_joined(path, field), value) for field, value in rule.find(service))
 
 
 def _body_rules(
@@ -292,7 +291,7 @@ def check_service(service: BootstrapService, path: str, datacenter: str = "") ->
     """
     found = [
         Violation(field, shown(value), f"service-{rule.id}", rule.message)
-        for rule in BODY_RULES
+        for rule in (BODY_RULES if _ever_offends(service) else ())
         for field, value in _offences(rule, service, path)
     ]
     return [*found, *openbao_violations(service, path, datacenter)]

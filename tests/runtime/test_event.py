@@ -6,6 +6,7 @@ from runtime.event import (
     Event,
     Predicate,
     any_of,
+    finalizer_lost,
     finalizers_changed,
     generation_changed,
     labels_or_annotations_changed,
@@ -65,6 +66,8 @@ UPDATES: dict[str, tuple[Predicate, Object, bool]] = {
     "status is no label": (labels_or_annotations_changed, thing(resourceVersion="8"), False),
     "a finalizer passes": (finalizers_changed, thing(finalizers=["a/b"]), True),
     "a label is no finalizer": (finalizers_changed, thing(labels={"a": "b"}), False),
+    "another finalizer is not lost": (finalizer_lost("a/b"), thing(finalizers=["c/d"]), False),
+    "a finalizer that comes is not lost": (finalizer_lost("a/b"), thing(finalizers=["a/b"]), False),
     "a replay is dropped": (resource_version_changed, thing(), False),
     "a new version passes": (resource_version_changed, thing(resourceVersion="8"), True),
     "a deletion under way passes": (terminating, thing(deletionTimestamp="2030-01-01"), True),
@@ -87,12 +90,19 @@ def test_t19_update(predicate: Predicate, new: Object, passes: bool) -> None:
     assert predicate(Event("update", new, thing())) is passes
 
 
+def test_t19_a_finalizer_that_is_taken_off_passes() -> None:
+    held = thing(finalizers=["a/b", "c/d"])
+    assert finalizer_lost("a/b")(Event("update", thing(finalizers=["c/d"]), held))
+    assert not finalizer_lost("a/b")(Event("update", thing(finalizers=["a/b"]), held))
+
+
 @pytest.mark.parametrize(
     "predicate",
     [
         generation_changed,
         labels_or_annotations_changed,
         finalizers_changed,
+        finalizer_lost("a/b"),
         resource_version_changed,
     ],
 )
