@@ -45,9 +45,6 @@ LONG = (
     "upgrade_crash_sweep",
     "fencing",
 )
-# The fixture of tests that bring up a dozen clusters at once: two of them side by side would starve
-# each other, and whoever is beside them.
-CROWD = "campaign"
 TURN = pytest.StashKey[Turn]()
 MEASURING = pytest.StashKey[set[Path]]()
 """The files with a test that has to be alone."""
@@ -85,21 +82,19 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
     if stash.get(PRESENT, None) != item.path:
         stash[PRESENT] = item.path
         turn.begin(measures=item.path in stash[MEASURING])
-    if CROWD in getattr(item, "fixturenames", ()):
-        turn.crowd()
     turn.share()
     try:
         return (yield)
     finally:
         turn.leave()
-        turn.disperse()
 
 
 @pytest.fixture
 def alone(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Nobody else's test runs on this machine meanwhile: for what measures how long clients wait.
+    """Nobody else's test runs on this machine meanwhile.
 
-    What a whole file sets up is set up before, beside others.
+    For what measures how long clients wait, and for what brings up so many clusters at once that it
+    starves whoever is beside it. What a whole file sets up is set up before, beside others.
     """
     turn = request.config.stash[TURN]
     turn.leave()

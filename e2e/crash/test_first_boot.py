@@ -54,7 +54,11 @@ def numbered(keys: Iterable[WriteKey]) -> list[tuple[WriteKey, int]]:
 
 @pytest.mark.timeout(600)
 def test_every_write_of_a_first_boot(
-    campaign: Campaign, make_namespace: MakeNamespace, audit: AuditLog, controller: Identity
+    campaign: Campaign,
+    make_namespace: MakeNamespace,
+    audit: AuditLog,
+    controller: Identity,
+    alone: None,
 ) -> None:
     mark = audit.mark()
     namespace = make_namespace()

@@ -22,6 +22,9 @@ _SPEC: dict[str, Any] = {
 # whole node, the start of a server takes that long at times, and the election that follows is not
 # what a test of a planned change is about.
 STEADY: dict[str, Any] = {"raft": {"performanceMultiplier": 2}}
+# The same for two and a half seconds, for tests that count leaders while others run beside them.
+# Such a server also needs longer to lead where nobody makes way for it.
+STEADFAST: dict[str, Any] = {"raft": {"performanceMultiplier": 5}}
 
 
 def cluster(namespace: str, name: str, **spec: Any) -> Object:

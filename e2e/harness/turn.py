@@ -15,7 +15,6 @@ class Turn:
         self._folder = folder
         self._held: TextIO | None = None
         self._measures: TextIO | None = None
-        self._crowd: TextIO | None = None
 
     def begin(self, *, measures: bool) -> None:
         """Begin a file of tests. One that measures nothing waits while others are at those that do.
@@ -29,18 +28,6 @@ class Turn:
         if not measures:
             self._measures.close()
             self._measures = None
-
-    def crowd(self) -> None:
-        """Wait until nobody else has a crowd of clusters; before `share`, which holds others up."""
-        assert self._held is None, "who waits for a crowd holds nothing meanwhile"
-        self._crowd = self._open("crowd.lock")
-        fcntl.flock(self._crowd, fcntl.LOCK_EX)
-
-    def disperse(self) -> None:
-        """Let the next crowd come."""
-        if self._crowd is not None:
-            self._crowd.close()
-            self._crowd = None
 
     def share(self) -> None:
         """Go on beside others; waits while one is alone, or is about to be."""

@@ -9,6 +9,7 @@ from e2e.demo.objects import condition, status_of
 from e2e.harness.backups import SELDOM, Run, backup_now, make_credentials, restore
 from e2e.harness.clusters import Cluster
 from e2e.harness.kubernetes import Api
+from e2e.harness.manifests import STEADFAST
 from e2e.harness.operator import Operator
 from e2e.harness.pauses import pause, resume
 from e2e.harness.service_writer import ServiceWriter, steady_voters
@@ -34,7 +35,7 @@ def cluster(api: Api, make_namespace: MakeNamespace, impatient: Operator, store:
     namespace = make_namespace()
     make_credentials(api, namespace, store)
     backup = {"schedule": SELDOM, "target": store.target()}
-    return steady_voters(api, namespace, NAME, backup=backup)
+    return steady_voters(api, namespace, NAME, configuration=STEADFAST, backup=backup)
 
 
 @pytest.fixture(scope="module")

@@ -42,7 +42,7 @@ _MAKER = "system:serviceaccount:kube-system:statefulset-controller"
 _SECONDS_EACH = 30.0
 _UP_SECONDS = 240.0
 # A pod is back in less; after that no write of an upgrade comes any more.
-_LAST_WRITES = 30
+_POD_SECONDS = 30
 
 
 @dataclass(slots=True)
@@ -53,6 +53,8 @@ class Case:
     write: WriteKey
     occurrence: int
     position: Position
+    last_writes: int = _POD_SECONDS
+    """Seconds without a write after which its operator has no more to do."""
     uids: dict[str, str] = field(default_factory=dict)
     """Names and uids of the servers before."""
     result: Result | None = None
@@ -62,14 +64,14 @@ class Case:
     def plan(self) -> Plan:
         """What its first operator is told."""
         return Plan(
-            self.cluster.namespace, self.write, self.occurrence, self.position, _LAST_WRITES
+            self.cluster.namespace, self.write, self.occurrence, self.position, self.last_writes
         )
 
     def __str__(self) -> str:
         what = f"{self.position:<6} {self.write} #{self.occurrence}"
         came = "did not come"
-        if self.result is not None and self.result.crashed:
-            came = f"at {self.result.seconds:4.1f} s"
+        if self.result is not None:
+            came = f"{'at' if self.result.crashed else 'not in'} {self.result.seconds:4.1f} s"
         return f"{what:<84} {came:<13} {'; '.join(self.faults) or 'ok'}"
 
 

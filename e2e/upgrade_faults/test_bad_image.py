@@ -8,6 +8,7 @@ from e2e.demo.objects import name_of
 from e2e.harness.backups import SELDOM, backup_now, make_credentials
 from e2e.harness.clusters import Cluster
 from e2e.harness.kubernetes import Api
+from e2e.harness.manifests import STEADFAST
 from e2e.harness.operator import Operator
 from e2e.harness.service_writer import ServiceWriter, steady_voters
 from e2e.harness.stopped_upgrade import (
@@ -38,7 +39,7 @@ def cluster(api: Api, make_namespace: MakeNamespace, impatient: Operator, store:
     namespace = make_namespace()
     make_credentials(api, namespace, store)
     backup = {"schedule": SELDOM, "target": store.target()}
-    made = steady_voters(api, namespace, NAME, backup=backup)
+    made = steady_voters(api, namespace, NAME, configuration=STEADFAST, backup=backup)
     move_lead(made, LEADER)
     return made
 

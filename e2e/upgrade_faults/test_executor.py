@@ -10,11 +10,13 @@ from e2e.conftest import MakeNamespace
 from e2e.demo.objects import name_of
 from e2e.harness.clusters import Cluster
 from e2e.harness.kubernetes import Api
+from e2e.harness.manifests import STEADFAST
 from e2e.harness.operator import Operator
 from e2e.harness.service_writer import steady_voters
 from e2e.harness.stopped_upgrade import assert_nobody_is_touched, await_stopped, upgrade_of
 from e2e.harness.upgrades import Requests, change, recorded
 from e2e.harness.waiting import until
+from e2e.rig import Rig
 from e2e.rig.versions import OPENBAO_STAMPS
 
 NAME = "asked"
@@ -27,9 +29,12 @@ ROUNDS = (
 
 
 @pytest.fixture(scope="module")
-def cluster(api: Api, make_namespace: MakeNamespace, impatient: Operator) -> Cluster:
+def cluster(
+    rig: Rig, api: Api, make_namespace: MakeNamespace, reloading_operator: Operator
+) -> Cluster:
     """Three voters of the first version."""
-    return steady_voters(api, make_namespace(), NAME)
+    rig.load_openbao(OPENBAO_STAMPS)
+    return steady_voters(api, make_namespace(), NAME, configuration=STEADFAST)
 
 
 @pytest.mark.timeout(400)

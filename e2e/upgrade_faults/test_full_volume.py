@@ -8,6 +8,7 @@ from e2e.demo.objects import name_of
 from e2e.harness.clusters import Cluster
 from e2e.harness.full_volume import full_volume
 from e2e.harness.kubernetes import Api
+from e2e.harness.manifests import STEADFAST
 from e2e.harness.operator import Operator
 from e2e.harness.service_writer import ServiceWriter, steady_voters
 from e2e.harness.stopped_upgrade import POD_DEADLINE, uids, upgrade_of
@@ -28,7 +29,7 @@ REASONS = ("PodNotReady", "HealthCheckFailed")
 @pytest.fixture(scope="module")
 def cluster(api: Api, make_namespace: MakeNamespace, impatient: Operator) -> Cluster:
     """Three voters, of which the first leads, so that the last is replaced first."""
-    made = steady_voters(api, make_namespace(), NAME)
+    made = steady_voters(api, make_namespace(), NAME, configuration=STEADFAST)
     move_lead(made, 0)
     return made
 

@@ -7,12 +7,14 @@ from contracts.api.group import CLUSTERS
 from e2e.conftest import MakeNamespace
 from e2e.harness.clusters import Cluster
 from e2e.harness.kubernetes import Api, ApiError
+from e2e.harness.manifests import STEADFAST
 from e2e.harness.operator import Operator
 from e2e.harness.service_writer import ServiceWriter, steady_voters
 from e2e.harness.stopped_upgrade import uids
 from e2e.harness.upgrade_history import image_of
 from e2e.harness.upgrades import Requests, change, recorded
 from e2e.harness.waiting import throughout
+from e2e.rig import Rig
 from e2e.rig.images import openbao_reference
 from e2e.rig.versions import OPENBAO_STAMPS
 from runtime.resources import STATEFUL_SET
@@ -23,9 +25,12 @@ UNTOUCHED_SECONDS = 5.0
 
 
 @pytest.fixture(scope="module")
-def cluster(api: Api, make_namespace: MakeNamespace, impatient: Operator) -> Cluster:
+def cluster(
+    rig: Rig, api: Api, make_namespace: MakeNamespace, reloading_operator: Operator
+) -> Cluster:
     """Three voters of the second version, which they were brought to."""
-    made = steady_voters(api, make_namespace(), NAME)
+    rig.load_openbao(OPENBAO_STAMPS)
+    made = steady_voters(api, make_namespace(), NAME, configuration=STEADFAST)
     with recorded(made) as record:
         change(made, {"version": SECOND})
         record.await_finished(SECOND)
