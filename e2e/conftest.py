@@ -64,12 +64,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         seconds = limit.args[0] if limit else (config.getoption("timeout") or 900)
         item.add_marker(pytest.mark.timeout(seconds, func_only=True), append=False)
     measuring = config.stash[MEASURING] = {item.path for item in alone}
-    items.sort(key=lambda item: (item.path not in measuring, _place(item.path.parent.name)))
+    items.sort(key=lambda item: _place(item.path.parent.name, measures=item.path in measuring))
 
 
-def _place(scenario: str) -> int:
-    order = (*LONG, "", LAST)
-    return order.index(scenario if scenario in order else "")
+def _place(scenario: str, *, measures: bool) -> tuple[bool, bool, int]:
+    long = LONG.index(scenario) if scenario in LONG else len(LONG)
+    return scenario == LAST, not measures, long
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)

@@ -9,12 +9,12 @@ from contracts import names
 from contracts.api.group import CLUSTERS
 from e2e.harness.clusters import Cluster
 from e2e.harness.installation import Identity
-from e2e.harness.kubernetes import Api, ApiError
+from e2e.harness.kubernetes import Api
 from e2e.harness.manifests import cluster as manifest
 from e2e.harness.operator import NO_ELECTION, Launcher
 from e2e.harness.waiting import Stopwatch, throughout, until
 from e2e.rig import Rig
-from runtime.resources import CONFIG_MAP, NAMESPACE, STATEFUL_SET
+from runtime.resources import CONFIG_MAP, STATEFUL_SET
 from runtime.types import uid_of
 
 AWAY_SECONDS = 40.0
@@ -22,24 +22,24 @@ CATCHES_UP_WITHIN = 30.0
 
 
 @contextmanager
-def without_api_server(rig: Rig, api: Api) -> Iterator[None]:
-    """Stop the API server for the block, and wait until it answers again."""
+def without_api_server(rig: Rig) -> Iterator[None]:
+    """Stop the API server for the block, and wait until it is ready again."""
     rig.stop("kube-apiserver")
     try:
         yield
     finally:
         rig.start("kube-apiserver")
-        until(
-            "the API server answers",
-            lambda: api.get(NAMESPACE, None, "default"),
-            60.0,
-            tolerate=(OSError, ApiError),
-        )
+        rig.wait_api()
 
 
 @pytest.mark.timeout(400)
 def test_the_operator_stays_and_catches_up(
-    rig: Rig, api: Api, launcher: Launcher, controller: Identity, namespace: str
+    rig: Rig,
+    api: Api,
+    launcher: Launcher,
+    controller: Identity,
+    namespace: str,
+    alone: None,
 ) -> None:
     # With leader election it would end, as it must when it cannot renew, and be started anew.
     operator = launcher.start(controller, NO_ELECTION)
@@ -48,7 +48,7 @@ def test_the_operator_stays_and_catches_up(
     cluster.await_available()
     (pod,) = cluster.pods()
     server = cluster.server()
-    with without_api_server(rig, api):
+    with without_api_server(rig):
         throughout(
             "the operator runs, and so does the server",
             lambda: operator.alive and not server.health()["sealed"],

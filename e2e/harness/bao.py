@@ -16,6 +16,8 @@ from e2e.harness.kubernetes import Api
 from runtime.resources import POD, SECRET
 
 PORT = 8200
+# Seconds, on a machine that starts a dozen servers meanwhile.
+PATIENCE = 15.0
 # Of the roles that the scenarios give to their own clients. The operator's has one per cluster.
 AUDIENCE = "openbao-internal"
 MOUNT = "jwt-operator"
@@ -79,7 +81,7 @@ class Server:
         return body
 
     def _call(self, method: str, path: str, token: str, body: Answer | None) -> tuple[int, Answer]:
-        raw = socket.create_connection((self._address, PORT), timeout=5.0)
+        raw = socket.create_connection((self._address, PORT), timeout=PATIENCE)
         connection = http.client.HTTPConnection(self._address, PORT)
         try:
             # The certificate is good for the cluster's own name, whatever the address.

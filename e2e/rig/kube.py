@@ -18,6 +18,9 @@ import orjson
 
 Object = dict[str, Any]
 MERGE_PATCH = "application/merge-patch+json"
+# Seconds to an answer. An API server that shares two cores with everything else needs some at
+# times, and those after its start until it knows its admission policies.
+PATIENCE = 20.0
 # As often as client-go asks again when a server says that it is not ready yet.
 TRIES = 11
 # A question about conditions is an error while there are none; with the names come the first ones.
@@ -77,7 +80,7 @@ class Kube:
         context = ssl.create_default_context(cadata=authority)
         return cls(address.hostname or "", address.port or 443, context)
 
-    def get(self, path: str, timeout: float = 5.0) -> Object:
+    def get(self, path: str) -> Object:
         """GET a JSON document. Raises ApiError, OSError.
 
         A kind whose definition was just written, and each one after a restart, is not listed for a
@@ -85,16 +88,16 @@ class Kube:
         """
         for _ in range(TRIES - 1):
             try:
-                return self._call("GET", path, None, timeout)
+                return self._call("GET", path, None)
             except ApiError as error:
                 if error.code != 429 or error.again is None:
                     raise
                 time.sleep(error.again)
-        return self._call("GET", path, None, timeout)
+        return self._call("GET", path, None)
 
-    def text(self, path: str, timeout: float = 5.0) -> str:
+    def text(self, path: str) -> str:
         """GET a plain text, for instance /readyz. Raises ApiError, OSError."""
-        return self._send("GET", path, None, timeout).decode()
+        return self._send("GET", path, None).decode()
 
     def create(self, path: str, body: Object) -> Object:
         """POST an object. Raises ApiError, OSError."""
@@ -128,18 +131,18 @@ class Kube:
             self.host, self.port, context=self.context, timeout=timeout
         )
 
-    def _call(self, method: str, path: str, body: Object | None, timeout: float = 5.0) -> Object:
-        found: Object = orjson.loads(self._send(method, path, body, timeout))
+    def _call(self, method: str, path: str, body: Object | None) -> Object:
+        found: Object = orjson.loads(self._send(method, path, body))
         return found
 
-    def _send(self, method: str, path: str, body: Object | None, timeout: float) -> bytes:
+    def _send(self, method: str, path: str, body: Object | None) -> bytes:
         kind = MERGE_PATCH if method == "PATCH" else "application/json"
         headers = {"User-Agent": self.user_agent, "Accept": "application/json, text/plain"}
         data = None
         if body is not None:
             data = orjson.dumps(body)
             headers["Content-Type"] = kind
-        connection = self._connect(timeout)
+        connection = self._connect(PATIENCE)
         try:
             connection.request(method, path, body=data, headers=headers)
             response = connection.getresponse()

@@ -4,7 +4,7 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -142,8 +142,17 @@ class Rig:
 
     def wait_ready(self, seconds: float = 60.0) -> None:
         """Wait until the API server is ready, and on a node until it takes pods again."""
+        self._wait(api_ready if self.layout.control_plane_only else node_ready, seconds)
+
+    def wait_api(self, seconds: float = 60.0) -> None:
+        """Wait until the API server serves every kind, and knows who may do what.
+
+        It answers before that: to its administrator with what it has, to all others with 403.
+        """
+        self._wait(api_ready, seconds)
+
+    def _wait(self, holds: Callable[[Kube], bool], seconds: float) -> None:
         kube = Kube.from_kubeconfig(self.kubeconfig)
-        holds = api_ready if self.layout.control_plane_only else node_ready
         until = time.monotonic() + seconds
         while not holds(kube):
             if time.monotonic() > until:
