@@ -15,7 +15,7 @@ from e2e.rig.kube import wait_established
 from managers.backup.record import BackupRecord
 from managers.cluster.status_writer import STATUS_MANAGER
 from managers.oplock.plan import Acquired, Claim, Free, HeldBy
-from managers.oplock.run import OperationLocks
+from managers.oplock.run import TRIES, OperationLocks
 from runtime.client import Client
 from runtime.clock import SystemClock
 from runtime.types import Object, ObjectKey, uid_of
@@ -23,6 +23,8 @@ from tests.contracts.api.clusters import cluster_object
 from tests.gen.api import StillInformer
 
 MANY = 8
+# With one write of another writer besides, fewer than anybody may lose against.
+PASSES = TRIES - 2
 RESTORE = Claim("Restore", "openbaorestore/monday", "ns/monday")
 
 
@@ -97,7 +99,7 @@ async def test_no_writer_takes_away_what_another_wrote(client: Client, made: Obj
     record = BackupRecord(client, StillInformer(CLUSTERS))
 
     async def passes() -> None:
-        for ready in range(5):
+        for ready in range(PASSES):
             status = ClusterStatus(ready_replicas=ready).to_object()
             body = {
                 "apiVersion": CLUSTERS.api_version,
@@ -124,7 +126,7 @@ async def test_no_writer_takes_away_what_another_wrote(client: Client, made: Obj
     live = await client.get(CLUSTERS, place)
     await asyncio.gather(record.change(live, failed), passes())
     status = await status_of(client, made)
-    assert status["readyReplicas"] == 4
+    assert status["readyReplicas"] == PASSES - 1
     assert status["operationLock"]["holder"] == RESTORE.holder
     assert status["backup"]["consecutiveFailures"] == 2
     await record.change(await client.get(CLUSTERS, place), succeeded)
