@@ -24,7 +24,7 @@ from e2e.harness.leaks import leaks
 from e2e.harness.operator import NO_ELECTION, Launcher, Operator
 from e2e.harness.stopped_upgrade import POD_DEADLINE
 from e2e.harness.stores import Ground, Store, s3_store
-from e2e.harness.turn import Turn
+from e2e.harness.turn import Turn, await_calm
 from e2e.harness.upgrades import Requests
 from e2e.rig import Rig
 from e2e.rig.paths import Cache, cache_root
@@ -64,16 +64,18 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         seconds = limit.args[0] if limit else (config.getoption("timeout") or 900)
         item.add_marker(pytest.mark.timeout(seconds, func_only=True), append=False)
     measuring = config.stash[MEASURING] = {item.path for item in alone}
-    items.sort(key=lambda item: _place(item.path.parent.name, measures=item.path in measuring))
+    items.sort(key=lambda item: (item.path not in measuring, _place(item.path.parent.name)))
 
 
-def _place(scenario: str, *, measures: bool) -> tuple[bool, bool, int]:
-    long = LONG.index(scenario) if scenario in LONG else len(LONG)
-    return scenario == LAST, not measures, long
+def _place(scenario: str) -> int:
+    order = (*LONG, "", LAST)
+    return order.index(scenario if scenario in order else "")
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
-def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+def pytest_runtest_protocol(
+    item: pytest.Item, nextitem: pytest.Item | None
+) -> Generator[None, object, object]:
     """Share the machine with other workers, but for what has to be alone.
 
     Around everything, so that nobody's timeout runs while it waits for its turn.
@@ -87,6 +89,8 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
         return (yield)
     finally:
         turn.leave()
+        if nextitem is None or nextitem.path != item.path:
+            turn.end()
 
 
 @pytest.fixture
@@ -99,6 +103,7 @@ def alone(request: pytest.FixtureRequest) -> Iterator[None]:
     turn = request.config.stash[TURN]
     turn.leave()
     turn.own()
+    await_calm()
     yield
     turn.leave()
     turn.share()

@@ -34,12 +34,7 @@ def without_api_server(rig: Rig) -> Iterator[None]:
 
 @pytest.mark.timeout(400)
 def test_the_operator_stays_and_catches_up(
-    rig: Rig,
-    api: Api,
-    launcher: Launcher,
-    controller: Identity,
-    namespace: str,
-    alone: None,
+    rig: Rig, api: Api, launcher: Launcher, controller: Identity, namespace: str
 ) -> None:
     # With leader election it would end, as it must when it cannot renew, and be started anew.
     operator = launcher.start(controller, NO_ELECTION)

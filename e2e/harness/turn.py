@@ -4,8 +4,40 @@ Called by e2e.conftest. A few files, locked by the kernel: what holds them dies 
 """
 
 import fcntl
+import time
 from pathlib import Path
 from typing import TextIO
+
+from e2e.harness.waiting import Stopwatch
+
+_STAT = Path("/proc/stat")
+# Of "cpu user nice system idle iowait irq softirq steal guest guest_nice"; user has guest in it.
+_IDLE, _ALL = slice(3, 5), slice(8)
+_LOOK = 1.0
+_CALM = 0.5
+_AT_MOST = 30.0
+
+
+def await_calm() -> None:
+    """Wait until half of the processors' time is idle, or half a minute has passed.
+
+    Who left may have left something behind that works on: servers that end, namespaces that are
+    emptied.
+    """
+    watch, before = Stopwatch(), _STAT.read_text()
+    while watch.seconds < _AT_MOST:
+        time.sleep(_LOOK)
+        after = _STAT.read_text()
+        if idle_share(before, after) >= _CALM:
+            return
+        before = after
+
+
+def idle_share(before: str, after: str) -> float:
+    """Return which part of the time of all processors was idle between two texts of /proc/stat."""
+    was, now = (map(int, text.splitlines()[0].split()[1:]) for text in (before, after))
+    spent = [late - early for early, late in zip(was, now, strict=True)]
+    return sum(spent[_IDLE]) / max(1, sum(spent[_ALL]))
 
 
 class Turn:
@@ -21,11 +53,16 @@ class Turn:
 
         Or a long test would be waited for by each test that has to be alone, and by all others.
         """
+        held = self._open("measures.lock")
+        fcntl.flock(held, fcntl.LOCK_SH if measures else fcntl.LOCK_EX)
+        if measures:
+            self._measures = held
+        else:
+            held.close()
+
+    def end(self) -> None:
+        """End a file of tests, or who has no other one would hold up all that measure nothing."""
         if self._measures is not None:
-            self._measures.close()
-        self._measures = self._open("measures.lock")
-        fcntl.flock(self._measures, fcntl.LOCK_SH if measures else fcntl.LOCK_EX)
-        if not measures:
             self._measures.close()
             self._measures = None
 
