@@ -7,7 +7,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from e2e.rig import builds, cgroups, components, configs, images, network, packages, pki, sysctls
+from e2e.rig import (
+    builds,
+    cgroups,
+    components,
+    configs,
+    images,
+    memory,
+    network,
+    packages,
+    pki,
+    sysctls,
+)
 from e2e.rig.errors import RigError
 from e2e.rig.kube import ApiError, Kube
 from e2e.rig.layout import NODE_NAME, Layout
@@ -44,6 +55,7 @@ class Boot:
         packages.ensure(packages.NODE, self.progress)
         self._binaries((*CONTROL_PLANE, *NODE), None)
         archives = images.server_images(self.cache, stamps, self.progress)
+        memory.hold(self.layout, self.progress)
         network.create(self.layout)
         cgroups.create(self.layout.network_name)
         sysctls.remember(self.cache, self.layout.name, self.progress)
