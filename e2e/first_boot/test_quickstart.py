@@ -2,68 +2,33 @@
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import orjson
 import pytest
 
 from contracts import names
-from e2e.conftest import sweep
-from e2e.harness.audit import AuditLog, Entry, refused, tally, work, writes
+from e2e.first_boot.sample import Boot, first_boot
+from e2e.harness.audit import AuditLog, refused, tally, work, writes
 from e2e.harness.clusters import Cluster, is_ready
 from e2e.harness.installation import Identity
 from e2e.harness.kubernetes import Api
-from e2e.harness.operator import Launcher, Operator
+from e2e.harness.operator import Launcher
 from e2e.harness.waiting import Stopwatch, throughout, until
 from e2e.rig import Rig
-from e2e.rig.paths import REPOSITORY
-from runtime.resources import CONFIG_MAP, NAMESPACE, POD, PVC, STATEFUL_SET
+from runtime.resources import CONFIG_MAP, POD, PVC, STATEFUL_SET
 from runtime.types import uid_of
 
-SAMPLE = REPOSITORY / "config" / "samples" / "quickstart.yaml"
-SAMPLE_NAMESPACE = "openbao-quickstart"
-REQUESTS = 70
-WRITES = 35
 QUIET_SECONDS = 60.0
 # kubelet looks at a mounted ConfigMap again within its sync period of a minute and some.
 EMPTIED_SECONDS = 120.0
-
-
-@dataclass(frozen=True, slots=True)
-class Boot:
-    """A cluster that just became Available, and what the operator asked for until then."""
-
-    cluster: Cluster
-    operator: Operator
-    entries: list[Entry]
-    start: int
-    """Mark of the audit log at the apply."""
 
 
 @pytest.fixture(scope="module")
 def boot(
     rig: Rig, api: Api, audit: AuditLog, controller: Identity, launcher: Launcher
 ) -> Iterator[Boot]:
-    def gone() -> bool:
-        return api.find(NAMESPACE, None, SAMPLE_NAMESPACE) is None
-
-    until("the sample of an earlier session is gone", gone, 60.0)
-    operator = launcher.start(controller)
-    operator.await_leading()
-    start, watch = audit.mark(), Stopwatch()
-    rig.kubectl("apply", "-f", str(SAMPLE))
-    cluster = Cluster(api, SAMPLE_NAMESPACE, "quickstart")
-    cluster.await_available()
-    print(f"\nthree servers Available after {watch.seconds:.1f} s")
-    yield Boot(cluster, operator, audit.since(start, controller.user), start)
-    sweep(api, SAMPLE_NAMESPACE)
-
-
-def test_costs_few_requests(boot: Boot) -> None:
-    asked, changed = work(boot.entries), writes(boot.entries)
-    print(f"\n{len(asked)} requests, {len(changed)} writes: {tally(asked)}")
-    assert len(asked) <= REQUESTS, tally(asked)
-    assert len(changed) <= WRITES, tally(changed)
+    with first_boot(rig, api, audit, controller, launcher) as made:
+        yield made
 
 
 def test_servers_are_one_cluster_of_three_voters(boot: Boot) -> None:

@@ -45,7 +45,8 @@ def sealed(facts: Facts) -> Finding:
 
 def leader(facts: Facts) -> Finding:
     match len(facts.observed.leaders):
-        case 0 if not facts.initialized:
+        # The first server leads before its first boot is done, which is told a moment later.
+        case 0 | 1 if not facts.initialized:
             return Finding("OpenBaoLeader", "False", "NotInitialized", "No server leads yet")
         case 0 if facts.asleep:
             return Finding("OpenBaoLeader", "Unknown", "Hibernated", "No server runs")

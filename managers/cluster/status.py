@@ -115,7 +115,7 @@ def compute(this: Pass) -> ClusterStatus:
     return ClusterStatus(
         observed_generation=cluster.metadata.generation,
         phase=_phase(facts, ready),
-        active_leader=leaders[0].name if len(leaders) == 1 else "",
+        active_leader=leaders[0].name if len(leaders) == 1 and initialized else "",
         ready=f"{ready}/{cluster.spec.replicas}",
         ready_replicas=ready,
         replicas=len(observed.pods),

@@ -47,6 +47,13 @@ SERVER_ROWS: dict[str, tuple[gen.Cluster, gen.World, Outcome, str, str]] = {
     "one leads": (OLD, FINE, Done(), "OpenBaoLeader", "True LeaderFound"),
     "none leads": (OLD, pods(SECOND, THIRD), Done(), "OpenBaoLeader", "Unknown LeaderUnknown"),
     "none leads yet": (NEW, gen.world(), Done(), "OpenBaoLeader", "False NotInitialized"),
+    "who leads in its first boot is told when that is done": (
+        NEW,
+        gen.world().with_pods(LEADER.unready()),
+        Done(),
+        "OpenBaoLeader",
+        "False NotInitialized",
+    ),
     "several lead": (
         OLD,
         pods(LEADER, SECOND.ready(leading=True)),

@@ -75,6 +75,12 @@ FIELDS: dict[str, tuple[gen.Cluster, gen.World, str, Any]] = {
     "ready servers are counted": (OLD, FINE.with_pods(LEADER, SECOND), "ready", "2/3"),
     "pods are counted": (OLD, FINE.with_pods(LEADER, gen.pod(1)), "replicas", 2),
     "one leader is named": (OLD, FINE, "activeLeader", "x-0"),
+    "no leader is named before the first boot is done": (
+        NEW,
+        gen.world().with_pods(LEADER.unready()),
+        "activeLeader",
+        "",
+    ),
     "of two leaders none is": (
         OLD,
         FINE.with_pods(LEADER, SECOND.ready(leading=True)),
