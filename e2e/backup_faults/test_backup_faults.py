@@ -159,7 +159,8 @@ def test_a_pod_that_is_evicted_fails_its_backup_once(
             held = [*pod.get("finalizers", []), HOLD]
             api.patch(POD, kept.namespace, pod["name"], {"metadata": {"finalizers": held}})
             api.evict(kept.namespace, pod["name"])
-        status = run.await_phase("Failed", SECONDS)
+            # The store stays slow until then: the rest would take it less time than the kubelet.
+            status = run.await_phase("Failed", SECONDS)
         assert (status["reason"], run.exit_code()) == ("SnapshotFailed", EXIT_CODES["Snapshot"])
         assert "told to stop" in status["message"]
         # Only ours: by the other one the Job counts its pods.

@@ -78,8 +78,9 @@ class AuditLog:
         A line is written when its answer has been sent, so the last one may still be missing.
         """
         with self._path.open("rb") as log:
-            log.seek(mark)
-            lines = log.read().split(b"\n")
+            # A long line arrives page by page: one that the mark is inside of began before it.
+            log.seek(max(0, mark - 1))
+            lines = log.read().split(b"\n")[1 if mark else 0 :]
         # What follows the last newline is a line in the making, or nothing.
         entries = [_entry(line) for line in lines[:-1] if line]
         return [entry for entry in entries if user is None or entry.user == user]
