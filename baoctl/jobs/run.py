@@ -133,6 +133,8 @@ async def do(mode: Mode, environ: Mapping[str, str], clock: Clock) -> int:
         log.warning("nobody waits for the report", why=str(error))
     except (ApiError, Transient) as error:
         log.error("the report could not be written", why=str(error))
+    finally:
+        await client.close()
     return EXIT_CODES[report.failure] if report.failure else 0
 
 

@@ -16,8 +16,10 @@ from baoctl.jobs.run import MODES, Job, Mode, do, outcome
 from contracts.api.job_report import BackupReport, Report
 from contracts.exit_codes import EXIT_CODES, FailureClass
 from contracts.job_env import BackupEnv, RunEnv, ServerEnv, StoreEnv
-from runtime.client import Client
+from runtime.client import ApplyResult, Client
+from runtime.errors import Forbidden, StatusInfo
 from runtime.testing.clock import ManualClock
+from runtime.types import Object, Resource
 
 ENV = BackupEnv(
     run=RunEnv("openbaobackups", "ns", "nightly", "uid-1"),
@@ -100,6 +102,38 @@ async def test_variables_that_are_wrong_are_named(
 
 async def test_outside_of_a_pod_nothing_is_done() -> None:
     assert await do(raising(AssertionError()), ENV, ManualClock()) == EXIT_CODES["Config"]
+
+
+class Closing:
+    """A client that tells whether it was closed, and after how many applies."""
+
+    def __init__(self, trouble: Exception | None) -> None:
+        self.trouble = trouble
+        self.acts: list[str] = []
+
+    async def apply(self, resource: Resource, body: Object, **how: Any) -> ApplyResult:
+        self.acts.append("apply")
+        if self.trouble is not None:
+            raise self.trouble
+        return ApplyResult(body, created=False)
+
+    async def close(self) -> None:
+        self.acts.append("close")
+
+
+@pytest.mark.parametrize("trouble", [None, Forbidden(StatusInfo(403, "Forbidden", "no"))])
+async def test_nothing_is_left_open(
+    monkeypatch: pytest.MonkeyPatch, trouble: Exception | None
+) -> None:
+    """What is left open is told by two lines at the end of every job's log."""
+    client = Closing(trouble)
+    monkeypatch.setattr("baoctl.jobs.run._client", lambda *_: client)
+
+    async def work(env: BackupEnv, job: Job) -> Report:
+        return BackupReport(outcome="Succeeded")
+
+    await do(mode(work), ENV, ManualClock())
+    assert client.acts == ["apply", "close"]
 
 
 def test_a_message_is_bounded_and_has_no_signature_in_it() -> None:
