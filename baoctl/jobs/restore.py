@@ -200,6 +200,8 @@ async def _sent(
     except BaoError as error:
         # It may have been taken all the same: the servers are asked.
         trouble = str(error)
+    # Said before the servers are asked, which takes minutes when they do not agree.
+    log.info("the leader has answered", accepted=not trouble, why=trouble)
     asked = replace(witness, accepted=not trouble)
     found = await confirm(env, here, at, asked)
     log.info("the servers were asked", found=found.state, why=found.message)
