@@ -45,9 +45,9 @@ def sealed(facts: Facts) -> Finding:
 
 def leader(facts: Facts) -> Finding:
     match len(facts.observed.leaders):
-        # The first server leads before its first boot is done, which is told a moment later.
+        # The first server says that it leads before it serves; when it does is told a moment later.
         case 0 | 1 if not facts.initialized:
-            return Finding("OpenBaoLeader", "False", "NotInitialized", "No server leads yet")
+            return Finding("OpenBaoLeader", "False", "NotInitialized", "The first boot is not done")
         case 0 if facts.asleep:
             return Finding("OpenBaoLeader", "Unknown", "Hibernated", "No server runs")
         case 0:

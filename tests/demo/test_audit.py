@@ -1,12 +1,14 @@
 """Counting the operator's requests in an audit log."""
 
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import orjson
 import pytest
 
 from e2e.demo.audit import OPERATOR_ACCOUNT, Request, is_operator, parse, tally
+from e2e.demo.speed import AuditReader
 
 START = datetime(2026, 1, 1, 12, 0, 0, tzinfo=UTC)
 LATER = START + timedelta(seconds=10)
@@ -55,6 +57,17 @@ def test_a_watch_that_started_and_ended_is_one_request() -> None:
     ]
     found = tally(parse(both), START, LATER)
     assert (found.total, found.watches) == (1, 1)
+
+
+@pytest.mark.parametrize("written", [0, 1, 40])
+def test_a_reader_that_begins_inside_of_a_line_leaves_it_out(tmp_path: Path, written: int) -> None:
+    """A long line arrives in pieces, and a reader may begin between two of them."""
+    log, late = tmp_path / "audit.log", line("2")
+    log.write_bytes(line("1") + late[:written])
+    reader = AuditReader(log)
+    with log.open("ab") as end:
+        end.write(late[written:] + line("3"))
+    assert reader.count(START, LATER).total == (1 if written else 2)
 
 
 def test_a_line_that_is_still_being_written_is_left_for_later() -> None:
