@@ -1,0 +1,1 @@
+"""The flake runner's pure parts."""
