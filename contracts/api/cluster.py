@@ -64,7 +64,7 @@ class ClusterSpec(ApiModel):
         description=(
             "OpenBao version to run, a semantic version; the static seal needs 2.4.0 or newer."
         ),
-        examples=["2.4.0"],
+        examples=["2.7.2"],
         pattern=VERSION_PATTERN,
         min_length=5,
         max_length=64,
@@ -72,7 +72,7 @@ class ClusterSpec(ApiModel):
     image: Image | None = Field(
         default=None,
         description="Image of the servers; left out, the operator's own choice for the version.",
-        examples=["registry.example.com/openbao/openbao:2.4.0"],
+        examples=["registry.example.com/openbao/openbao:2.7.2"],
     )
     image_pull_secrets: tuple[SecretReference, ...] = Field(
         default=(),

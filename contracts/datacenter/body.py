@@ -293,7 +293,7 @@ class BootstrapService(ApiModel):
     openbao: FreeObject | None = Field(
         default=None,
         description="The spec of the OpenBaoCluster; for that kind, and for no other.",
-        examples=[{"version": "2.4.0", "replicas": 3, "profile": "Development"}],
+        examples=[{"version": "2.7.2", "replicas": 3, "profile": "Development"}],
     )
     depends_on: tuple[Dependency, ...] = Field(
         default=(),

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from contracts import names
-from e2e.demo.bao import OpenBao, UnavailableError
+from e2e.demo.bao import Health, OpenBao, UnavailableError
 from e2e.demo.errors import DemoError
 from e2e.demo.journal import Journal
 from e2e.demo.kubectl import Kubectl
@@ -94,6 +94,8 @@ class Proof:
             raise DemoError(f"{voters} voters instead of {self.sample.replicas}")
         self.screen.say(f"{len(wanted)} servers ready, {voters} voters")
         self.screen.say(f"all of them in cluster {ids[wanted[0]]}")
+        versions = sorted({self._health(pod).version for pod in wanted})
+        self.screen.say(f"sys/health says version {', '.join(versions)}")
 
     def read_back(self, value: str) -> None:
         """Read the secret as the application. Raises DemoError when it is not that value."""
@@ -145,10 +147,16 @@ class Proof:
         self.screen.waiting("")
 
     def _cluster_id(self, pod: str) -> str:
-        health = self.bao.health(pod)
-        if health is None or not health.cluster_id:
+        health = self._health(pod)
+        if not health.cluster_id:
             raise DemoError(f"{pod} does not say which cluster it is in")
         return health.cluster_id
+
+    def _health(self, pod: str) -> Health:
+        health = self.bao.health(pod)
+        if health is None:
+            raise DemoError(f"{pod} does not answer sys/health")
+        return health
 
     def _pods(self) -> list[dict[str, object]]:
         return cluster_pods(self.journal, self.sample.name)

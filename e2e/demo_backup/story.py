@@ -2,6 +2,7 @@
 
 import copy
 import http.client
+import time
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,7 +15,7 @@ from e2e.demo.bao import DeniedError, OpenBao
 from e2e.demo.errors import DemoError
 from e2e.demo.install import apply, install
 from e2e.demo.journal import Journal, cluster_views
-from e2e.demo.objects import Object
+from e2e.demo.objects import Object, name_of
 from e2e.demo.place import OnRig
 from e2e.demo.proof import SECRET_PATH, Proof
 from e2e.demo.sample import Sample, delete, marked, prepare_namespace, remove
@@ -28,6 +29,8 @@ from e2e.rig import Rig
 # Due once a year: the demo asks when it wants a snapshot.
 SELDOM = "0 3 1 1 *"
 AVAILABLE_SECONDS = 300.0
+VOLUMES_SECONDS = 60.0
+_POLL_SECONDS = 0.25
 
 
 def run(rig: Rig, screen: Screen, folder: Path) -> None:
@@ -134,8 +137,15 @@ class Story:
         delete(self.place.kubectl, self.api, live, "DeleteAll", screen)
         selector = f"labelSelector={labels.CLUSTER}%3D{sample.name}"
         claims = f"/api/v1/namespaces/{sample.home}/persistentvolumeclaims?{selector}"
-        if self.api.items(claims):
-            raise DemoError("a volume of the cluster is still there")
+        # The operator lets the cluster go once each claim is deleted; the claim itself stays until
+        # Kubernetes has seen that no pod uses it any more.
+        until = time.monotonic() + VOLUMES_SECONDS
+        while left := [name_of(claim) for claim in self.api.items(claims)]:
+            if time.monotonic() > until:
+                raise DemoError(f"volumes of the cluster are still there: {', '.join(left)}")
+            screen.waiting(f"the volumes {', '.join(left)} are about to go")
+            time.sleep(_POLL_SECONDS)
+        screen.waiting("")
         screen.say("no server and no volume is left")
 
     def _rebuild(self, journal: Journal, key: Object) -> None:

@@ -26,10 +26,10 @@ from e2e.harness.upgrades import change
 from e2e.harness.waiting import NotSoError
 from e2e.harness.writing import may_write
 from e2e.rig import Rig
-from e2e.rig.versions import OPENBAO_STAMPS
+from e2e.rig.versions import OPENBAO, OPENBAO_PREVIOUS
 from runtime.resources import SERVICE_ACCOUNT
 
-FROM, TO = OPENBAO_STAMPS[:2]
+FROM, TO = OPENBAO_PREVIOUS, OPENBAO
 AVAILABLE_SECONDS = 300.0
 UPGRADE_SECONDS = 300.0
 KEPT_SECONDS = 5
@@ -44,7 +44,6 @@ def run(rig: Rig, screen: Screen, strategy: str) -> None:
     with screen.step("Kubernetes"):
         place.up(screen)
         rig.load_openbao((FROM, TO))
-        screen.say(f"{FROM} and {TO} are one source under two numbers: the roll is real")
     with screen.step("The operator image"):
         wishes = place.image(screen)
     with connect(place.kubectl) as api:

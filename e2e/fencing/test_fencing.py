@@ -52,7 +52,7 @@ def cluster(api: Api, make_namespace: MakeNamespace, operators: Operators) -> Cl
 
 
 @pytest.fixture(autouse=True)
-def client(cluster: Cluster, alone: None) -> Iterator[ServiceWriter]:
+def client(cluster: Cluster) -> Iterator[ServiceWriter]:
     """A client that writes throughout each test, and afterwards misses nothing."""
     yield from undisturbed(cluster, GAP_SECONDS)
 

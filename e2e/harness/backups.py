@@ -80,9 +80,16 @@ class Reader:
     token: str
 
     @classmethod
-    def of(cls, cluster: Cluster, ordinal: int = 0) -> "Reader":
-        """Log in as the client of `manifests.client_login`."""
-        server = cluster.server(ordinal)
+    def of(cls, cluster: Cluster, ordinal: int | None = None) -> "Reader":
+        """Log in as the client of `manifests.client_login`, at the leader by default.
+
+        A standby answers reads itself, and may be a moment behind.
+        """
+        if ordinal is None:
+            leader = until("one server leads", cluster.leader, 30.0)
+            server = cluster.server(str(leader["metadata"]["name"]))
+        else:
+            server = cluster.server(ordinal)
         jwt = cluster.api.token(cluster.namespace, CLIENT, AUDIENCE)
         return cls(server, server.login(CLIENT, jwt))
 

@@ -4,9 +4,10 @@ from typing import Any
 
 from contracts.api.group import API_VERSION, CLUSTER_KIND
 from e2e.harness.bao import AUDIENCE, MOUNT
+from e2e.rig.versions import OPENBAO
 from runtime.types import Object
 
-VERSION = "2.4.0"
+VERSION = OPENBAO
 CLIENT = "client"
 SECRETS = "secret"
 # Nobody but the tests looks after their clusters: nothing is kept, unless a scenario says so.

@@ -20,7 +20,7 @@ import yaml
 from e2e.harness.waiting import until
 from e2e.rig import Rig, builds, pki
 from e2e.rig.images import openbao_reference, server_images
-from e2e.rig.versions import COSIGN_TOOL, CRANE_TOOL, OPENBAO_STAMP, REGISTRY_SERVER
+from e2e.rig.versions import COSIGN_TOOL, CRANE_TOOL, OPENBAO, REGISTRY_SERVER
 
 OPEN_PORT = 5000
 CLOSED_PORT = 5001
@@ -100,8 +100,8 @@ class Registry:
         """
         layout = self._folder / "layout"
         if not layout.exists():
-            archives = server_images(self._rig.cache, (OPENBAO_STAMP,), self._rig.progress)
-            with tarfile.open(archives[openbao_reference(OPENBAO_STAMP)]) as tar:
+            archives = server_images(self._rig.cache, (OPENBAO,), self._rig.progress)
+            with tarfile.open(archives[openbao_reference(OPENBAO)]) as tar:
                 tar.extractall(layout, filter="data")
         name = self.image(tag)
         self._call(self._tools.crane, "push", str(layout), name)

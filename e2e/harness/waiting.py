@@ -6,6 +6,8 @@ from typing import TypeVar
 
 Found = TypeVar("Found")
 EVERY = 0.1
+# No bound of time decides over a landing: a busy machine is slow, and a hang must end all the same.
+GENEROUS = 120.0
 _SHOWN = 1500
 
 
@@ -23,8 +25,10 @@ def until(
 ) -> Found:
     """Look again and again; return the first thing seen that counts as true.
 
-    Errors of the classes in `tolerate` count as nothing seen. Raises NotSoError after `seconds`.
+    Errors of the classes in `tolerate` count as nothing seen. Raises NotSoError after `seconds`,
+    or after GENEROUS if that is more.
     """
+    seconds = max(seconds, GENEROUS)
     end = time.monotonic() + seconds
     while True:
         seen: object = None

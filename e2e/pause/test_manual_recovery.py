@@ -20,8 +20,8 @@ from e2e.harness.operator import Operator
 from e2e.harness.pauses import pause, resume
 from e2e.harness.upgrades import Requests
 from e2e.harness.waiting import throughout
-from e2e.rig import builds
-from e2e.rig.versions import OPENBAO_STAMP, openbao
+from e2e.rig import images
+from e2e.rig.versions import OPENBAO
 from runtime.resources import SECRET
 
 NAME = "byhand"
@@ -92,7 +92,7 @@ def test_a_snapshot_is_put_back_by_hand(
 def run_bao(cluster: Cluster, environment: Mapping[str, str], *words: str) -> str:
     """Run the command line of OpenBao where pods have addresses."""
     rig = cluster.api.rig
-    (binary,) = builds.build(rig.cache, [openbao(OPENBAO_STAMP)], rig.progress)
+    binary = images.openbao_binary(rig.cache, OPENBAO, rig.progress)
     done = subprocess.run(
         rig.inside(str(binary), *words),
         env={**os.environ, **environment, "HOME": "/nonexistent"},

@@ -18,12 +18,12 @@ from e2e.harness.stores import Store
 from e2e.harness.upgrade_history import CLUSTERS, History
 from e2e.harness.upgrades import Requests, change, recorded
 from e2e.harness.waiting import throughout, until
-from e2e.rig.versions import OPENBAO_STAMPS
+from e2e.rig.versions import OPENBAO_UPGRADES
 from runtime.resources import JOB, SERVICE
 from runtime.types import uid_of
 
 NAME = "held"
-FIRST, SECOND, THIRD = OPENBAO_STAMPS[:3]
+FIRST, SECOND, THIRD = OPENBAO_UPGRADES[:3]
 PAUSED_SECONDS = 12.0
 # What a pause says: of the cluster, and of what waits for its end. Nothing of it twice.
 WORDS = 3
@@ -35,7 +35,9 @@ def cluster(api: Api, make_namespace: MakeNamespace, impatient: Operator, store:
     namespace = make_namespace()
     make_credentials(api, namespace, store)
     backup = {"schedule": SELDOM, "target": store.target()}
-    return steady_voters(api, namespace, NAME, configuration=STEADFAST, backup=backup)
+    return steady_voters(
+        api, namespace, NAME, version=OPENBAO_UPGRADES[0], configuration=STEADFAST, backup=backup
+    )
 
 
 @pytest.fixture(scope="module")

@@ -36,13 +36,13 @@ def cluster(api: Api, make_namespace: MakeNamespace, operators: list[Operator]) 
 
 
 @pytest.fixture
-def client(cluster: Cluster, alone: None) -> Iterator[ServiceWriter]:
+def client(cluster: Cluster) -> Iterator[ServiceWriter]:
     """A client that writes throughout the test, and afterwards misses nothing for long."""
     yield from undisturbed(cluster, GAP_SECONDS)
 
 
 @pytest.fixture
-def unprepared_client(cluster: Cluster, alone: None) -> Iterator[ServiceWriter]:
+def unprepared_client(cluster: Cluster) -> Iterator[ServiceWriter]:
     """The same, while a leader ends that nobody told to hand over."""
     yield from undisturbed(cluster, UNPREPARED_GAP_SECONDS)
 

@@ -50,11 +50,11 @@ class Boot:
         self._start("kube-apiserver")
         self._api_ready()
 
-    def node(self, stamps: tuple[str, ...]) -> None:
-        """Bring up a whole node, with one OpenBao image per version stamp. Raises RigError."""
+    def node(self, versions: tuple[str, ...]) -> None:
+        """Bring up a whole node, with one OpenBao image per version. Raises RigError."""
         packages.ensure(packages.NODE, self.progress)
         self._binaries((*CONTROL_PLANE, *NODE), None)
-        archives = images.server_images(self.cache, stamps, self.progress)
+        archives = images.server_images(self.cache, versions, self.progress)
         memory.hold(self.layout, self.progress)
         network.create(self.layout)
         cgroups.create(self.layout.network_name)

@@ -11,7 +11,8 @@ import shutil
 import subprocess
 import sys
 import venv
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -103,40 +104,94 @@ def _flags(server: Server) -> str:
     return f"-s -w {server.stamps}".strip()
 
 
-def build(cache: Cache, servers: Sequence[Server], progress: Progress) -> list[Path]:
-    """Build what is not there yet, one after the other, and return the binaries in order.
+def groups(servers: Sequence[Server]) -> list[list[Server]]:
+    """Return the servers that one call of go can build together, each list in the given order.
 
-    One at a time because go already uses every core. Raises RigError with go's own words.
+    Such servers share module and flags. Only those that go itself would name as we do: with several
+    packages it takes a folder, and the last part of each package as the name.
+    """
+    found: dict[tuple[str, ...], list[Server]] = {}
+    for server in servers:
+        alone = "" if server.package.rpartition("/")[2] == server.name else server.name
+        same = (server.module, server.stamps, server.tags, server.nosumdb, alone)
+        found.setdefault(same, []).append(server)
+    return list(found.values())
+
+
+def remaining(servers: Sequence[Server]) -> str:
+    """Return in words how long these servers take to build."""
+    seconds = sum(server.cost for server in servers)
+    return f"about {seconds} s left" if seconds < 90 else f"about {round(seconds / 60)} min left"
+
+
+def build(cache: Cache, servers: Sequence[Server], progress: Progress) -> list[Path]:
+    """Build what is not there yet and return the binaries in order.
+
+    One module at a time because go already uses every core; its servers together, so that one links
+    while the next compiles. Raises RigError with go's own words.
     """
     tools = toolchain(cache, progress)
-    return [_build(cache, server, tools, progress) for server in servers]
+    targets = {server: _target(cache, server, tools) for server in servers}
+    missing = [server for server, target in targets.items() if not target.exists()]
+    left = list(missing)
+    for group in groups(missing):
+        if len(missing) > 1:
+            progress(f"{len(left)} of {len(missing)} servers to build; {remaining(left)}")
+        _build(cache, {server: targets[server] for server in group}, tools, progress)
+        left = [server for server in left if server not in group]
+    return [targets[server] for server in servers]
 
 
-def _build(cache: Cache, server: Server, tools: Toolchain, progress: Progress) -> Path:
-    module = TOOLS / server.module
-    folder = cache.binaries / key(server, module, tools)
-    target = folder / server.name
-    if target.exists():
-        return target
-    with locked(cache.locks / f"{folder.name}.lock", progress, f"building {server.name}"):
-        if not target.exists():
+def _target(cache: Cache, server: Server, tools: Toolchain) -> Path:
+    return cache.binaries / key(server, TOOLS / server.module, tools) / server.name
+
+
+def _what(servers: Iterable[Server]) -> str:
+    return f"building {', '.join(server.name for server in servers)}"
+
+
+def _build(
+    cache: Cache, targets: Mapping[Server, Path], tools: Toolchain, progress: Progress
+) -> None:
+    with ExitStack() as locks:
+        # Always in the order of their names: two processes never wait for each other.
+        for folder in sorted({target.parent for target in targets.values()}):
+            lock = cache.locks / f"{folder.name}.lock"
+            locks.enter_context(locked(lock, progress, _what(targets)))
             folder.mkdir(parents=True, exist_ok=True)
-            for stale in folder.glob(f".{server.name}.*"):
-                stale.unlink()
-            fresh = folder / f".{server.name}.{os.getpid()}"
-            _compile(server, tools, fresh, progress)
-            fresh.replace(target)
-    return target
+            _remove_stale(folder)
+        missing = [server for server, target in targets.items() if not target.exists()]
+        if not missing:
+            return
+        # Inside the folder of a binary: its lock guards it, and a rename stays on one file system.
+        fresh = targets[missing[0]].parent / f".fresh.{os.getpid()}"
+        fresh.mkdir()
+        _compile(missing, tools, fresh, progress)
+        for server in missing:
+            (fresh / server.name).replace(targets[server])
+        fresh.rmdir()
 
 
-def _compile(server: Server, tools: Toolchain, output: Path, progress: Progress) -> None:
+def _remove_stale(folder: Path) -> None:
+    """Remove what a build that was killed left behind; the lock says that none runs."""
+    for stale in folder.glob(".*"):
+        if stale.is_dir():
+            shutil.rmtree(stale)
+        else:
+            stale.unlink()
+
+
+def _compile(servers: Sequence[Server], tools: Toolchain, folder: Path, progress: Progress) -> None:
+    """Build servers of one group into a folder, each as a file of its name."""
+    first = servers[0]
     environment = {**_HASTE, **_ENVIRONMENT}
-    if server.nosumdb:
-        environment["GONOSUMDB"] = server.nosumdb
-    flags = ["-trimpath", "-ldflags", _flags(server)]
-    if server.tags:
+    if first.nosumdb:
+        environment["GONOSUMDB"] = first.nosumdb
+    flags = ["-trimpath", "-ldflags", _flags(first)]
+    if first.tags:
         environment["CGO_ENABLED"] = "1"
-        flags += ["-tags", server.tags]
-    command = [str(tools.go), "build", *flags, "-o", str(output), server.package]
-    what = f"building {server.name}"
-    run_long(what, command, progress, TOOLS / server.module, environment)
+        flags += ["-tags", first.tags]
+    output = f"{folder}/" if len(servers) > 1 else str(folder / first.name)
+    packages = [server.package for server in servers]
+    command = [str(tools.go), "build", *flags, "-o", output, *packages]
+    run_long(_what(servers), command, progress, TOOLS / first.module, environment)

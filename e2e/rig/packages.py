@@ -6,6 +6,8 @@ from pathlib import Path
 
 from e2e.rig.commands import run_long
 from e2e.rig.errors import RigError
+from e2e.rig.locks import locked
+from e2e.rig.paths import Cache, cache_root
 from e2e.rig.progress import Progress
 
 # What must be there, and the package that brings it. A name with a slash is a path.
@@ -43,11 +45,17 @@ def missing(needed: dict[str, str]) -> list[str]:
 def ensure(needed: dict[str, str], progress: Progress) -> None:
     """Install what is missing. Raises RigError with the command and the end of its output.
 
-    Nothing is asked of the package archive when nothing is missing.
+    Nothing is asked of the package archive when nothing is missing. One process at a time: dpkg
+    refuses the second, and several rigs come up side by side on a fresh machine.
     """
-    packages = missing(needed)
-    if not packages:
+    if not missing(needed):
         return
+    with locked(Cache(cache_root()).locks / "packages.lock", progress, "Debian packages"):
+        if packages := missing(needed):
+            _install(packages, progress)
+
+
+def _install(packages: list[str], progress: Progress) -> None:
     if shutil.which("apt-get") is None:
         raise RigError(f"please install: {' '.join(packages)} (no apt-get here to do it)")
     if os.geteuid() != 0:

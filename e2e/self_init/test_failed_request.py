@@ -10,6 +10,7 @@ from e2e.harness.manifests import cluster as manifest
 from e2e.harness.manifests import key_value_engine, self_init
 from e2e.harness.operator import Operator
 from e2e.harness.waiting import throughout
+from e2e.rig.versions import OPENBAO_OLDEST
 from runtime.resources import POD, PVC, STATEFUL_SET
 
 BAD: Object = {
@@ -24,7 +25,11 @@ BAD: Object = {
 def test_a_failed_request_is_named_and_stops_the_cluster(
     api: Api, operator: Operator, namespace: str
 ) -> None:
-    body = manifest(namespace, "bad", replicas=3, selfInit=self_init(key_value_engine(), BAD))
+    # From 2.5.3 on such a server never becomes ready again, and nobody says why.
+    # (issue: The seeds to the letter, OpenBao 2.4 to 2.7 for real)
+    api.rig.load_openbao((OPENBAO_OLDEST,))
+    requests = self_init(key_value_engine(), BAD)
+    body = manifest(namespace, "bad", version=OPENBAO_OLDEST, replicas=3, selfInit=requests)
     api.create(CLUSTERS, body)
     cluster = Cluster(api, namespace, "bad")
     stalled = cluster.await_condition("Stalled", reason="SelfInitFailed", seconds=60.0)

@@ -54,7 +54,7 @@ def cluster(api: Api, operator: Operator, make_namespace: MakeNamespace) -> Clus
 
 
 @pytest.fixture
-def writer(cluster: Cluster, alone: None) -> Iterator[ServiceWriter]:
+def writer(cluster: Cluster) -> Iterator[ServiceWriter]:
     """A client that writes throughout the test, and afterwards misses nothing."""
     yield from undisturbed(cluster, GAP_SECONDS)
 

@@ -21,6 +21,7 @@ from contracts.blue_green import (
 )
 from e2e.conftest import MakeNamespace
 from e2e.demo.objects import Object, name_of, status_of
+from e2e.harness.budgets import budget
 from e2e.harness.clusters import Cluster
 from e2e.harness.kubernetes import Api
 from e2e.harness.manifests import STEADY, client_login, key_value_engine, self_init
@@ -46,11 +47,11 @@ from e2e.harness.waiting import throughout, until
 from e2e.harness.writing import may_write
 from e2e.rig import Rig
 from e2e.rig.images import openbao_reference
-from e2e.rig.versions import OPENBAO_STAMPS
+from e2e.rig.versions import OPENBAO_UPGRADES
 from runtime.resources import POD
 
 NAME, DOOMED = "followed", "doomed"
-FIRST, SECOND = OPENBAO_STAMPS[:2]
+FIRST, SECOND = OPENBAO_UPGRADES[:2]
 ABSENT = f"localhost/nowhere/openbao:{SECOND}"
 READER = names.read_pod(NAME, 0)
 # An image that cannot be pulled is given a minute.
@@ -77,10 +78,11 @@ def clusters(
     rig: Rig, api: Api, make_namespace: MakeNamespace, reloading_operator: Operator
 ) -> dict[str, Cluster]:
     """Two servers of the first version, one of them with a read replica; clients may write."""
-    rig.load_openbao(OPENBAO_STAMPS)
+    rig.load_openbao(OPENBAO_UPGRADES)
     made = {name: Cluster(api, make_namespace(), name) for name in (NAME, DOOMED)}
     for name, one in made.items():
         wanted = {
+            "version": FIRST,
             "configuration": STEADY,
             "selfInit": self_init(key_value_engine(), *client_login(one.namespace)),
             "upgrade": by_second_set(autoRollback={"stabilizationSeconds": 0}),
@@ -116,9 +118,7 @@ def cluster(clusters: dict[str, Cluster], doomed: Doomed) -> Cluster:
 
 
 @pytest.mark.timeout(300)
-def test_a_hook_says_no_and_a_way_back_that_fails_waits_for_a_person(
-    cluster: Cluster, alone: None
-) -> None:
+def test_a_hook_says_no_and_a_way_back_that_fails_waits_for_a_person(cluster: Cluster) -> None:
     """Green has no vote yet. The Job that removes it from the raft cluster cannot log in."""
     judged = {"verification": {"prePromotionHook": hook(1, JUDGING_SECONDS)}}
     change(cluster, {"upgrade": by_second_set(maxJobFailures=1, **judged)})
@@ -185,8 +185,8 @@ def assert_blue_was_left_alone(seen: TwoSets, writer: ServiceWriter, gap: float)
     assert seen.began(DEMOTING) is None
     turns = [one.revisions for one in seen.directed(names.public_service(seen.history.cluster))]
     assert turns == [{seen.blue.revision}]
-    assert writer.failed == []
-    assert writer.longest_gap < gap
+    budget("failed writes beside a takeover", len(writer.failed), 0, "writes")
+    budget("longest gap beside a takeover", writer.longest_gap, gap, "s")
     assert writer.lost() == []
     assert writer.missed == []
 

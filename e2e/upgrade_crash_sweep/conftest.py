@@ -7,7 +7,7 @@ from e2e.harness.kubernetes import Api
 from e2e.harness.operator import Launcher
 from e2e.harness.upgrades import Requests
 from e2e.rig import Rig
-from e2e.rig.versions import OPENBAO_STAMPS
+from e2e.rig.versions import OPENBAO_UPGRADES
 from e2e.upgrade_crash_sweep.sweep import Sweep
 
 
@@ -21,6 +21,6 @@ def campaign(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Sweep:
     """Upgrades clusters while operators are killed."""
-    rig.load_openbao(OPENBAO_STAMPS)
+    rig.load_openbao(OPENBAO_UPGRADES)
     folder = tmp_path_factory.mktemp("sweep")
     return Sweep(api, requests, launcher, controller, folder)

@@ -31,6 +31,7 @@ from e2e.harness.upgrades import Requests, change, recorded
 from e2e.harness.waiting import NotSoError, Stopwatch, until
 from e2e.harness.write_key import WriteKey, of_entry
 from e2e.rig.images import openbao_reference
+from e2e.rig.versions import OPENBAO_UPGRADES
 from managers.upgrade.rolling import STEP_DOWN_TRIES
 from runtime.resources import JOB
 from runtime.types import uid_of
@@ -103,7 +104,12 @@ class Sweep:
         made = [Cluster(self.api, make_namespace(), name) for _ in range(count)]
         for one in made:
             requests = (key_value_engine(), *client_login(one.namespace))
-            wanted = {"configuration": STEADY, "selfInit": self_init(*requests), **spec}
+            wanted = {
+                "version": OPENBAO_UPGRADES[0],
+                "configuration": STEADY,
+                "selfInit": self_init(*requests),
+                **spec,
+            }
             self.api.create(CLUSTERS, manifest(one.namespace, name, **wanted))
         for one in made:
             one.await_available(_UP_SECONDS)

@@ -11,11 +11,11 @@ from e2e.harness.crashing_operator import Position
 from e2e.harness.installation import Identity
 from e2e.harness.manifests import STEADFAST
 from e2e.harness.write_key import WriteKey
-from e2e.rig.versions import OPENBAO_STAMPS
+from e2e.rig.versions import OPENBAO_UPGRADES
 from e2e.upgrade_crash_sweep.sweep import Case, Sweep, never_reached, numbered
 
 NAME = "one"
-VERSIONS = OPENBAO_STAMPS[1:]
+VERSIONS = OPENBAO_UPGRADES[1:]
 # As many as two cores bear side by side.
 BATCH, BIG_BATCH = 18, 6
 SECONDS = 150.0

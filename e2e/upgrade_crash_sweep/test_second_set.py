@@ -20,12 +20,12 @@ from e2e.harness.two_sets import blue_green
 from e2e.harness.waiting import until
 from e2e.harness.write_key import WriteKey
 from e2e.harness.writing import may_write
-from e2e.rig.versions import OPENBAO_STAMPS
+from e2e.rig.versions import OPENBAO_UPGRADES
 from e2e.upgrade_crash_sweep.sweep import Case, Sweep, never_reached, numbered, unfinished
 from runtime.resources import PVC, SERVICE
 
 NAME = "two"
-VERSION = OPENBAO_STAMPS[1]
+VERSION = OPENBAO_UPGRADES[1]
 # Names of Jobs are cut off.
 SHORT = 20
 # A Job that fails because the node is busy is made anew: that takes its whole deadline, and nothing

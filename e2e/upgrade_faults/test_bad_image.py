@@ -23,11 +23,11 @@ from e2e.harness.upgrade_history import image_of
 from e2e.harness.upgrades import Requests, change, move_lead, recorded
 from e2e.harness.waiting import Stopwatch, throughout, until
 from e2e.rig.images import openbao_reference
-from e2e.rig.versions import OPENBAO_STAMPS
+from e2e.rig.versions import OPENBAO_UPGRADES
 from runtime.types import uid_of
 
 NAME = "broken"
-FIRST, TARGET, OTHER = OPENBAO_STAMPS[:3]
+FIRST, TARGET, OTHER = OPENBAO_UPGRADES[:3]
 # The tag agrees with the version, so nothing is wrong with it before a node asks for it.
 ABSENT = f"localhost/nowhere/openbao:{TARGET}"
 LEADER = 0
@@ -39,7 +39,9 @@ def cluster(api: Api, make_namespace: MakeNamespace, impatient: Operator, store:
     namespace = make_namespace()
     make_credentials(api, namespace, store)
     backup = {"schedule": SELDOM, "target": store.target()}
-    made = steady_voters(api, namespace, NAME, configuration=STEADFAST, backup=backup)
+    made = steady_voters(
+        api, namespace, NAME, version=OPENBAO_UPGRADES[0], configuration=STEADFAST, backup=backup
+    )
     move_lead(made, LEADER)
     return made
 

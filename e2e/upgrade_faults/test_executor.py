@@ -17,11 +17,12 @@ from e2e.harness.stopped_upgrade import assert_nobody_is_touched, await_stopped,
 from e2e.harness.upgrades import Requests, change, recorded
 from e2e.harness.waiting import until
 from e2e.rig import Rig
-from e2e.rig.versions import OPENBAO_STAMPS
+from e2e.rig.images import openbao_reference
+from e2e.rig.versions import OPENBAO_UPGRADES
 
 NAME = "asked"
 # An image that has no program of ours: its container cannot start.
-NO_EXECUTOR = "localhost/openbao:2.4.0"
+NO_EXECUTOR = openbao_reference(OPENBAO_UPGRADES[0])
 ROUNDS = (
     ("a role that is not there", {"jwtAuthRole": "nobody"}, {"jwtAuthRole": None}),
     ("an image without a program", {"image": NO_EXECUTOR}, {"image": None}),
@@ -33,8 +34,10 @@ def cluster(
     rig: Rig, api: Api, make_namespace: MakeNamespace, reloading_operator: Operator
 ) -> Cluster:
     """Three voters of the first version."""
-    rig.load_openbao(OPENBAO_STAMPS)
-    return steady_voters(api, make_namespace(), NAME, configuration=STEADFAST)
+    rig.load_openbao(OPENBAO_UPGRADES)
+    return steady_voters(
+        api, make_namespace(), NAME, version=OPENBAO_UPGRADES[0], configuration=STEADFAST
+    )
 
 
 @pytest.mark.timeout(400)
@@ -43,7 +46,7 @@ def test_the_leader_is_left_alone_until_a_retry(
     cluster: Cluster, requests: Requests, number: int
 ) -> None:
     _, wrong, right = ROUNDS[number]
-    version, token = OPENBAO_STAMPS[number + 1], f"try-{number}"
+    version, token = OPENBAO_UPGRADES[number + 1], f"try-{number}"
     change(cluster, {"upgrade": wrong})
     requests.settle(cluster)
     leader, standbys = who_leads(cluster)

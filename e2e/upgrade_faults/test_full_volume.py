@@ -16,11 +16,11 @@ from e2e.harness.upgrade_history import image_of
 from e2e.harness.upgrades import Requests, change, move_lead, recorded
 from e2e.harness.waiting import until
 from e2e.rig.images import openbao_reference
-from e2e.rig.versions import OPENBAO_STAMPS
+from e2e.rig.versions import OPENBAO_UPGRADES
 from runtime.types import uid_of
 
 NAME = "full"
-TARGET = OPENBAO_STAMPS[1]
+TARGET = OPENBAO_UPGRADES[1]
 VICTIM = names.pod(NAME, 2)
 # A server without room may not come up, or come up and never catch up.
 REASONS = ("PodNotReady", "HealthCheckFailed")
@@ -29,7 +29,9 @@ REASONS = ("PodNotReady", "HealthCheckFailed")
 @pytest.fixture(scope="module")
 def cluster(api: Api, make_namespace: MakeNamespace, impatient: Operator) -> Cluster:
     """Three voters, of which the first leads, so that the last is replaced first."""
-    made = steady_voters(api, make_namespace(), NAME, configuration=STEADFAST)
+    made = steady_voters(
+        api, make_namespace(), NAME, version=OPENBAO_UPGRADES[0], configuration=STEADFAST
+    )
     move_lead(made, 0)
     return made
 

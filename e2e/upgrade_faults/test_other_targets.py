@@ -16,11 +16,11 @@ from e2e.harness.upgrades import Requests, change, recorded
 from e2e.harness.waiting import throughout
 from e2e.rig import Rig
 from e2e.rig.images import openbao_reference
-from e2e.rig.versions import OPENBAO_STAMPS
+from e2e.rig.versions import OPENBAO_UPGRADES
 from runtime.resources import STATEFUL_SET
 
 NAME = "target"
-FIRST, SECOND, THIRD, FOURTH = OPENBAO_STAMPS
+FIRST, SECOND, THIRD, FOURTH = OPENBAO_UPGRADES
 UNTOUCHED_SECONDS = 5.0
 
 
@@ -29,8 +29,10 @@ def cluster(
     rig: Rig, api: Api, make_namespace: MakeNamespace, reloading_operator: Operator
 ) -> Cluster:
     """Three voters of the second version, which they were brought to."""
-    rig.load_openbao(OPENBAO_STAMPS)
-    made = steady_voters(api, make_namespace(), NAME, configuration=STEADFAST)
+    rig.load_openbao(OPENBAO_UPGRADES)
+    made = steady_voters(
+        api, make_namespace(), NAME, version=OPENBAO_UPGRADES[0], configuration=STEADFAST
+    )
     with recorded(made) as record:
         change(made, {"version": SECOND})
         record.await_finished(SECOND)

@@ -14,9 +14,9 @@ from e2e.harness.upgrade_history import BACKUPS, CLUSTERS, History
 from e2e.harness.upgrades import Requests, change, recorded
 from e2e.harness.waiting import until
 from e2e.rig import Rig
-from e2e.rig.versions import OPENBAO_STAMPS
+from e2e.rig.versions import OPENBAO_UPGRADES
 
-FIRST, SECOND = OPENBAO_STAMPS[1:3]
+FIRST, SECOND = OPENBAO_UPGRADES[1:3]
 UPGRADE_SECONDS = 240.0
 FAILED = "PreUpgradeBackupFailed"
 
@@ -30,9 +30,11 @@ def cluster(
     store: Store,
 ) -> Cluster:
     """One server that keeps its snapshots in a store."""
-    rig.load_openbao(OPENBAO_STAMPS)
+    rig.load_openbao(OPENBAO_UPGRADES)
     wish = {"preUpgradeSnapshot": True}
-    return make_backup_cluster(api, make_namespace(), store.target(), store, upgrade=wish)
+    return make_backup_cluster(
+        api, make_namespace(), store.target(), store, upgrade=wish, version=OPENBAO_UPGRADES[0]
+    )
 
 
 @pytest.mark.timeout(400)

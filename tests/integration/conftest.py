@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from e2e.rig import Rig, builds
+from e2e.rig import Rig, images
 from e2e.rig.paths import Cache, cache_root
 from e2e.rig.progress import to_stderr
-from e2e.rig.versions import OPENBAO_STAMP, openbao
+from e2e.rig.versions import OPENBAO
 from runtime.client import Client
 from runtime.clock import SystemClock
 from runtime.credentials import KubeconfigCredentials, from_kubeconfig
@@ -71,5 +71,4 @@ async def namespace(client: Client) -> AsyncIterator[str]:
 @pytest.fixture(scope="session")
 def bao() -> Path:
     """The binary of the OpenBao server."""
-    (binary,) = builds.build(Cache(cache_root()), [openbao(OPENBAO_STAMP)], to_stderr())
-    return binary
+    return images.openbao_binary(Cache(cache_root()), OPENBAO, to_stderr())

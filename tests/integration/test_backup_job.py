@@ -21,6 +21,7 @@ from contracts.hcl.render import ConfigInput, render_config
 from contracts.job_env import StoreEnv
 from contracts.manifest import read_manifest
 from e2e.harness.stores import Ground, Store, s3_store
+from e2e.rig.versions import OPENBAO
 from runtime.clock import SystemClock
 from tests.gen.snapshots import snapshot
 from tests.integration.backup_place import CLUSTER_UID, KEY, Place, Source, keeping, place, stored
@@ -65,7 +66,7 @@ async def test_a_snapshot_its_manifest_and_the_report_agree(job: Place, store: S
     manifest = read_manifest(store.read(manifest_key(KEY)))
     assert store.keys("") == [KEY, manifest_key(KEY)]
     assert (manifest.size, manifest.digest) == (len(content), digest)
-    assert (manifest.cluster_uid, manifest.version) == (CLUSTER_UID, "2.4.0")
+    assert (manifest.cluster_uid, manifest.version) == (CLUSTER_UID, OPENBAO)
     assert manifest.index > 0
     assert manifest.cluster_id
     assert manifest.mounts.startswith("sha256:")

@@ -21,7 +21,10 @@ from contracts.hcl.render import (
     restart_text,
 )
 from contracts.hcl.stanzas import Stanza
-from e2e.rig.versions import OPENBAO_STAMP
+from e2e.rig import images
+from e2e.rig.paths import Cache, cache_root
+from e2e.rig.progress import to_stderr
+from e2e.rig.versions import OPENBAO, OPENBAO_OLDEST
 from runtime.clock import SystemClock
 from tests.contracts.hcl.nasty import NASTY
 from tests.contracts.hcl.test_render import CASES, GOLDEN, read_case
@@ -35,8 +38,17 @@ UNKNOWN_TO_THIS_SERVER = {
     "plugin_download_behavior",
     "tls_key_exchange_preferences",
 }
-# What a start would need that a test has not: a syslog daemon, accounts at metric services.
-NOT_STARTED = {"audit-network", "telemetry-services"}
+# What a start would need that a test has not: a syslog daemon, an audit collector, accounts at
+# metric services, plugins with pins (issue: The seeds to the letter, OpenBao 2.4 to 2.7 for real).
+NOT_STARTED = {
+    "audit-http",
+    "audit-network",
+    "plugins-command",
+    "plugins-image",
+    "telemetry-services",
+}
+# The server wants a version of every plugin, which the rules do not ask for yet (same issue).
+WARNED = {"plugins-command": 'Plugin "database-oracle": version cannot be empty'}
 # Nor is a key service: test_seal_server.py starts servers with each seal as far as they get.
 ELSEWHERE = "seal-"
 
@@ -45,7 +57,7 @@ def is_newer(case: str) -> bool:
     """Whether a case is for a newer line of servers than the one that runs here."""
     cluster = yaml.safe_load((GOLDEN / case / "cluster.yaml").read_text(encoding="utf-8"))
     found = semver.Version.parse(cluster["spec"]["version"].removeprefix("v"))
-    here = semver.Version.parse(OPENBAO_STAMP)
+    here = semver.Version.parse(OPENBAO)
     return (found.major, found.minor) > (here.major, here.minor)
 
 
@@ -73,9 +85,13 @@ def test_the_server_finds_no_fault_in_the_golden_documents(bao: Path, case: str)
         assert unknown <= UNKNOWN_TO_THIS_SERVER, said
         assert "failure" not in said
         return
+    assert not unknown
+    if case in WARNED:
+        assert WARNED[case] in said
+        assert said.count("warning") == 1
+        return
     assert done.returncode == 0, said
     assert "success" in done.stdout
-    assert not unknown
 
 
 @pytest.mark.parametrize("case", STARTED)
@@ -138,7 +154,10 @@ USER = (
 )
 
 
-async def test_the_server_stores_exactly_what_the_user_wrote(bao: Path, tmp_path: Path) -> None:
+async def test_the_server_stores_exactly_what_the_user_wrote(tmp_path: Path) -> None:
+    # 2.7 stores an empty list as null.
+    # (issue: The seeds to the letter, OpenBao 2.4 to 2.7 for real)
+    bao = images.openbao_binary(Cache(cache_root()), OPENBAO_OLDEST, to_stderr())
     requests = tuple(Request.model_validate({"operation": "update", **user}) for user in USER)
     config = ConfigInput("c", "ns", requests=requests)
     with serve(bao, tmp_path, render_config(config), render_self_init(config)) as server:

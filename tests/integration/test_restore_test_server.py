@@ -36,6 +36,7 @@ from contracts.hcl.throw_away import ADDRESS, LOOPBACK, throw_away_config
 from contracts.job_env import RunEnv, ServerEnv, StoreEnv, TestEnv
 from contracts.manifest import Manifest
 from contracts.snapshot_content import MOUNTS_PATH, content_digest, mounts_digest
+from e2e.rig.versions import OPENBAO
 from managers.bao.client import Bao
 from runtime.clock import SystemClock
 from tests.integration.account_tokens import AUDIENCE, ISSUER, Signer
@@ -225,7 +226,7 @@ async def test_a_snapshot_of_an_older_version_is_flagged(
     with _thrown_away(bao, tmp_path, taken) as address:
         report = await _test(address, tmp_path, taken, version="2.3.2")
     assert (report.outcome, report.reason) == ("Failed", "VersionDiffers")
-    assert report.message == "OpenBao 2.3.2 took the snapshot, and the servers run 2.4.0"
+    assert report.message == f"OpenBao 2.3.2 took the snapshot, and the servers run {OPENBAO}"
 
 
 def _flipped(content: bytes) -> bytes:

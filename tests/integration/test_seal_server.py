@@ -27,7 +27,7 @@ from e2e.rig import builds, packages
 from e2e.rig.commands import run
 from e2e.rig.paths import TOOLS, Cache, cache_root
 from e2e.rig.progress import to_stderr
-from e2e.rig.versions import OPENBAO_HSM, OPENBAO_STAMP, openbao
+from e2e.rig.versions import OPENBAO_HSM, OPENBAO_OLDEST_SERVER
 from runtime.clock import SystemClock
 from tests.contracts.hcl.server_seals import ACCEPTED
 from tests.integration.bao_server import NODE_ID, free_port, make_certificate
@@ -42,8 +42,8 @@ GIVES_UP = 120.0
 
 @pytest.fixture(scope="session")
 def bao() -> Path:
-    """The server's binary."""
-    (binary,) = builds.build(Cache(cache_root()), [openbao(OPENBAO_STAMP)], to_stderr())
+    """The oldest supported server: from 2.7 on most of these seals are plugins."""
+    (binary,) = builds.build(Cache(cache_root()), [OPENBAO_OLDEST_SERVER], to_stderr())
     return binary
 
 

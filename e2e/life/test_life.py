@@ -1,0 +1,209 @@
+"""The whole life of one cluster, under a client that writes; `make test` runs it.
+
+Each step is the shortest one that shows its capability on real servers. What a step promises in
+detail is in the scenario of its own. The tests build upon each other, in this order.
+"""
+
+import uuid
+from collections.abc import Iterator
+
+import pytest
+
+from contracts import names
+from contracts.api.group import CLUSTERS
+from contracts.datacenter.kinds import DATACENTERS
+from e2e.conftest import MakeNamespace
+from e2e.datacenter.bodies import sleeper
+from e2e.harness.backups import SELDOM, Reader, backup_now, make_credentials, restore
+from e2e.harness.clusters import Cluster
+from e2e.harness.datacenters import ON, DatacenterUnderTest, install_datacenters
+from e2e.harness.installation import Identity
+from e2e.harness.kubernetes import Api, Object
+from e2e.harness.modes import tenant_controller
+from e2e.harness.operator import NO_ELECTION, Launcher, Operator
+from e2e.harness.service_writer import ServiceWriter, steady_voters
+from e2e.harness.stores import Store
+from e2e.harness.tenants import (
+    await_reason,
+    make_tenant,
+    provisioner_identity,
+    start_provisioner,
+)
+from e2e.harness.upgrades import Requests, change, under_a_client
+from e2e.harness.waiting import until
+from e2e.rig import Rig
+from e2e.rig.versions import OPENBAO, OPENBAO_PREVIOUS
+from e2e.scale.steps import await_size, leading, scale
+from runtime.resources import POD, ROLE
+from runtime.types import uid_of
+
+NAME = "life"
+# The account of `modes.tenant_controller`.
+CONTROLLER = "e2e-tenants"
+# Waiting ends with the condition; this is when it gives up.
+SECONDS = 240.0
+pytestmark = pytest.mark.timeout(600)
+
+
+@pytest.fixture(scope="module")
+def serving(rig: Rig, launcher: Launcher, controller: Identity) -> Operator:
+    """One operator that looks after clusters and datacenters."""
+    rig.load_openbao((OPENBAO_PREVIOUS, OPENBAO))
+    install_datacenters(rig)
+    environment = {**ON, "OPERATOR_IMAGE": rig.load_operator_image()}
+    return launcher.start(controller, NO_ELECTION, environment=environment)
+
+
+@pytest.fixture(scope="module")
+def cluster(api: Api, make_namespace: MakeNamespace, serving: Operator, store: Store) -> Cluster:
+    """Three voters of the release before, which keep their snapshots in a store."""
+    assert serving.alive
+    namespace = make_namespace()
+    make_credentials(api, namespace, store)
+    backup = {"schedule": SELDOM, "target": store.target()}
+    return steady_voters(api, namespace, NAME, version=OPENBAO_PREVIOUS, backup=backup)
+
+
+@pytest.fixture
+def writer(cluster: Cluster) -> Iterator[ServiceWriter]:
+    """A client that writes throughout the test; the leader has every acknowledged write."""
+    with ServiceWriter(cluster) as made:
+        yield made
+    print(f"  {made.told()}")
+    assert made.acknowledged
+    assert made.lost() == []
+
+
+def uids(cluster: Cluster) -> set[str]:
+    """Return the UIDs of the pods of the servers."""
+    return {uid_of(pod) for pod in cluster.pods()}
+
+
+def await_whole(cluster: Cluster) -> None:
+    """Wait until every server serves and votes."""
+    cluster.await_available(SECONDS)
+    cluster.await_condition("RaftMembershipReady", reason="AllVoters", seconds=SECONDS)
+
+
+def test_first_boot_makes_one_cluster(cluster: Cluster) -> None:
+    assert len(cluster.pods()) == 3
+    assert len(cluster.cluster_ids()) == 1
+    assert {cluster.server(n).health()["version"] for n in range(3)} == {OPENBAO_PREVIOUS}
+
+
+def test_another_server_leads_after_the_leader_was_killed(
+    cluster: Cluster, writer: ServiceWriter
+) -> None:
+    victim = names.pod(NAME, leading(cluster))
+    before = uid_of(cluster.api.get(POD, cluster.namespace, victim))
+    kill = ("delete", "pod", victim, "-n", cluster.namespace, "--grace-period=1", "--wait=false")
+    cluster.api.rig.kubectl(*kill)
+
+    def replaced() -> bool:
+        pod = cluster.api.find(POD, cluster.namespace, victim)
+        return pod is not None and uid_of(pod) != before and len(cluster.ready_pods()) == 3
+
+    until(f"another {victim} is ready", replaced, SECONDS)
+    await_whole(cluster)
+    assert len(cluster.cluster_ids()) == 1
+
+
+def test_a_log_level_is_reloaded_without_a_new_pod(cluster: Cluster, writer: ServiceWriter) -> None:
+    before = uids(cluster)
+    change(cluster, {"configuration": {"logLevel": "debug"}})
+    await_whole(cluster)
+
+    def reloaded() -> bool:
+        return all("[DEBUG]" in log_of(cluster, pod) for pod in cluster.pods())
+
+    until("every server logs at the new level", reloaded, SECONDS)
+    assert uids(cluster) == before
+
+
+def log_of(cluster: Cluster, pod: Object) -> str:
+    """Return the log of the server in a pod."""
+    which = ("-n", cluster.namespace, "logs", str(pod["metadata"]["name"]), "-c", "openbao")
+    return cluster.api.rig.kubectl(*which)
+
+
+def test_a_change_of_the_pod_rolls_every_server(cluster: Cluster, writer: ServiceWriter) -> None:
+    before = uids(cluster)
+    change(cluster, {"resources": {"requests": {"memory": "48Mi"}}})
+    until("every pod is new", lambda: not before & uids(cluster), SECONDS)
+    await_whole(cluster)
+
+
+def test_servers_leave_and_come(cluster: Cluster, writer: ServiceWriter) -> None:
+    for replicas in (1, 3):
+        scale(cluster, replicas)
+        await_size(cluster, replicas, SECONDS)
+
+
+def test_a_backup_is_put_back(cluster: Cluster) -> None:
+    Reader.of(cluster).write("greeting", "before")
+    backup_now(cluster, "first").await_phase("Completed", SECONDS)
+    Reader.of(cluster).write("greeting", "after")
+    restore(cluster, "back", {"backup": "first"}).await_phase("Completed", SECONDS)
+    await_whole(cluster)
+    assert Reader.of(cluster).read("greeting") == "before"
+
+
+def test_an_upgrade_loses_no_write(cluster: Cluster, requests: Requests) -> None:
+    done = under_a_client(cluster, requests, OPENBAO, f"{OPENBAO_PREVIOUS} to {OPENBAO}")
+    done.assert_nothing_lost()
+    assert {cluster.server(n).health()["version"] for n in range(3)} == {OPENBAO}
+    assert cluster.live()["status"]["currentVersion"] == OPENBAO
+    assert Reader.of(cluster).read("greeting") == "before"
+
+
+def test_a_tenant_is_onboarded(
+    rig: Rig,
+    api: Api,
+    launcher: Launcher,
+    make_namespace: MakeNamespace,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    folder = tmp_path_factory.mktemp("tenants")
+    tenant_controller(rig, api, folder)
+    who = provisioner_identity(rig, api, folder)
+    provisioner = start_provisioner(launcher, who, CONTROLLER)
+    namespace = make_namespace()
+    make_tenant(api, namespace)
+    await_reason(api, namespace, "Provisioned", seconds=SECONDS)
+    roles = {str(one["metadata"]["name"]) for one in api.list(ROLE, namespace)}
+    assert any(name.startswith("openbao-operator-tenant") for name in roles)
+    assert provisioner.stop() == 0
+
+
+def test_a_datacenter_runs_a_service_and_leaves_nothing(
+    rig: Rig, api: Api, serving: Operator, make_namespace: MakeNamespace
+) -> None:
+    made = DatacenterUnderTest(api, f"dc{uuid.uuid4().hex[:6]}", make_namespace())
+    made.create(sleeper(rig.load_operator_image(), "agent"))
+    made.await_running(SECONDS)
+    assert [name for name, _ in made.rows()] == ["agent"]
+    api.delete(DATACENTERS, None, made.name)
+    until("the datacenter is gone", lambda: not api.find(DATACENTERS, None, made.name), SECONDS)
+    assert made.rows() == []
+    assert serving.alive
+
+
+def test_deletion_leaves_nothing(cluster: Cluster) -> None:
+    cluster.api.delete(CLUSTERS, cluster.namespace, cluster.name)
+    until("the cluster is gone", lambda: cluster.find() is None, SECONDS)
+
+    def clean() -> bool:
+        assert left(cluster) == set()
+        return True
+
+    until("nothing of it is left", clean, SECONDS, tolerate=(AssertionError,))
+
+
+def left(cluster: Cluster) -> set[tuple[str, str]]:
+    """Return what is left of a cluster. Pods of Jobs belong to its backups, which outlive it."""
+    of_jobs = {
+        (POD.kind, str(pod["metadata"]["name"]))
+        for pod in cluster.api.list(POD, cluster.namespace)
+        if any(owner["kind"] == "Job" for owner in pod["metadata"].get("ownerReferences") or ())
+    }
+    return cluster.belongings() - of_jobs

@@ -1,0 +1,114 @@
+"""What is built together, what is said of the time left, and where the binaries end up."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from e2e.rig import builds, versions
+from e2e.rig.builds import groups, remaining
+from e2e.rig.paths import Cache
+from e2e.rig.versions import Server
+
+ONE = Server("one", "m", "example.com/cmd/one", "-X a=1", cost=100)
+TWO = Server("two", "m", "example.com/cmd/two", "-X a=1", cost=50)
+OTHER = Server("other", "n", "example.com/other/v3", cost=30)
+
+# Takes the place of go: each call is a line of the file $CALLS, each binary holds its package.
+FAKE_GO = """\
+#!/bin/sh
+if [ "$1" = env ]; then echo go1.26.8 linux amd64; exit; fi
+echo "$*" >> "$CALLS"
+while [ "$1" != -o ]; do shift; done
+output=$2; shift 2
+for package; do
+    case $output in
+    */) echo "$package" > "$output${package##*/}" ;;
+    *) echo "$package" > "$output" ;;
+    esac
+done
+"""
+
+
+@pytest.fixture
+def calls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The file that the fake go writes its calls to; the modules `m` and `n` are there."""
+    go = tmp_path / "path" / "go"
+    go.parent.mkdir()
+    go.write_text(FAKE_GO)
+    go.chmod(0o755)
+    for module in "mn":
+        (tmp_path / "tools" / module).mkdir(parents=True)
+    monkeypatch.setattr(builds, "TOOLS", tmp_path / "tools")
+    monkeypatch.setenv("PATH", str(go.parent))
+    monkeypatch.setenv("CALLS", str(tmp_path / "calls"))
+    return tmp_path / "calls"
+
+
+def test_servers_of_one_module_and_the_same_flags_are_built_together() -> None:
+    assert groups([ONE, OTHER, TWO]) == [[ONE, TWO], [OTHER]]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        replace(TWO, module="n"),
+        replace(TWO, stamps="-X a=2"),
+        replace(TWO, tags="hsm"),
+        replace(TWO, nosumdb="example.com/*"),
+        replace(TWO, name="not-what-go-names-it"),
+    ],
+)
+def test_others_are_not(other: Server) -> None:
+    assert groups([ONE, other]) == [[ONE], [other]]
+
+
+def test_all_of_kubernetes_is_one_group() -> None:
+    found = groups([*versions.CONTROL_PLANE, *versions.NODE])
+    assert [len(group) for group in found if group[0].module == "k8s"] == [6]
+
+
+SECONDS = {0: "0 s", 89: "89 s", 90: "2 min", 170: "3 min", 545: "9 min"}
+
+
+@pytest.mark.parametrize("seconds", SECONDS)
+def test_the_time_left_is_the_sum_of_the_costs(seconds: int) -> None:
+    servers = [replace(ONE, cost=seconds // 2), replace(TWO, cost=seconds - seconds // 2)]
+    assert remaining(servers) == f"about {SECONDS[seconds]} left"
+
+
+def test_each_binary_is_built_once_and_is_alone_in_its_folder(tmp_path: Path, calls: Path) -> None:
+    cache = Cache(tmp_path / "cache")
+    lines: list[str] = []
+    servers = [ONE, OTHER, TWO, ONE]
+    found = builds.build(cache, servers, lines.append)
+    assert [path.read_text().strip() for path in found] == [server.package for server in servers]
+    assert all(list(path.parent.iterdir()) == [path] for path in found)
+    assert len(calls.read_text().splitlines()) == 2
+    assert [line for line in lines if "done in" not in line] == [
+        "3 of 3 servers to build; about 3 min left",
+        "building one, two",
+        "1 of 3 servers to build; about 30 s left",
+        "building other",
+    ]
+    lines.clear()
+    assert builds.build(cache, servers, lines.append) == found
+    assert lines == []
+
+
+def test_only_what_is_missing_is_built(tmp_path: Path, calls: Path) -> None:
+    cache = Cache(tmp_path / "cache")
+    lines: list[str] = []
+    (one,) = builds.build(cache, [ONE], lines.append)
+    # As a build leaves it that was killed, today's and one of an older rig.
+    (one.parent / ".fresh.1").mkdir()
+    (one.parent / ".fresh.1" / "one").touch()
+    (one.parent / ".one.1").touch()
+    one.unlink()
+    _, two = builds.build(cache, [ONE, TWO], lines.append)
+    two.unlink()
+    builds.build(cache, [ONE, TWO], lines.append)
+    assert list(one.parent.iterdir()) == [one]
+    built = [line.partition(" -o ")[2].split()[1:] for line in calls.read_text().splitlines()]
+    assert built == [[ONE.package], [ONE.package, TWO.package], [TWO.package]]
+    assert lines[0] == "building one"
