@@ -221,6 +221,7 @@ help: ## Show this list.
 	  STRATEGY 'of make demo-upgrade: RollingUpdate or BlueGreen  [$(STRATEGY)]' \
 	  SCENARIO 'one scenario of make e2e or make flake: a folder of e2e' \
 	  N 'how often make flake runs it  [$(N)]' \
+	  STRICT '1: a scenario that is over a budget fails' \
 	  WORKERS 'how many processes share the tests without a rig  [$(WORKERS)]' \
 	  RIGS 'how many share the scenarios, each with a rig of its own  [$(RIGS)]' \
 	  OPERATOR_IMAGE 'image of the operator, with CLUSTER=existing' \
