@@ -17,6 +17,7 @@ from contracts.hcl.render import RELOADED_SETTINGS, render_config
 from e2e.rig.builds import toolchain
 from e2e.rig.paths import TOOLS, Cache, cache_root
 from e2e.rig.progress import to_stderr
+from e2e.rig.versions import OPENBAO_OLDEST
 from tests.contracts.hcl.parse_back import parse
 from tests.contracts.hcl.test_render import CASES, read_case
 from tests.integration.test_config_server import UNKNOWN_TO_THIS_SERVER, is_newer
@@ -63,7 +64,7 @@ def test_b31_root_keys_are_those_of_the_server(source: Path) -> None:
     accepted = tags(source, "command/server/config.go", "internalshared/configutil/config.go")
     stanzas = {"audit", "listener", "plugin", "seal", "service_registration", "storage"}
     for case, document in documents():
-        known = accepted | (UNKNOWN_TO_THIS_SERVER if is_newer(case) else set())
+        known = accepted | (UNKNOWN_TO_THIS_SERVER if is_newer(case, OPENBAO_OLDEST) else set())
         assert set(document) - stanzas - {"telemetry"} <= known, case
     assert accepted >= RELOADED_SETTINGS
 
@@ -78,7 +79,7 @@ def test_b31_root_keys_are_those_of_the_server(source: Path) -> None:
 def test_b31_keys_of_a_stanza_are_those_of_the_server(source: Path, stanza: str, file: str) -> None:
     accepted = tags(source, file)
     for case, document in documents():
-        known = accepted | (UNKNOWN_TO_THIS_SERVER if is_newer(case) else set())
+        known = accepted | (UNKNOWN_TO_THIS_SERVER if is_newer(case, OPENBAO_OLDEST) else set())
         for body in bodies(document, stanza):
             assert set(body) <= known, case
 
