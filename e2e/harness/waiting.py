@@ -6,8 +6,9 @@ from typing import TypeVar
 
 Found = TypeVar("Found")
 EVERY = 0.1
-# No bound of time decides over a landing: a busy machine is slow, and a hang must end all the same.
-GENEROUS = 120.0
+# No bound of time decides over a landing. Longer than the two minutes that a pod of a server has to
+# end, all of which one takes that is told to end before it listens to signals.
+GENEROUS = 180.0
 _SHOWN = 1500
 
 
