@@ -13,6 +13,7 @@ import sys
 import tempfile
 import threading
 import time
+import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -190,7 +191,8 @@ class ServiceWriter:
             authority=base64.b64decode(authority).decode(),
             server_name=names.raft_server_name(name),
             token=until("the client logs in", self._login, 60.0, tolerate=_TROUBLE),
-            path=SECRETS,
+            # A folder of its own: the same keys of an earlier writer would hide a lost write.
+            path=f"{SECRETS}/{uuid.uuid4().hex[:8]}",
             patience=self.patience,
         )
 
