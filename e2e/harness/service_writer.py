@@ -64,6 +64,7 @@ def undisturbed(cluster: Cluster, gap: float) -> Iterator["ServiceWriter"]:
     with ServiceWriter(cluster) as made:
         yield made
     print(f"  {made.told()}")
+    assert made.acknowledged
     assert made.lost() == []
     budget("longest gap of a client", made.longest_gap, gap, "s")
 

@@ -21,7 +21,7 @@ from e2e.harness.installation import Identity
 from e2e.harness.kubernetes import Api, Object
 from e2e.harness.modes import tenant_controller
 from e2e.harness.operator import NO_ELECTION, Launcher, Operator
-from e2e.harness.service_writer import ServiceWriter, steady_voters
+from e2e.harness.service_writer import ServiceWriter, steady_voters, undisturbed
 from e2e.harness.stores import Store
 from e2e.harness.tenants import (
     await_reason,
@@ -42,6 +42,7 @@ NAME = "life"
 CONTROLLER = "e2e-tenants"
 # Waiting ends with the condition; this is when it gives up.
 SECONDS = 240.0
+GAP_SECONDS = 5.0
 pytestmark = pytest.mark.timeout(600)
 
 
@@ -67,11 +68,7 @@ def cluster(api: Api, make_namespace: MakeNamespace, serving: Operator, store: S
 @pytest.fixture
 def writer(cluster: Cluster) -> Iterator[ServiceWriter]:
     """A client that writes throughout the test; the leader has every acknowledged write."""
-    with ServiceWriter(cluster) as made:
-        yield made
-    print(f"  {made.told()}")
-    assert made.acknowledged
-    assert made.lost() == []
+    yield from undisturbed(cluster, GAP_SECONDS)
 
 
 def uids(cluster: Cluster) -> set[str]:
