@@ -11,7 +11,11 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
+from baoctl.generate import CRD_FOLDER, ROOT
+from contracts.api.group import BACKUPS, CLUSTERS, RESTORES, TENANTS
+from contracts.datacenter.kinds import DATACENTERS, SERVICE_SETS, WORKLOADS
 from e2e.rig import Rig, images
+from e2e.rig.kube import wait_established
 from e2e.rig.paths import Cache, cache_root
 from e2e.rig.progress import to_stderr
 from e2e.rig.versions import OPENBAO
@@ -21,6 +25,8 @@ from runtime.credentials import KubeconfigCredentials, from_kubeconfig
 from runtime.metrics import Metrics
 from runtime.resources import NAMESPACE
 from runtime.types import ObjectKey, uid_of
+
+KINDS = (CLUSTERS, TENANTS, BACKUPS, RESTORES, DATACENTERS, SERVICE_SETS, WORKLOADS)
 
 
 @pytest.fixture(scope="session")
@@ -32,6 +38,19 @@ def control_plane() -> Iterator[Rig]:
         yield rig
     finally:
         rig.down()
+
+
+@pytest.fixture(scope="session")
+def installed(control_plane: Rig) -> Rig:
+    """The control plane with all CRDs, which the API server takes without a warning.
+
+    No file takes them away: to delete a definition, the API server lists and deletes its objects,
+    looks again every five seconds for a minute, and begins anew (apiextensions, crd_finalizer).
+    """
+    folder = str(ROOT / CRD_FOLDER)
+    control_plane.kubectl("apply", "--server-side", "--warnings-as-errors", "-k", folder)
+    wait_established(control_plane.kubectl, *(f"crd/{kind}" for kind in KINDS))
+    return control_plane
 
 
 @pytest_asyncio.fixture

@@ -20,7 +20,6 @@ import pytest
 import pytest_asyncio
 
 from baoctl.admission_text import parameters
-from baoctl.generate import CRD_FILE, ROOT
 from contracts.admission.free_data import VALIDATE_FREE_DATA
 from contracts.admission.policy import as_objects
 from contracts.api.cluster import OpenBaoCluster
@@ -31,7 +30,6 @@ from e2e.attacks.payloads import TEXTS, URLS
 from e2e.attacks.specs import ATTEMPTS, URL_FIELDS, Attempt, with_url
 from e2e.harness.waiting import until
 from e2e.rig import Rig, RigError
-from e2e.rig.kube import wait_established
 from runtime.client import Client
 from runtime.errors import ApiError
 from runtime.types import Object
@@ -51,18 +49,14 @@ OF_CODE = frozenset(rule.id for rule in RULES if not rule.cel)
 
 
 @pytest.fixture(scope="module")
-def guarded(control_plane: Rig) -> Iterator[Rig]:
-    """The control plane with the CRD and the policy."""
-    file = str(ROOT / CRD_FILE)
-    control_plane.kubectl("apply", "--server-side", "-f", file)
-    wait_established(control_plane.kubectl, f"crd/{CLUSTERS}")
+def guarded(installed: Rig) -> Iterator[Rig]:
+    """The control plane with the CRDs and the policy."""
     objects = [parameters("default"), *as_objects(VALIDATE_FREE_DATA, "default")]
     whole = orjson.dumps({"apiVersion": "v1", "kind": "List", "items": objects}).decode()
-    control_plane.kubectl("apply", "-f", "-", input=whole)
-    _await_policy(control_plane)
-    yield control_plane
-    control_plane.kubectl("delete", "-f", "-", input=whole)
-    control_plane.kubectl("delete", "-f", file, "--wait=true")
+    installed.kubectl("apply", "-f", "-", input=whole)
+    _await_policy(installed)
+    yield installed
+    installed.kubectl("delete", "-f", "-", input=whole)
 
 
 def _await_policy(rig: Rig) -> None:

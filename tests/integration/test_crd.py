@@ -2,13 +2,12 @@
 
 import asyncio
 import copy
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 import yaml
 
-from baoctl.generate import CRD_FILE, ROOT
+from baoctl.generate import ROOT
 from contracts.api.cluster import OpenBaoCluster
 from contracts.api.group import CLUSTERS
 from contracts.api.rules import RULES, violations
@@ -16,7 +15,6 @@ from contracts.api.schema import open_api_schema, walk
 from contracts.conditions import condition, merge
 from contracts.names import stateful_set
 from e2e.rig import Rig, RigError
-from e2e.rig.kube import wait_established
 from runtime.client import Client
 from runtime.clock import SystemClock
 from runtime.errors import Invalid
@@ -29,16 +27,6 @@ from tests.contracts.api.test_rules import ALLOWED_CHANGES, FINE
 
 MESSAGES = {rule.id: rule.message for rule in RULES}
 MANAGER = "itest"
-
-
-@pytest.fixture(scope="module")
-def installed(control_plane: Rig) -> Iterator[Rig]:
-    """The control plane with the CRD; --warnings-as-errors is the point of the fixture."""
-    file = str(ROOT / CRD_FILE)
-    control_plane.kubectl("apply", "--server-side", "--warnings-as-errors", "-f", file)
-    wait_established(control_plane.kubectl, f"crd/{CLUSTERS}")
-    yield control_plane
-    control_plane.kubectl("delete", "-f", file, "--wait=true")
 
 
 def _body(namespace: str, name: str, spec: dict[str, Any]) -> Object:

@@ -2,7 +2,7 @@
 refuses, kubectl shows what happened."""
 
 import json
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -16,7 +16,6 @@ from contracts.api.rules import violations
 from contracts.api.rules_restore import RESTORE_RULES
 from contracts.api.rules_snapshot import SNAPSHOT_RULES
 from e2e.rig import Rig
-from e2e.rig.kube import wait_established
 from runtime.client import Client
 from runtime.errors import Invalid
 from runtime.types import Object, Resource, key_of
@@ -40,16 +39,6 @@ MESSAGES = {
     **{rule.id: rule.message for rule in SNAPSHOT_RULES},
     **{rule.id: rule.message for rule in RESTORE_RULES},
 }
-
-
-@pytest.fixture(scope="module")
-def installed(control_plane: Rig) -> Iterator[Rig]:
-    """The control plane with both; --warnings-as-errors is the point of the fixture."""
-    files = [part for file in FILES.values() for part in ("-f", str(ROOT / file))]
-    control_plane.kubectl("apply", "--server-side", "--warnings-as-errors", *files)
-    wait_established(control_plane.kubectl, *(f"crd/{kind}" for kind in FILES))
-    yield control_plane
-    control_plane.kubectl("delete", "--wait=true", *files)
 
 
 @pytest_asyncio.fixture

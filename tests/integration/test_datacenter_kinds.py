@@ -3,7 +3,7 @@ the words that the operator uses, and there is no field for what no service may 
 
 import json
 import re
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 import pytest
@@ -17,9 +17,7 @@ from contracts.datacenter.rules import (
     WORKLOAD_RULES,
     datacenter_violations,
 )
-from contracts.datacenter.schema import crds
 from e2e.rig import Rig, RigError
-from e2e.rig.kube import wait_established
 from runtime.client import Client
 from runtime.errors import Invalid
 from runtime.types import Object, ObjectKey, Resource, uid_of
@@ -55,16 +53,6 @@ PLACES: dict[str, tuple[Resource, str, Callable[[dict[str, Any]], Object]]] = {
 }
 each_place = pytest.mark.parametrize(("kind", "path", "made"), PLACES.values(), ids=PLACES.keys())
 Make = Callable[[dict[str, Any]], Object]
-
-
-@pytest.fixture(scope="module")
-def installed(control_plane: Rig) -> Iterator[Rig]:
-    """The control plane with all three; --warnings-as-errors is the point of the fixture."""
-    text = json.dumps({"apiVersion": "v1", "kind": "List", "items": crds()})
-    control_plane.kubectl("apply", "--server-side", "--warnings-as-errors", "-f", "-", input=text)
-    wait_established(control_plane.kubectl, *(f"crd/{kind}" for kind in KINDS))
-    yield control_plane
-    control_plane.kubectl("delete", "--wait=true", *(f"crd/{kind}" for kind in KINDS))
 
 
 @pytest_asyncio.fixture

@@ -1,12 +1,10 @@
 """The policies about datacenters on a real API server: whose rows are, and what may be run."""
 
-import json
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 
-from baoctl.generate import CRD_FILE, ROOT
 from contracts import labels
 from contracts.admission.datacenters import DATACENTER_POLICIES, OWN_NAMESPACE_MESSAGE
 from contracts.admission.locks import LOCK_MANAGED, LOCK_SCALE
@@ -17,10 +15,9 @@ from contracts.datacenter import naming
 from contracts.datacenter.body import BootstrapService
 from contracts.datacenter.kinds import DATACENTERS, WORKLOADS
 from contracts.datacenter.rows import DatacenterInfo, Row, Source, Vault, Wish
-from contracts.datacenter.schema import crds
 from e2e.harness.asking import Asking, Somebody
 from e2e.rig import Rig
-from e2e.rig.kube import ApiError, wait_established
+from e2e.rig.kube import ApiError
 from managers.datacenter.kubernetes_provider import owner_of
 from managers.datacenter.render import render
 from runtime import resources as kinds
@@ -38,7 +35,6 @@ from tests.integration.locked import ADMIN, MASTER, NAMESPACE, OPERATOR, TENANT,
 from tests.integration.locked import part as controller
 
 POLICIES = (*DATACENTER_POLICIES, LOCK_MANAGED, LOCK_SCALE, LOCK_PODS, RESTRICT_WISHES)
-KINDS = (DATACENTERS, WORKLOADS, CLUSTERS)
 GC, DEPLOYING = controller("generic-garbage-collector"), controller("deployment-controller")
 SCALING = controller("horizontal-pod-autoscaler")
 TOLD = (Vault("vault", "https://vault.test:8200", "vault-ca", ("jwt/app",)),)
@@ -48,21 +44,15 @@ Act = Callable[[Asking, str], Any]
 
 
 @pytest.fixture(scope="module")
-def place(control_plane: Rig) -> Iterator[Place]:
-    """The control plane with the kinds, and the policies in force."""
-    text = json.dumps({"apiVersion": "v1", "kind": "List", "items": crds()})
-    control_plane.kubectl("apply", "--server-side", "-f", "-", input=text)
-    control_plane.kubectl("apply", "--server-side", "-f", str(ROOT / CRD_FILE))
-    wait_established(control_plane.kubectl, *(f"crd/{kind}" for kind in KINDS))
-    made = locked.prepare(control_plane, POLICIES)
+def place(installed: Rig) -> Iterator[Place]:
+    """The control plane with the policies in force."""
+    made = locked.prepare(installed, POLICIES)
     try:
         _await_policies(made)
         yield made
     finally:
         # Whoever comes next on this control plane must not be judged by them.
-        locked.remove(control_plane, POLICIES)
-        names = (f"crd/{one['metadata']['name']}" for one in crds())
-        control_plane.kubectl("delete", "--wait=true", *names, f"crd/{CLUSTERS}")
+        locked.remove(installed, POLICIES)
 
 
 def _await_policies(made: Place) -> None:

@@ -1,17 +1,13 @@
 """The lock and status.backup on a real API server: one of many wins, and nobody's part goes."""
 
 import asyncio
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from baoctl.generate import CRD_FILE, ROOT
 from contracts.api.cluster_status import ClusterStatus
 from contracts.api.group import CLUSTERS
 from contracts.api.status_backup import BackupStatus
-from e2e.rig import Rig
-from e2e.rig.kube import wait_established
 from managers.backup.record import BackupRecord
 from managers.cluster.status_writer import STATUS_MANAGER
 from managers.oplock.plan import Acquired, Claim, Free, HeldBy
@@ -27,15 +23,7 @@ MANY = 8
 # than a writer may lose against before it gives up, or chance would decide.
 READY = (2, 3, 4)
 RESTORE = Claim("Restore", "openbaorestore/monday", "ns/monday")
-
-
-@pytest.fixture(scope="module", autouse=True)
-def installed(control_plane: Rig) -> Iterator[None]:
-    file = str(ROOT / CRD_FILE)
-    control_plane.kubectl("apply", "--server-side", "-f", file)
-    wait_established(control_plane.kubectl, f"crd/{CLUSTERS}")
-    yield
-    control_plane.kubectl("delete", "-f", file, "--wait=true")
+pytestmark = pytest.mark.usefixtures("installed")
 
 
 @pytest.fixture

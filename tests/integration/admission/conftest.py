@@ -8,19 +8,11 @@ import pytest
 
 from baoctl.admission_text import FOLDER, PEOPLE
 from baoctl.generate import (
-    BACKUP_CRD_FILE,
-    CRD_FILE,
-    CRD_FOLDER,
-    RESTORE_CRD_FILE,
     ROOT,
-    TENANT_CRD_FILE,
 )
 from contracts.admission.policy import PREFIX
-from contracts.api.group import BACKUPS, CLUSTERS, GROUP, RESTORES, TENANTS
-from contracts.datacenter.kinds import DATACENTERS, SERVICE_SETS, WORKLOADS
 from contracts.roles import CONTROLLER, NAMESPACE
 from e2e.rig import Rig, RigError
-from e2e.rig.kube import wait_established
 from tests.contracts.api.clusters import cluster_object
 from tests.integration.accounts import make
 from tests.integration.admission.cases import OTHER
@@ -34,37 +26,21 @@ from tests.integration.admission.people import (
     People,
 )
 
-CRDS = {
-    CLUSTERS: CRD_FILE,
-    TENANTS: TENANT_CRD_FILE,
-    BACKUPS: BACKUP_CRD_FILE,
-    RESTORES: RESTORE_CRD_FILE,
-    **{
-        kind: CRD_FOLDER / f"{GROUP}_{kind.plural}.yaml"
-        for kind in (DATACENTERS, SERVICE_SETS, WORKLOADS)
-    },
-}
-
 
 @pytest.fixture(scope="package")
-def installed(control_plane: Rig) -> Iterator[Rig]:
+def installed(installed: Rig) -> Iterator[Rig]:
     """The control plane with everything; --warnings-as-errors is a part of the test."""
-    for kind, file in CRDS.items():
-        control_plane.kubectl("apply", "--server-side", "-f", str(ROOT / file))
-        wait_established(control_plane.kubectl, f"crd/{kind}")
     for name in (NAMESPACE, PLACE, OTHER):
         # Tests of other folders may have made it already.
         body = json.dumps({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
-        control_plane.kubectl("apply", "--server-side", "-f", "-", input=body)
+        installed.kubectl("apply", "--server-side", "-f", "-", input=body)
     for folder in (PEOPLE, FOLDER):
-        control_plane.kubectl(
+        installed.kubectl(
             "apply", "--server-side", "--warnings-as-errors", "-k", str(ROOT / folder)
         )
-    yield control_plane
+    yield installed
     for folder in (FOLDER, PEOPLE):
-        control_plane.kubectl("delete", "-k", str(ROOT / folder))
-    for file in CRDS.values():
-        control_plane.kubectl("delete", "-f", str(ROOT / file))
+        installed.kubectl("delete", "-k", str(ROOT / folder))
 
 
 @pytest.fixture(scope="package")
