@@ -25,10 +25,8 @@ from e2e.harness.leaks import leaks
 from e2e.harness.operator import NO_ELECTION, Launcher, Operator
 from e2e.harness.stopped_upgrade import POD_DEADLINE
 from e2e.harness.stores import Ground, Store, s3_store
-from e2e.harness.turn import Turn, await_calm
 from e2e.harness.upgrades import Requests
 from e2e.rig import Rig
-from e2e.rig.paths import Cache, cache_root
 from e2e.rig.versions import OPENBAO_UPGRADES
 from runtime.resources import NAMESPACE
 
@@ -46,52 +44,16 @@ LONG = (
     "upgrade_crash_sweep",
     "fencing",
 )
-TURN = pytest.StashKey[Turn]()
-MEASURING = pytest.StashKey[set[Path]]()
-"""The files with a test that has to be alone."""
-PRESENT = pytest.StashKey[Path]()
 
 
-def pytest_configure(config: pytest.Config) -> None:
-    """Let several workers take turns on one machine."""
-    config.stash[TURN] = Turn(Cache(cache_root()).locks)
-
-
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Begin with what measures; let nobody's timeout run while it waits for a turn."""
-    alone = [item for item in items if "alone" in getattr(item, "fixturenames", ())]
-    for item in alone:
-        limit = item.get_closest_marker("timeout")
-        seconds = limit.args[0] if limit else (config.getoption("timeout") or 900)
-        item.add_marker(pytest.mark.timeout(seconds, func_only=True), append=False)
-    measuring = config.stash[MEASURING] = {item.path for item in alone}
-    items.sort(key=lambda item: (item.path not in measuring, _place(item.path.parent.name)))
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the longest files."""
+    items.sort(key=lambda item: _place(item.path.parent.name))
 
 
 def _place(scenario: str) -> int:
     order = (*LONG, "", LAST)
     return order.index(scenario if scenario in order else "")
-
-
-@pytest.hookimpl(wrapper=True, tryfirst=True)
-def pytest_runtest_protocol(
-    item: pytest.Item, nextitem: pytest.Item | None
-) -> Generator[None, object, object]:
-    """Share the machine with other workers, but for what has to be alone.
-
-    Around everything, so that nobody's timeout runs while it waits for its turn.
-    """
-    stash, turn = item.config.stash, item.config.stash[TURN]
-    if stash.get(PRESENT, None) != item.path:
-        stash[PRESENT] = item.path
-        turn.begin(measures=item.path in stash[MEASURING])
-    turn.share()
-    try:
-        return (yield)
-    finally:
-        turn.leave()
-        if nextitem is None or nextitem.path != item.path:
-            turn.end()
 
 
 @pytest.hookimpl(wrapper=True)
@@ -108,23 +70,6 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     if told := budgets.told(report for reports in stats.values() for report in reports):
         terminalreporter.section("budgets")
         terminalreporter.write_line(told)
-
-
-@pytest.fixture
-def alone(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Nobody else's test runs on this machine meanwhile.
-
-    For what brings up so many clusters at once that it starves whoever is beside it. What only
-    measures need not be alone: no budget decides over a landing (e2e.harness.budgets). What a whole
-    file sets up is set up before, beside others.
-    """
-    turn = request.config.stash[TURN]
-    turn.leave()
-    turn.own()
-    await_calm()
-    yield
-    turn.leave()
-    turn.share()
 
 
 @pytest.fixture(scope="session")

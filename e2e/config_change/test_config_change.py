@@ -1,6 +1,6 @@
 """One cluster of three servers whose configuration changes, while a client writes all the time."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import pytest
 import yaml
@@ -10,14 +10,17 @@ from baoctl.settings import SECRET_RECHECK
 from contracts import labels
 from contracts.api.group import CLUSTERS
 from e2e.conftest import MakeNamespace
+from e2e.demo.objects import name_of
 from e2e.harness.budgets import budget
-from e2e.harness.clusters import Cluster, is_ready
+from e2e.harness.clusters import Cluster
 from e2e.harness.installation import ACCOUNT, Identity
 from e2e.harness.installation import NAMESPACE as OPERATOR_NAMESPACE
 from e2e.harness.kubernetes import Api, Object
 from e2e.harness.manifests import client_login, key_value_engine, self_init
 from e2e.harness.manifests import cluster as manifest
 from e2e.harness.operator import IMAGE_REPOSITORY, NO_ELECTION, Launcher, Operator
+from e2e.harness.rolls import ROLL_SECONDS, log_of, roll, serving
+from e2e.harness.upgrades import change
 from e2e.harness.waiting import Stopwatch, throughout, until
 from e2e.harness.writing import Writer, may_write
 from e2e.rig import Rig
@@ -36,7 +39,7 @@ from runtime.resources import (
     SERVICE_ACCOUNT,
     STATEFUL_SET,
 )
-from runtime.types import is_terminating, uid_of
+from runtime.types import uid_of
 
 NAME = "change"
 RENDERED = {
@@ -53,7 +56,6 @@ RENDERED = {
     )
 }
 RELOAD_SECONDS = 150.0
-ROLL_SECONDS = 240.0
 # A lead that is handed over costs a second or two; a killed one some ten. Room for a busy machine.
 GAP_SECONDS = 25.0
 RELOADED = "OpenBao reload triggered"
@@ -116,7 +118,7 @@ def writer(cluster: Cluster) -> Iterator[Writer]:
 def test_the_log_level_is_reloaded_and_nothing_replaced(cluster: Cluster, writer: Writer) -> None:
     before = {uid_of(pod) for pod in cluster.pods()}
     for pod in cluster.pods():
-        assert DEBUG not in log_of(cluster, pod), name_of(pod)
+        assert DEBUG not in log_of(cluster, name_of(pod)), name_of(pod)
     watch = Stopwatch()
     change(cluster, {"configuration": {"logLevel": "debug"}})
     cluster.await_available(RELOAD_SECONDS)
@@ -124,7 +126,7 @@ def test_the_log_level_is_reloaded_and_nothing_replaced(cluster: Cluster, writer
     pods = cluster.pods()
     assert {uid_of(pod) for pod in pods} == before
     for pod in pods:
-        assert RELOADED in log_of(cluster, pod), f"{name_of(pod)} was not told"
+        assert RELOADED in log_of(cluster, name_of(pod)), f"{name_of(pod)} was not told"
         until_debug(cluster, pod)
     assert [pod["status"]["containerStatuses"][0]["restartCount"] for pod in pods] == [0, 0, 0]
     # Events are written behind the work that they tell of.
@@ -138,7 +140,11 @@ def until_debug(cluster: Cluster, pod: Object) -> None:
     It may stand before the line that the reload begins with: that one goes to another stream, and
     the two are read apart.
     """
-    until(f"{name_of(pod)} logs at the new level", lambda: DEBUG in log_of(cluster, pod), 60.0)
+    until(
+        f"{name_of(pod)} logs at the new level",
+        lambda: DEBUG in log_of(cluster, name_of(pod)),
+        60.0,
+    )
 
 
 @pytest.mark.timeout(500)
@@ -181,67 +187,6 @@ def test_a_change_that_breaks_the_first_pod_stops_there_and_its_repair_goes_on(
     print(f"  {watch.seconds:.1f} s: repaired")
     assert not old & serving(cluster)
     cluster.await_condition("RaftMembershipReady", reason="AllVoters")
-
-
-def roll(
-    cluster: Cluster, spec: Object, *, after_first: Callable[[], None] | None = None
-) -> list[str]:
-    """Change the spec, watch every pod go one at a time, and return their names in that order."""
-    old = {uid_of(pod): name_of(pod) for pod in cluster.pods()}
-    left, order, led = dict(old), [], {leader_of(cluster)}
-    watch = Stopwatch()
-    change(cluster, spec)
-
-    def all_new() -> bool:
-        nonlocal after_first
-        pods = cluster.pods()
-        led.add(leader_of(cluster))
-        assert sum(is_ready(pod) for pod in pods) >= 2, [name_of(pod) for pod in pods]
-        assert sum(is_terminating(pod) for pod in pods) <= 1
-        there = {uid_of(pod) for pod in pods if not is_terminating(pod)}
-        for uid in [uid for uid in left if uid not in there]:
-            order.append(left.pop(uid))
-            if after_first is not None:
-                after_first()
-                after_first = None
-        return not left and len(serving(cluster)) == 3
-
-    first_leader = leader_of(cluster)
-    until("all pods are new", all_new, ROLL_SECONDS, every=0.1)
-    print(f"  {watch.seconds:.1f} s: all pods are new")
-    assert sorted(order) == sorted(old.values())
-    assert order[-1] == first_leader, (order, first_leader)
-    assert len(led - {None}) >= 2
-    cluster.await_available()
-    cluster.await_condition("RaftMembershipReady", reason="AllVoters")
-    return order
-
-
-def change(cluster: Cluster, spec: Object) -> None:
-    """Merge fields into the spec."""
-    cluster.api.patch(CLUSTERS, cluster.namespace, cluster.name, {"spec": spec})
-
-
-def log_of(cluster: Cluster, pod: Object) -> str:
-    """Return the log of the server in a pod."""
-    kubectl = cluster.api.rig.kubectl
-    return kubectl("-n", cluster.namespace, "logs", name_of(pod), "-c", "openbao")
-
-
-def name_of(pod: Object) -> str:
-    """Return the name of a pod."""
-    return str(pod["metadata"]["name"])
-
-
-def leader_of(cluster: Cluster) -> str | None:
-    """Return the name of the pod that says it leads."""
-    found = cluster.leader()
-    return None if found is None else name_of(found)
-
-
-def serving(cluster: Cluster) -> set[str]:
-    """Return the uids of the pods that serve."""
-    return {uid_of(pod) for pod in cluster.ready_pods()}
 
 
 def waits(pod: Object) -> str:

@@ -1,33 +1,42 @@
-"""Cases of a crash campaign: one before and one after each write, run in batches."""
+"""Cases of a crash campaign: one before each write and one after the last, run in batches.
 
-from collections.abc import Callable, Iterable
-from typing import Literal
+What the API server has before a write is what it has after the one before, so that one case covers
+both, and what a server did in between.
+"""
+
+from collections.abc import Callable, Sequence
 
 from e2e.conftest import MakeNamespace, sweep
 from e2e.crash.campaign import Campaign, Case
 from e2e.harness.clusters import Cluster
-from e2e.harness.crashing_operator import Plan
+from e2e.harness.crashing_operator import Plan, Position
 from e2e.harness.kubernetes import Object
 from e2e.harness.write_key import WriteKey
 
 NAME = "one"
-# Clusters that finish side by side: as many as two cores bear without waiting for each other.
-BATCH = 20
-POSITIONS: tuple[Literal["before", "after"], ...] = ("before", "after")
+# Clusters that finish side by side, beside those of other scenarios.
+BATCH = 10
+
+
+def ends(moments: Sequence[tuple[WriteKey, int]]) -> list[tuple[WriteKey, int, Position]]:
+    """Return where an operator dies: before each write, and after the last."""
+    return [
+        *((key, occurrence, "before") for key, occurrence in moments),
+        (*moments[-1], "after"),
+    ]
 
 
 def cases_of(
     campaign: Campaign,
     make_namespace: MakeNamespace,
-    moments: Iterable[tuple[WriteKey, int]],
+    moments: Sequence[tuple[WriteKey, int]],
     belongings: set[tuple[str, str]],
 ) -> list[Case]:
-    """Make a case before and a case after each write, each with a namespace of its own."""
+    """Make a case before each write and one after the last, each with a namespace of its own."""
     cases = []
-    for key, occurrence in moments:
-        for position in POSITIONS:
-            plan = Plan(make_namespace(), key, occurrence, position)
-            cases.append(Case(plan, Cluster(campaign.api, plan.namespace, NAME), belongings))
+    for key, occurrence, position in ends(moments):
+        plan = Plan(make_namespace(), key, occurrence, position)
+        cases.append(Case(plan, Cluster(campaign.api, plan.namespace, NAME), belongings))
     return cases
 
 

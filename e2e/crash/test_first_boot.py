@@ -1,4 +1,4 @@
-"""A first boot whose operator is killed before and after each Kubernetes write that there is."""
+"""A first boot whose operator is killed between any two Kubernetes writes."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -9,7 +9,7 @@ import pytest
 from contracts import names
 from e2e.conftest import MakeNamespace, sweep
 from e2e.crash.campaign import Campaign, Case
-from e2e.crash.cases import NAME, POSITIONS, cases_of, run
+from e2e.crash.cases import NAME, cases_of, run
 from e2e.harness.audit import AuditLog, refused
 from e2e.harness.clusters import expected_belongings
 from e2e.harness.installation import Identity
@@ -52,13 +52,12 @@ def numbered(keys: Iterable[WriteKey]) -> list[tuple[WriteKey, int]]:
     return found
 
 
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(900)
 def test_every_write_of_a_first_boot(
     campaign: Campaign,
     make_namespace: MakeNamespace,
     audit: AuditLog,
     controller: Identity,
-    alone: None,
 ) -> None:
     mark = audit.mark()
     namespace = make_namespace()
@@ -66,20 +65,20 @@ def test_every_write_of_a_first_boot(
     sweep(campaign.api, namespace)
     left = expected_belongings(NAME)
     cases = cases_of(campaign, make_namespace, numbered(clean), left)
-    run(campaign, cases, one_server, 120.0)
+    run(campaign, cases, one_server, 240.0)
     wrong = [str(case) for case in cases if case.faults]
     assert not wrong, "\n".join(wrong)
-    assert not (missed := never_reached(clean, cases)), missed
+    assert not (missed := never_reached(cases)), missed
     assert not (no := refused(audit.since(mark, controller.user))), "\n".join(map(str, no))
 
 
-def never_reached(clean: Iterable[WriteKey], cases: Iterable[Case]) -> list[str]:
-    """Name the writes at which no operator was killed, before or after.
+def never_reached(cases: Iterable[Case]) -> list[str]:
+    """Name the writes at which no operator was killed, though one was to be.
 
     A status is written a varying number of times, so not each of its writes need come again.
     """
     reached = {(c.plan.write, c.plan.position) for c in cases if c.result and c.result.crashed}
-    wanted = {(key, position) for key in clean for position in POSITIONS}
+    wanted = {(case.plan.write, case.plan.position) for case in cases}
     return [f"{position} {key}" for key, position in sorted(wanted - reached)]
 
 
@@ -92,6 +91,6 @@ def test_scale_out_of_three_servers(campaign: Campaign, make_namespace: MakeName
         (WriteKey("delete", CONFIG_MAP.plural, "", document, ""), 1),
     ]
     cases = cases_of(campaign, make_namespace, moments, expected_belongings(NAME, replicas=3))
-    run(campaign, cases, three_servers, 150.0)
+    run(campaign, cases, three_servers, 300.0)
     assert not (wrong := [str(case) for case in cases if case.faults]), "\n".join(wrong)
     assert all(case.result and case.result.crashed for case in cases)

@@ -9,18 +9,22 @@ from collections.abc import Iterator
 
 import pytest
 
-from contracts import names
-from contracts.api.group import CLUSTERS
+from contracts.api.group import BACKUPS, CLUSTERS, RESTORES, TENANTS
 from contracts.datacenter.kinds import DATACENTERS
 from e2e.conftest import MakeNamespace
 from e2e.datacenter.bodies import sleeper
+from e2e.demo.objects import name_of
+from e2e.harness.audit import AuditLog, refused
 from e2e.harness.backups import SELDOM, Reader, backup_now, make_credentials, restore
+from e2e.harness.bao import BaoError
 from e2e.harness.clusters import Cluster
 from e2e.harness.datacenters import ON, DatacenterUnderTest, install_datacenters
+from e2e.harness.installation import NAMESPACE as OPERATOR_NAMESPACE
 from e2e.harness.installation import Identity
-from e2e.harness.kubernetes import Api, Object
+from e2e.harness.kubernetes import Api
 from e2e.harness.modes import tenant_controller
 from e2e.harness.operator import NO_ELECTION, Launcher, Operator
+from e2e.harness.rolls import leader_of, log_of, roll
 from e2e.harness.service_writer import ServiceWriter, steady_voters, undisturbed
 from e2e.harness.stores import Store
 from e2e.harness.tenants import (
@@ -33,8 +37,8 @@ from e2e.harness.upgrades import Requests, change, under_a_client
 from e2e.harness.waiting import until
 from e2e.rig import Rig
 from e2e.rig.versions import OPENBAO, OPENBAO_PREVIOUS
-from e2e.scale.steps import await_size, leading, scale
-from runtime.resources import POD, ROLE
+from e2e.scale.steps import await_size, scale
+from runtime.resources import ROLE
 from runtime.types import uid_of
 
 NAME = "life"
@@ -47,12 +51,18 @@ pytestmark = pytest.mark.timeout(600)
 
 
 @pytest.fixture(scope="module")
-def serving(rig: Rig, launcher: Launcher, controller: Identity) -> Operator:
-    """One operator that looks after clusters and datacenters."""
+def serving(
+    rig: Rig, launcher: Launcher, audit: AuditLog, controller: Identity
+) -> Iterator[Operator]:
+    """One operator that looks after clusters and datacenters. No request of it is refused."""
     rig.load_openbao((OPENBAO_PREVIOUS, OPENBAO))
     install_datacenters(rig)
+    mark = audit.mark()
     environment = {**ON, "OPERATOR_IMAGE": rig.load_operator_image()}
-    return launcher.start(controller, NO_ELECTION, environment=environment)
+    started = launcher.start(controller, NO_ELECTION, environment=environment)
+    yield started
+    assert started.alive, started.tail()
+    assert not (no := refused(audit.since(mark, controller.user))), "\n".join(map(str, no))
 
 
 @pytest.fixture(scope="module")
@@ -91,17 +101,15 @@ def test_first_boot_makes_one_cluster(cluster: Cluster) -> None:
 def test_another_server_leads_after_the_leader_was_killed(
     cluster: Cluster, writer: ServiceWriter
 ) -> None:
-    victim = names.pod(NAME, leading(cluster))
-    before = uid_of(cluster.api.get(POD, cluster.namespace, victim))
-    kill = ("delete", "pod", victim, "-n", cluster.namespace, "--grace-period=1", "--wait=false")
+    victim = leader_of(cluster)
+    assert victim is not None
+    before = uids(cluster)
+    kill = ("delete", "pod", victim, "-n", cluster.namespace, "--force", "--grace-period=0")
     cluster.api.rig.kubectl(*kill)
-
-    def replaced() -> bool:
-        pod = cluster.api.find(POD, cluster.namespace, victim)
-        return pod is not None and uid_of(pod) != before and len(cluster.ready_pods()) == 3
-
-    until(f"another {victim} is ready", replaced, SECONDS)
+    until("another server leads", lambda: leader_of(cluster) not in (None, victim), SECONDS)
+    until(f"another {victim} is ready", lambda: len(cluster.ready_pods()) == 3, SECONDS)
     await_whole(cluster)
+    assert len(uids(cluster) - before) == 1
     assert len(cluster.cluster_ids()) == 1
 
 
@@ -111,23 +119,16 @@ def test_a_log_level_is_reloaded_without_a_new_pod(cluster: Cluster, writer: Ser
     await_whole(cluster)
 
     def reloaded() -> bool:
-        return all("[DEBUG]" in log_of(cluster, pod) for pod in cluster.pods())
+        return all("[DEBUG]" in log_of(cluster, name_of(pod)) for pod in cluster.pods())
 
     until("every server logs at the new level", reloaded, SECONDS)
     assert uids(cluster) == before
 
 
-def log_of(cluster: Cluster, pod: Object) -> str:
-    """Return the log of the server in a pod."""
-    which = ("-n", cluster.namespace, "logs", str(pod["metadata"]["name"]), "-c", "openbao")
-    return cluster.api.rig.kubectl(*which)
-
-
-def test_a_change_of_the_pod_rolls_every_server(cluster: Cluster, writer: ServiceWriter) -> None:
-    before = uids(cluster)
-    change(cluster, {"resources": {"requests": {"memory": "48Mi"}}})
-    until("every pod is new", lambda: not before & uids(cluster), SECONDS)
-    await_whole(cluster)
+def test_a_change_of_the_pod_rolls_every_server_and_the_leader_last(
+    cluster: Cluster, writer: ServiceWriter
+) -> None:
+    roll(cluster, {"resources": {"requests": {"memory": "48Mi"}}})
 
 
 def test_servers_leave_and_come(cluster: Cluster, writer: ServiceWriter) -> None:
@@ -139,21 +140,29 @@ def test_servers_leave_and_come(cluster: Cluster, writer: ServiceWriter) -> None
 def test_a_backup_is_put_back(cluster: Cluster) -> None:
     Reader.of(cluster).write("greeting", "before")
     backup_now(cluster, "first").await_phase("Completed", SECONDS)
-    Reader.of(cluster).write("greeting", "after")
+    client = Reader.of(cluster)
+    client.write("greeting", "after")
+    client.write("later", "after")
     restore(cluster, "back", {"backup": "first"}).await_phase("Completed", SECONDS)
     await_whole(cluster)
-    assert Reader.of(cluster).read("greeting") == "before"
+    client = Reader.of(cluster)
+    assert client.read("greeting") == "before"
+    with pytest.raises(BaoError, match="404"):
+        client.read("later")
 
 
 def test_an_upgrade_loses_no_write(cluster: Cluster, requests: Requests) -> None:
     done = under_a_client(cluster, requests, OPENBAO, f"{OPENBAO_PREVIOUS} to {OPENBAO}")
     done.assert_nothing_lost()
+    # The leader is the last to go.
+    assert len(done.history.replaced()) == 3
+    assert done.history.replaced()[-1] == done.history.leaders()[0]
     assert {cluster.server(n).health()["version"] for n in range(3)} == {OPENBAO}
     assert cluster.live()["status"]["currentVersion"] == OPENBAO
     assert Reader.of(cluster).read("greeting") == "before"
 
 
-def test_a_tenant_is_onboarded(
+def test_a_tenant_comes_and_goes(
     rig: Rig,
     api: Api,
     launcher: Launcher,
@@ -169,6 +178,9 @@ def test_a_tenant_is_onboarded(
     await_reason(api, namespace, "Provisioned", seconds=SECONDS)
     roles = {str(one["metadata"]["name"]) for one in api.list(ROLE, namespace)}
     assert any(name.startswith("openbao-operator-tenant") for name in roles)
+    api.delete(TENANTS, OPERATOR_NAMESPACE, namespace)
+    until("it is gone", lambda: not api.find(TENANTS, OPERATOR_NAMESPACE, namespace), SECONDS)
+    assert api.list(ROLE, namespace) == []
     assert provisioner.stop() == 0
 
 
@@ -186,21 +198,9 @@ def test_a_datacenter_runs_a_service_and_leaves_nothing(
 
 
 def test_deletion_leaves_nothing(cluster: Cluster) -> None:
+    for kind, run in ((RESTORES, "back"), (BACKUPS, "first")):
+        # Pods of Jobs belong to their runs, which outlive the cluster.
+        cluster.api.delete(kind, cluster.namespace, run)
     cluster.api.delete(CLUSTERS, cluster.namespace, cluster.name)
     until("the cluster is gone", lambda: cluster.find() is None, SECONDS)
-
-    def clean() -> bool:
-        assert left(cluster) == set()
-        return True
-
-    until("nothing of it is left", clean, SECONDS, tolerate=(AssertionError,))
-
-
-def left(cluster: Cluster) -> set[tuple[str, str]]:
-    """Return what is left of a cluster. Pods of Jobs belong to its backups, which outlive it."""
-    of_jobs = {
-        (POD.kind, str(pod["metadata"]["name"]))
-        for pod in cluster.api.list(POD, cluster.namespace)
-        if any(owner["kind"] == "Job" for owner in pod["metadata"].get("ownerReferences") or ())
-    }
-    return cluster.belongings() - of_jobs
+    until("nothing of it is left", lambda: not cluster.belongings(), SECONDS)

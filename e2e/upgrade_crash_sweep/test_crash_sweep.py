@@ -1,4 +1,4 @@
-"""Every write of the upgrade of one server, and a sample of those of three.
+"""Between any two writes of the upgrade of one server, and at a sample of those of three.
 
 A status may be written once more or less than in the clean run; the kinds of writes are the same.
 """
@@ -6,6 +6,7 @@ A status may be written once more or less than in the clean run; the kinds of wr
 import pytest
 
 from e2e.conftest import MakeNamespace, sweep
+from e2e.crash.cases import ends
 from e2e.harness.audit import AuditLog, refused
 from e2e.harness.crashing_operator import Position
 from e2e.harness.installation import Identity
@@ -16,9 +17,9 @@ from e2e.upgrade_crash_sweep.sweep import Case, Sweep, never_reached, numbered
 
 NAME = "one"
 VERSIONS = OPENBAO_UPGRADES[1:]
-# As many as two cores bear side by side.
-BATCH, BIG_BATCH = 18, 6
-SECONDS = 150.0
+# As many as two cores bear side by side, beside other scenarios.
+BATCH, BIG_BATCH = 12, 4
+SECONDS = 300.0
 
 
 @pytest.mark.timeout(900)
@@ -27,7 +28,6 @@ def test_every_write_of_the_upgrade_of_one_server(
     make_namespace: MakeNamespace,
     audit: AuditLog,
     controller: Identity,
-    alone: None,
 ) -> None:
     """The same clusters go from version to version, each time with other crashes."""
     mark = audit.mark()
@@ -35,7 +35,7 @@ def test_every_write_of_the_upgrade_of_one_server(
     clean = numbered(campaign.writes_of(first, VERSIONS[0]))
     print("\n" + "\n".join(f"  {key} #{number}" for key, number in clean))
     sweep(campaign.api, first.namespace)
-    moments = [(key, number, position) for key, number in clean for position in positions(key)]
+    moments = ends(clean)
     batches = [moments[start : start + BATCH] for start in range(0, len(moments), BATCH)]
     assert len(batches) <= len(VERSIONS), f"{len(moments)} moments for {BATCH} clusters"
     cases: list[Case] = []
@@ -51,14 +51,9 @@ def test_every_write_of_the_upgrade_of_one_server(
     assert not (no := refused(audit.since(mark, controller.user))), "\n".join(map(str, no))
 
 
-def positions(key: WriteKey) -> tuple[Position, ...]:
-    """Return where to die: at a write that cannot be told apart from others, at both its ends."""
-    return ("before", "after") if key.subresource == "status" else ("before", "at", "after")
-
-
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(900)
 def test_a_sample_of_the_upgrade_of_three_servers(
-    campaign: Sweep, make_namespace: MakeNamespace, alone: None
+    campaign: Sweep, make_namespace: MakeNamespace
 ) -> None:
     """The pods, the Job that asks the leader, and what is written down between them."""
     clusters = campaign.bring_up(
@@ -73,8 +68,6 @@ def test_a_sample_of_the_upgrade_of_three_servers(
     moments: list[tuple[WriteKey, int, Position]] = [
         (pods[0][0], 1, "after"),
         (pods[1][0], 1, "at"),
-        (pods[2][0], 1, "before"),
-        (pods[2][0], 1, "after"),
         (job[0], 1, "before"),
         (job[0], 1, "after"),
     ]
@@ -82,4 +75,4 @@ def test_a_sample_of_the_upgrade_of_three_servers(
     campaign.run(cases, VERSIONS[0], SECONDS)
     assert not (wrong := [str(case) for case in cases if case.faults]), "\n".join(wrong)
     # Names of Jobs and who leads differ from run to run; what did not come was no crash.
-    assert sum(bool(case.result and case.result.crashed) for case in cases) >= 3
+    assert sum(bool(case.result and case.result.crashed) for case in cases) >= 2

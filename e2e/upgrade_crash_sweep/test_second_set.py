@@ -64,7 +64,6 @@ def test_whoever_comes_next_ends_it_and_one_set_is_left(
     make_namespace: MakeNamespace,
     audit: AuditLog,
     controller: Identity,
-    alone: None,
 ) -> None:
     mark = audit.mark()
     upgrade = by_second_set(autoRollback={"stabilizationSeconds": 0})

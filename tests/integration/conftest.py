@@ -26,7 +26,28 @@ from runtime.metrics import Metrics
 from runtime.resources import NAMESPACE
 from runtime.types import ObjectKey, uid_of
 
+# By their time, the longest first: autopilot looks every ten seconds.
+LONG = (
+    "test_upgrade_job_sets",
+    "test_restore_job",
+    "test_upgrade_job",
+    "test_restore_test_server",
+    "test_config_server",
+    "test_real_managers",
+    "test_seal_server",
+    "test_real_outage",
+    "test_first_boot_server",
+)
 KINDS = (CLUSTERS, TENANTS, BACKUPS, RESTORES, DATACENTERS, SERVICE_SETS, WORKLOADS)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the files that wait for real servers, so that no worker is left with one."""
+    items.sort(key=lambda item: _place(item.path.stem))
+
+
+def _place(file: str) -> int:
+    return LONG.index(file) if file in LONG else len(LONG)
 
 
 @pytest.fixture(scope="session")

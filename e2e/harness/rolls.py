@@ -1,0 +1,62 @@
+"""A roll: every pod of a cluster is replaced, one at a time, and the leader last."""
+
+from collections.abc import Callable
+
+from e2e.demo.objects import name_of
+from e2e.harness.clusters import Cluster, is_ready
+from e2e.harness.kubernetes import Object
+from e2e.harness.upgrades import change
+from e2e.harness.waiting import Stopwatch, until
+from runtime.types import is_terminating, uid_of
+
+ROLL_SECONDS = 240.0
+
+
+def roll(
+    cluster: Cluster, spec: Object, *, after_first: Callable[[], None] | None = None
+) -> list[str]:
+    """Change the spec, watch every pod go one at a time, and return their names in that order."""
+    old = {uid_of(pod): name_of(pod) for pod in cluster.pods()}
+    left, order, led = dict(old), [], {leader_of(cluster)}
+    watch = Stopwatch()
+    change(cluster, spec)
+
+    def all_new() -> bool:
+        nonlocal after_first
+        pods = cluster.pods()
+        led.add(leader_of(cluster))
+        assert sum(is_ready(pod) for pod in pods) >= 2, [name_of(pod) for pod in pods]
+        assert sum(is_terminating(pod) for pod in pods) <= 1
+        there = {uid_of(pod) for pod in pods if not is_terminating(pod)}
+        for uid in [uid for uid in left if uid not in there]:
+            order.append(left.pop(uid))
+            if after_first is not None:
+                after_first()
+                after_first = None
+        return not left and len(serving(cluster)) == 3
+
+    first_leader = leader_of(cluster)
+    until("all pods are new", all_new, ROLL_SECONDS, every=0.1)
+    print(f"  {watch.seconds:.1f} s: all pods are new")
+    assert sorted(order) == sorted(old.values())
+    assert order[-1] == first_leader, (order, first_leader)
+    assert len(led - {None}) >= 2
+    cluster.await_available()
+    cluster.await_condition("RaftMembershipReady", reason="AllVoters")
+    return order
+
+
+def log_of(cluster: Cluster, pod: str) -> str:
+    """Return the log of the server in a pod."""
+    return cluster.api.rig.kubectl("-n", cluster.namespace, "logs", pod, "-c", "openbao")
+
+
+def leader_of(cluster: Cluster) -> str | None:
+    """Return the name of the pod that says it leads."""
+    found = cluster.leader()
+    return None if found is None else name_of(found)
+
+
+def serving(cluster: Cluster) -> set[str]:
+    """Return the uids of the pods that serve."""
+    return {uid_of(pod) for pod in cluster.ready_pods()}
