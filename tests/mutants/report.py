@@ -1,0 +1,99 @@
+"""What the command prints, and its record as JSON. Pure; called by the command."""
+
+import json
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import PurePosixPath
+from typing import Any
+
+from e2e.demo import table
+from tests.mutants.verdict import Result
+
+COLUMNS = ("mutants", "killed", "timeout", "survived", "undecided", "percent")
+_CHANGE = 100
+_TEXT = 90
+
+
+def line(number: int, count: int, one: Result) -> str:
+    """One mutant that was run."""
+    head = f"[{number}/{count}] {one.outcome} {one.seconds:.0f} s  {one.mutant.place}"
+    why = f"\n      {one.test} {_short(one.text, _TEXT)}".rstrip() if one.cause else ""
+    return f"{head}  {_change(one)}{why}"
+
+
+def _change(one: Result) -> str:
+    return f"{one.mutant.operator}: {_short(one.mutant.change, _CHANGE)}"
+
+
+def _short(text: str, length: int) -> str:
+    words = " ".join(text.split())
+    return words if len(words) <= length else f"{words[: length - 3]}..."
+
+
+def tables(results: Sequence[Result]) -> str:
+    """A table per package, one per operator, one of what killed, and the mutants that are left."""
+    killed = [one for one in results if one.outcome in ("killed", "timeout")]
+    parts = [
+        _table("package", results, _package),
+        _table("operator", results, lambda one: one.mutant.operator),
+        table.plain(("killed by", "mutants"), _counts(killed)),
+    ]
+    for outcome in ("survived", "undecided"):
+        left = sorted((one for one in results if one.outcome == outcome), key=lambda o: o.mutant)
+        if left:
+            parts.append("\n".join([f"{outcome}:", *map(_left, left)]))
+    return "\n\n".join(parts)
+
+
+def _package(one: Result) -> str:
+    return str(PurePosixPath(one.mutant.path).parent)
+
+
+def _left(one: Result) -> str:
+    return f"  {one.mutant.place}  {_change(one)}"
+
+
+def _table(head: str, results: Sequence[Result], group: Callable[[Result], str]) -> str:
+    groups: Mapping[str, list[Result]] = defaultdict(list)
+    for one in results:
+        groups[group(one)].append(one)
+    rows = [_row(name, groups[name]) for name in sorted(groups)]
+    return table.plain((head, *COLUMNS), [*rows, _row("all", results)])
+
+
+def _row(name: str, results: Sequence[Result]) -> tuple[str, ...]:
+    outcomes: list[str] = [one.outcome for one in results]
+    killed, timeout, survived, undecided = map(
+        outcomes.count, ("killed", "timeout", "survived", "undecided")
+    )
+    decided = killed + timeout + survived
+    percent = f"{100 * (killed + timeout) / decided:.0f}" if decided else "-"
+    counts = (len(outcomes), killed, timeout, survived, undecided)
+    return (name, *map(str, counts), percent)
+
+
+def _counts(killed: Sequence[Result]) -> list[tuple[str, str]]:
+    causes = [one.cause for one in killed]
+    return [(cause, str(causes.count(cause))) for cause in sorted({*causes})]
+
+
+def record(head: Mapping[str, Any], results: Sequence[Result]) -> str:
+    """The whole measurement as JSON: the settings, and all that is known about each mutant."""
+    mutants = [
+        {
+            "path": one.mutant.path,
+            "line": one.mutant.line,
+            "column": one.mutant.column,
+            "operator": one.mutant.operator,
+            "before": one.mutant.before,
+            "after": one.mutant.after,
+            "outcome": one.outcome,
+            "cause": one.cause,
+            "test": one.test,
+            "text": one.text,
+            "seconds": round(one.seconds, 1),
+            "files": one.files,
+        }
+        for one in sorted(results, key=lambda one: one.mutant)
+    ]
+    return json.dumps({**head, "mutants": mutants}, indent=1) + "\n"
