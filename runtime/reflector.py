@@ -176,8 +176,10 @@ class Reflector:
                 self._feed(Opened(self._touch()))
                 handled = 0
                 async for line in lines:
-                    idle.move(min(self._touch() + self._patience, end))
+                    contact = self._touch()
                     self._feed(self._decoded(line))
+                    # After the line: the one that ends a list begins the patience of a watch.
+                    idle.move(min(contact + self._patience, end))
                     if self._state.phase not in _STREAMING:
                         return
                     if self._replaced:

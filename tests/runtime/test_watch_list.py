@@ -2,7 +2,7 @@
 
 import pytest
 
-from runtime.reflector import COLLECT_IDLE_SECONDS
+from runtime.reflector import COLLECT_IDLE_SECONDS, IDLE_SECONDS
 from runtime.resources import CONFIG_MAP
 from runtime.selection import Selection
 from runtime.testing.scripted import (
@@ -175,6 +175,16 @@ async def test_t10_a_list_without_an_end_is_fetched_page_by_page() -> None:
         await rig.clock.advance(COLLECT_IDLE_SECONDS)
         await rig.hears("=a@100")
         assert rig.clock.monotonic() == COLLECT_IDLE_SECONDS
+
+
+async def test_t10_after_the_list_a_quiet_watch_stays_open() -> None:
+    """Bookmarks come about once a minute: the patience with a list is none with a watch."""
+    async with reflecting(WHOLE, OPEN, watch_list=True) as rig:
+        await rig.hears("=a,b@100")
+        await rig.clock.advance(IDLE_SECONDS - 1.0)
+        assert len(rig.server.requests) == 1
+        await rig.clock.advance(1.0)
+        await rig.asked(2)
 
 
 async def test_t16_the_gathered_list_is_reduced_object_by_object() -> None:
