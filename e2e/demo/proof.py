@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from contracts import names
-from e2e.demo.bao import Health, OpenBao, UnavailableError
+from e2e.demo.bao import DeniedError, Health, OpenBao, UnavailableError
 from e2e.demo.errors import DemoError
 from e2e.demo.journal import Journal
 from e2e.demo.kubectl import Kubectl
@@ -20,6 +20,8 @@ MOUNT = "jwt-operator"
 AUDIENCE = "openbao-internal"
 SECRET_PATH = "secret/data/quickstart/hello"  # noqa: S105  a path, not a secret
 SERVE_SECONDS = 60.0
+# Seconds that a standby may take to have what the leader acknowledged.
+STANDBY_SECONDS = 5.0
 ELECTION_SECONDS = 60.0
 WHOLE_SECONDS = 120.0
 _POLL_SECONDS = 0.25
@@ -98,10 +100,22 @@ class Proof:
         self.screen.say(f"sys/health says version {', '.join(versions)}")
 
     def read_back(self, value: str) -> None:
-        """Read the secret as the application. Raises DemoError when it is not that value."""
-        found = self._serve(lambda: self.bao.read(SECRET_PATH), "the read")
-        if found != {"value": value}:
-            raise DemoError(f"{SECRET_PATH} holds another value than was written")
+        """Read the secret as the application until it is there. Raises DemoError when it is not.
+
+        From OpenBao 2.5 on a standby answers reads itself, and may be a moment behind.
+        """
+        deadline = time.monotonic() + STANDBY_SECONDS
+        while True:
+            try:
+                found = self._serve(lambda: self.bao.read(SECRET_PATH), "the read")
+                words = f"{SECRET_PATH} holds another value than was written"
+            except DeniedError as error:
+                found, words = {}, str(error)
+            if found == {"value": value}:
+                return
+            if time.monotonic() > deadline:
+                raise DemoError(words)
+            time.sleep(_POLL_SECONDS)
 
     @property
     def _service(self) -> str:
