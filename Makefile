@@ -31,7 +31,7 @@ LOCK := pip compile pyproject.toml --quiet --python-version 3.11 --generate-hash
 	--no-annotate --no-header --no-emit-index-url $(UPGRADE)
 
 # The order is by price: what fails in seconds fails first.
-STAGES := lint types imports verify-crd house unit servers integration life
+STAGES := lint types imports verify-crd house unit servers real
 # How often make flake runs a scenario.
 N := 10
 
@@ -203,6 +203,10 @@ integration: servers ## The tests against a real API server; no root needed.
 .PHONY: life
 life: servers ## One cluster from its first boot to its deletion on a real node. Needs root.
 	@$(PY) -m pytest e2e/life --timeout 900 --durations 15
+
+.PHONY: real
+real: servers ## integration and life side by side: the one waits where the other computes.
+	@$(PY) -m pytest tests/integration e2e/life $(call SIDE_BY_SIDE,$(RIGS))
 
 .PHONY: e2e
 e2e: servers ## All other scenarios on rigs of their own, or one: SCENARIO=tls-rotation. Needs root.

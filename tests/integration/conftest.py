@@ -26,8 +26,10 @@ from runtime.metrics import Metrics
 from runtime.resources import NAMESPACE
 from runtime.types import ObjectKey, uid_of
 
-# By their time, the longest first: autopilot looks every ten seconds.
+# By their time, the longest first: autopilot looks every ten seconds. `make test` runs the scenario
+# of e2e/life beside them.
 LONG = (
+    "test_life",
     "test_upgrade_job_sets",
     "test_restore_job",
     "test_upgrade_job",
