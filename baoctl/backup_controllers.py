@@ -103,10 +103,13 @@ def watch_runs(controller: Controller, sight: BackupSight) -> None:
 
 
 def watch_schedules(controller: Controller, sight: BackupSight) -> None:
-    """Wake the backups of a cluster: its spec and annotations, its lock, and each of them."""
+    """Wake the backups of a cluster: its spec and annotations, its lock, and each of them.
 
-    def of_backup(backup: Object) -> Iterable[Request]:
-        return map(_key, cluster_named(backup))
+    A restore that is gone wakes them too: perhaps it gave no lock back.
+    """
+
+    def of_run(run: Object) -> Iterable[Request]:
+        return map(_key, cluster_named(run))
 
     news = any_of(
         generation_changed,
@@ -116,7 +119,8 @@ def watch_schedules(controller: Controller, sight: BackupSight) -> None:
         part_changed("status", "backup"),
     )
     controller.watch(sight.clusters, enqueue_object, news)
-    controller.watch(sight.backups, enqueue_mapped(of_backup), part_changed("status", "phase"))
+    controller.watch(sight.backups, enqueue_mapped(of_run), part_changed("status", "phase"))
+    controller.watch(sight.restores, enqueue_mapped(of_run), part_changed("metadata", "uid"))
 
 
 def _key(text: str) -> ObjectKey:

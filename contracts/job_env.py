@@ -241,6 +241,13 @@ class RestoreEnv(Env):
     server: ServerEnv
     key: str = _variable("RESTORE_KEY")
     expected_cluster_id: str = _variable("RESTORE_EXPECTED_CLUSTER_ID", default="")
+    """What the snapshot has to be, whoever says so: the spec, or else the OpenBaoBackup."""
+    named_cluster_id: str = _variable("RESTORE_NAMED_CLUSTER_ID", default="")
+    """What a person named in spec.source.expectedClusterID, and nothing else: the cluster whose
+    data may replace those of another one."""
+    any_cluster_id: bool = _variable("RESTORE_ANY_CLUSTER_ID", _SWITCH, default=False)
+    """The servers may have another id than the snapshot although no person named it: the operator
+    saw that they may have been made anew since."""
     expected_version: str = _variable("RESTORE_EXPECTED_VERSION", default="")
     expected_digest: str = _variable("RESTORE_EXPECTED_DIGEST", default="")
     """sha256:HEX."""

@@ -60,6 +60,12 @@ _REASONS = (
     Reason("RestoreAbandoned", "A person gave it up; what the data are is not proven.", NOTHING),
     Reason("InvalidSpec", "The spec cannot be carried out.", _ANOTHER),
     Reason("SnapshotUnavailable", "There is no such snapshot.", _ANOTHER),
+    Reason(
+        "SnapshotOfAnotherCluster",
+        "The backup is of another cluster than the one that would get its data.",
+        "Name a backup of this cluster, or the id of the other one in "
+        "spec.source.expectedClusterID, then make another OpenBaoRestore.",
+    ),
     Reason("TargetUnavailable", "The cluster is not there, or it is being deleted.", _ANOTHER),
     Reason(
         "TargetIdentityMismatch",

@@ -152,19 +152,22 @@ def _same(what: str, wanted: str, found: str) -> tuple[str, str, str, bool]:
 def check_target(env: RestoreEnv, at: Session, told: Manifest | None) -> None:
     """Compare the snapshot with the servers. Raises JobFailure(Verification)."""
     health = at.leader.health
-    if told is None or env.force:
+    if env.force:
         return
-    if told.version and health.version and is_older(health.version, told.version):
+    # Without a manifest the snapshot is what it was expected to be: its digest was compared.
+    version = (told.version if told else "") or env.expected_version
+    if version and health.version and is_older(health.version, version):
         raise _wrong(
-            f"{env.key} was taken by OpenBao {told.version} and the servers run {health.version}, "
-            f"which cannot read newer data: set spec.version of the cluster to {told.version}"
+            f"{env.key} was taken by OpenBao {version} and the servers run {health.version}, "
+            f"which cannot read newer data: set spec.version of the cluster to {version}"
         )
-    named = env.expected_cluster_id == told.cluster_id
-    if told.cluster_id and told.cluster_id != health.cluster_id and not named:
+    cluster_id = (told.cluster_id if told else "") or env.expected_cluster_id
+    permitted = env.any_cluster_id or cluster_id in ("", health.cluster_id, env.named_cluster_id)
+    if not permitted:
         raise _wrong(
-            f"{env.key} is of the cluster {told.cluster_id} and {env.server.cluster} is "
+            f"{env.key} is of the cluster {cluster_id} and {env.server.cluster} is "
             f"{health.cluster_id}: to replace its data by those of the other one, set "
-            f"spec.source.expectedClusterID to {told.cluster_id}"
+            f"spec.source.expectedClusterID to {cluster_id}"
         )
 
 

@@ -105,7 +105,10 @@ def test_the_data_of_another_cluster_are_in_all_servers_of_this_one(
     other.await_available(SOON)
     other.await_condition("RaftMembershipReady", seconds=SOON)
     before = {pod["metadata"]["uid"] for pod in other.pods()}
-    run = restore(other, "across", {"backup": "first"})
+    (named,) = kept.cluster_ids()
+    refused = restore(other, "unnamed", {"backup": "first"}).await_phase("Failed")
+    assert _reasons(refused)["RestoreComplete"] == "SnapshotOfAnotherCluster"
+    run = restore(other, "across", {"backup": "first", "expectedClusterID": named})
     # The data know the operator as that of the other cluster: a person says that it may go on.
     told = "the leader does not tell the operator who its members are"
     until("it has looked", lambda: told in run.status.get("message", ""), RESTORED, every=0.1)

@@ -13,7 +13,7 @@ from contracts.api.group import API_VERSION, BACKUP_KIND, BACKUPS
 from contracts.executor import Executor, Executors
 from managers.backup.facts import Facts
 from managers.backup.hands import Hands
-from managers.backup.job import job_for, key_for, protected_keys
+from managers.backup.job import job_for, kept_by, key_for, protected_keys
 from managers.backup.plan import (
     FOREIGN,
     LOCK_RECHECK,
@@ -32,7 +32,7 @@ from managers.oplock.run import OtherClusterError
 from runtime.errors import ApiError, NotFound
 from runtime.outcome import Wait
 from runtime.ownership import Owner
-from runtime.types import ObjectKey
+from runtime.types import Object, ObjectKey
 
 log: structlog.typing.FilteringBoundLogger = structlog.get_logger()
 
@@ -47,6 +47,8 @@ class Turn:
     decision: Decision
     facts: Facts
     receipts: Receipts | None = None
+    warning: str = ""
+    """What a person has to know of the Job that was made; "" for nothing."""
 
 
 class Acts:
@@ -128,8 +130,10 @@ class Acts:
         if not isinstance(found, Executor):
             await self.give_back(facts)
             return replace(turn, decision=found)
+        kept = kept_by(facts.backup, cluster, self._protected(facts))
+        job = job_for(facts.backup, cluster, found, kept.keys)
         try:
-            made = await self._create(facts, cluster, found)
+            made = await self._create(facts, job, found)
         except RefusedError as error:
             return await self._settle(
                 replace(turn, decision=refused(turn.decision, "JobRefused", str(error)))
@@ -152,7 +156,7 @@ class Acts:
             holder=facts.holder,
             job=facts.status.job_name,
         )
-        return replace(turn, facts=facts)
+        return replace(turn, facts=facts, warning=kept.warning)
 
     async def _release(self, turn: Turn) -> Turn:
         """Undo what was prepared: no Job was made."""
@@ -195,14 +199,14 @@ class Acts:
             return ""
         return kept.message if isinstance(kept, HeldBy) else "the operation lock was taken away"
 
-    async def _create(self, facts: Facts, cluster: OpenBaoCluster, executor: Executor) -> JobSeen:
+    def _protected(self, facts: Facts) -> tuple[str, ...]:
+        place = _place(facts)
+        restored = self._sight.restored_keys(place.namespace)
+        return protected_keys(self._sight.backups_of(place), restored)
+
+    async def _create(self, facts: Facts, job: Object, executor: Executor) -> JobSeen:
         run, name = _run(facts), facts.status.job_name
         rights = Rights(executor.cluster, name, executor.account, BACKUPS)
-        place = _place(facts)
-        protected = protected_keys(
-            self._sight.backups_of(place), self._sight.restored_keys(place.namespace)
-        )
-        job = job_for(facts.backup, cluster, executor, protected)
         await self._jobs.ensure_rights(run, rights)
         return await self._jobs.ensure(job, run)
 

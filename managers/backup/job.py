@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
@@ -12,6 +13,7 @@ from contracts.api.backup import Backup
 from contracts.api.backup_object import OpenBaoBackup
 from contracts.api.cluster import OpenBaoCluster
 from contracts.api.meta import parse_duration
+from contracts.backup_key import BackupKey
 from contracts.backup_request import ORIGIN_LABELS
 from contracts.executor import Executor
 from contracts.job_env import BackupEnv, RetentionEnv, RunEnv
@@ -24,6 +26,14 @@ from runtime.types import Object
 
 KEEP_MAX: Final = 64
 """Keys that a job is told to keep, at most: an environment has its limits."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """The snapshots that one job is told to keep. `warning`: that not all of them fit, or ""."""
+
+    keys: tuple[str, ...]
+    warning: str = ""
 
 
 def key_for(backup: OpenBaoBackup, cluster: OpenBaoCluster, now: datetime) -> str:
@@ -49,8 +59,8 @@ def key_for(backup: OpenBaoBackup, cluster: OpenBaoCluster, now: datetime) -> st
 def protected_keys(
     backups: Iterable[OpenBaoBackup], restored: Iterable[str] = ()
 ) -> tuple[str, ...]:
-    """The keys that no retention may remove: the newest snapshot, the newest that was proven, those
-    under test, and those that a restore is about to read (`restored`).
+    """The keys that no retention may remove, the most important first: those that a restore is
+    about to read (`restored`), the newest snapshot, the newest that was proven, those under test.
     """
     there = sorted(
         (
@@ -65,7 +75,33 @@ def protected_keys(
     proven = [one for one in there if one.status.proof and one.status.proof.outcome == "Passed"]
     tested = [one for one in there if one.status.test is not None]
     kept = [one.status.key for one in (*there[:1], *proven[:1], *tested)]
-    return tuple(dict.fromkeys((*kept, *restored)))[:KEEP_MAX]
+    return tuple(dict.fromkeys((*restored, *kept)))
+
+
+def kept_by(backup: OpenBaoBackup, cluster: OpenBaoCluster, protected: Iterable[str]) -> Kept:
+    """Choose what the job of a backup is told to keep.
+
+    Keys that its retention never removes take no room: those of another place, or of a tag.
+    """
+    own = backup_key.parse(backup.status.key)
+    keys = tuple(key for key in protected if _may_go(backup_key.parse(key), own))
+    wish = cluster.spec.backup
+    if len(keys) <= KEEP_MAX or wish is None or wish.retention is None:
+        return Kept(keys[:KEEP_MAX])
+    return Kept(
+        keys[:KEEP_MAX],
+        f"{KEEP_MAX} of {len(keys)} snapshots that restores or tests need are protected from "
+        f"spec.backup.retention of OpenBaoCluster {cluster.metadata.name}, which may remove the "
+        "others: delete OpenBaoRestores that are not needed, or set retention.dryRun",
+    )
+
+
+def _may_go(key: BackupKey | None, beside: BackupKey | None) -> bool:
+    """Whether the retention of the job that stores `beside` considers a key at all."""
+    if key is None or beside is None or key.tag:
+        return False
+    place = (beside.prefix, beside.namespace, beside.cluster)
+    return (key.prefix, key.namespace, key.cluster) == place
 
 
 def backup_time(backup: OpenBaoBackup) -> float:

@@ -76,6 +76,8 @@ class BackupReconciler:
         after = advance(turn.facts, turn.decision, turn.receipts)
         written = await self._statuses.write(live, after)
         self._tell(live, backup.status, after)
+        if turn.warning:
+            self._events.event(live, "Warning", "RetentionProtectionCut", turn.warning)
         return written, _outcome(turn.decision, after)
 
     async def _look(self, backup: OpenBaoBackup) -> Facts:

@@ -11,7 +11,7 @@ from typing import Final
 
 import structlog
 
-from contracts import backup_request, labels, names
+from contracts import backup_request, labels
 from contracts.api.backup_object import TERMINAL, OpenBaoBackup
 from contracts.api.cluster import OpenBaoCluster
 from contracts.api.group import BACKUPS, CLUSTERS
@@ -20,6 +20,7 @@ from contracts.api.violation import InvalidClusterError
 from contracts.pause import resumed_at
 from managers.backup.counting import counted, to_count
 from managers.backup.hands import Hands
+from managers.backup.lost_locks import LostLocks
 from managers.backup.metrics import BackupMetrics
 from managers.backup.record import BackupRecord, Change, stored
 from managers.backup.schedule_plan import (
@@ -32,7 +33,6 @@ from managers.backup.schedule_plan import (
     tick,
 )
 from managers.backup.sight import BackupSight, read_cluster
-from managers.oplock.plan import backup_holder
 from runtime.errors import AlreadyExists, Conflict, NotFound, PatchFailed
 from runtime.outcome import Done, Outcome, combine
 from runtime.types import (
@@ -50,9 +50,7 @@ log: structlog.typing.FilteringBoundLogger = structlog.get_logger()
 MANAGER: Final = "openbao-operator-schedule"
 LONGEST_SLEEP: Final = 600.0
 """Seconds until the next look at the clock at most: a look costs nothing, and clocks are set."""
-LOCK_RECHECK: Final = 5.0
 TOKEN_MAX: Final = 253
-_HOLDER: Final = backup_holder("")
 
 
 class ScheduleReconciler:
@@ -60,12 +58,11 @@ class ScheduleReconciler:
 
     def __init__(self, sight: BackupSight, hands: Hands, metrics: BackupMetrics) -> None:
         self._sight = sight
-        self._locks = hands.locks
-        self._jobs = hands.jobs
         self._client = hands.client
         self._events = hands.events
         self._clock = hands.clock
         self._metrics = metrics
+        self._lost_locks = LostLocks(sight, hands)
         self._record = BackupRecord(hands.client, sight.clusters)
 
     async def __call__(self, request: Request) -> Outcome:
@@ -89,7 +86,7 @@ class ScheduleReconciler:
     async def _pass(self, live: Object, cluster: OpenBaoCluster) -> Outcome:
         if cluster.spec.paused and not is_terminating(live):
             return Done()
-        freed = Done(await self._free_lock(live))
+        freed = Done(await self._lost_locks.free(live))
         if is_terminating(live):
             return freed
         live = await self._count(live)
@@ -97,39 +94,6 @@ class ScheduleReconciler:
         live, sleep = await self._keep_time(live, cluster)
         await self._tidy(live, cluster)
         return combine(freed, Done(sleep))
-
-    # --- a lock whose holder is gone ----------------------------------------------------------
-
-    async def _free_lock(self, live: Object) -> float | None:
-        """Free the lock of an OpenBaoBackup that was deleted, once its Job has ended too.
-
-        Answers in how many seconds to look for the end of that Job again.
-        """
-        lock = (live.get("status") or {}).get("operationLock")
-        holder = lock.get("holder") if isinstance(lock, dict) else None
-        if not isinstance(holder, str) or not holder.startswith(_HOLDER):
-            return None
-        key = ObjectKey(key_of(live).namespace, holder.removeprefix(_HOLDER))
-        if await self._may_work(key):
-            return None
-        job = await self._jobs.look(
-            ObjectKey(key.namespace, names.run_job("backup", key.name)), "", ""
-        )
-        if job is not None and job.state == "Active":
-            return LOCK_RECHECK
-        await self._locks.release(key_of(live), holder, uid=uid_of(live))
-        return None
-
-    async def _may_work(self, key: ObjectKey) -> bool:
-        """Whether that OpenBaoBackup is there and has not ended."""
-        found = self._sight.backups.get(key)
-        if found is None or is_terminating(found):
-            try:
-                found = await self._client.get(BACKUPS, key)
-            except NotFound:
-                return False
-        status = found.get("status") or {}
-        return not is_terminating(found) and status.get("phase") not in TERMINAL
 
     # --- ends ---------------------------------------------------------------------------------
 

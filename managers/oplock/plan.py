@@ -13,7 +13,7 @@ is gone. Time alone proves nothing, for the job of a silent holder may still be 
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -82,7 +82,9 @@ class HeldBy:
 
 @dataclass(frozen=True, slots=True)
 class Free:
-    """Nobody holds the lock."""
+    """Nobody holds the lock. `released`: the one that ends with this decision, if any."""
+
+    released: OperationLock | None = field(default=None, compare=False)
 
 
 def acquire(
@@ -114,9 +116,15 @@ def renew(lock: OperationLock | None, claim: Claim, now: datetime) -> Acquired |
     return Acquired(_renewed(lock, claim, now.replace(microsecond=0)))
 
 
-def release(lock: OperationLock | None, holder: str) -> Free | HeldBy:
-    """Decide what is left when that holder lets go; what another holds stays."""
-    return HeldBy(lock) if lock is not None and lock.holder != holder else Free()
+def release(lock: OperationLock | None, holder: str, epoch: int | None = None) -> Free | HeldBy:
+    """Decide what is left when that holder lets go; what another holds stays.
+
+    With `epoch` also what a successor of the same name holds.
+    """
+    if lock is None:
+        return Free()
+    mine = lock.holder == holder and epoch in (None, lock.epoch)
+    return Free(lock) if mine else HeldBy(lock)
 
 
 def first_in_line(operation: Operation, waiting: Collection[Operation]) -> Operation | None:

@@ -82,11 +82,16 @@ class OperationLocks:
             key, uid, lambda found: plan.renew(found.lock, claim, self._clock.now()), claim.holder
         )
 
-    async def release(self, key: ObjectKey, holder: str, *, uid: str) -> Free | HeldBy:
-        """Let go of the lock. Nothing happens to what another holds, nor if the cluster is gone."""
+    async def release(
+        self, key: ObjectKey, holder: str, *, uid: str, epoch: int | None = None
+    ) -> Free | HeldBy:
+        """Let go of the lock. Nothing happens to what another holds, nor if the cluster is gone.
+
+        `epoch`: only the lock that was given under it; for whoever is not the holder.
+        """
         try:
             return await self._settle(
-                key, uid, lambda found: plan.release(found.lock, holder), holder
+                key, uid, lambda found: plan.release(found.lock, holder, epoch), holder
             )
         except (NotFound, OtherClusterError):
             return Free()

@@ -187,6 +187,8 @@ def environment(seen: Seen, source: Source) -> RestoreEnv:
         server=executor.server_env(),
         key=source.key,
         expected_cluster_id=source.expected.cluster_id,
+        named_cluster_id=facts.spec.source.expected_cluster_id or "",
+        any_cluster_id=source.any_cluster_id,
         expected_version=source.expected.version,
         expected_digest=source.expected.digest,
         expected_size=source.expected.size,

@@ -58,6 +58,8 @@ class Source:
     key: str
     store: BackupTarget
     expected: Expected = field(default_factory=Expected)
+    any_cluster_id: bool = False
+    """The servers may have another id than the snapshot although no person named it."""
 
 
 @dataclass(frozen=True, slots=True)

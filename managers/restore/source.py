@@ -17,6 +17,7 @@ from managers.restore.facts import Expected, Source, Trouble
 from runtime.types import Object
 
 UNAVAILABLE = "SnapshotUnavailable"
+OF_ANOTHER = "SnapshotOfAnotherCluster"
 _AT = "spec.source.backup"
 
 
@@ -68,20 +69,55 @@ def backup_source(
     key = snapshot.key if snapshot else None
     if snapshot is None or not key:
         return Trouble(UNAVAILABLE, f"{_AT}: OpenBaoBackup holds no snapshot")
+    refusal = _of_another_cluster(restore, backup, snapshot.cluster_id or "")
+    if refusal:
+        return Trouble(OF_ANOTHER, refusal)
     if taken_from is None or taken_from.spec.backup is None:
         return Trouble(
             UNAVAILABLE,
             f"{_AT}: OpenBaoCluster {backup.spec.cluster}, whose spec.backup says where its "
             f"snapshots are, is gone or has none: set source.target, and source.key to {key}",
         )
-    asked = _expected(restore)
+    given = _expected(restore)
     expected = Expected(
-        cluster_id=asked.cluster_id or snapshot.cluster_id or "",
-        version=asked.version or snapshot.version or "",
-        digest=asked.digest or snapshot.digest or "",
-        size=asked.size or snapshot.size or 0,
+        cluster_id=given.cluster_id or snapshot.cluster_id or "",
+        version=given.version or snapshot.version or "",
+        digest=given.digest or snapshot.digest or "",
+        size=given.size or snapshot.size or 0,
     )
-    return Source(key, taken_from.spec.backup.target, expected)
+    store = taken_from.spec.backup.target
+    return Source(key, store, expected, any_cluster_id=_may_be_anew(restore, backup))
+
+
+def _may_be_anew(restore: OpenBaoRestore, backup: OpenBaoBackup) -> bool:
+    """Whether the servers may be younger than the snapshot, and so have an id of their own.
+
+    A cluster that was deleted and made again has the name of the backup's; one that the restore
+    makes itself holds nothing that could be lost.
+    """
+    spec = restore.spec
+    return backup.spec.cluster == spec.cluster or spec.cluster_template is not None
+
+
+def _of_another_cluster(restore: OpenBaoRestore, backup: OpenBaoBackup, snapshot_id: str) -> str:
+    """Why the data of the backup's cluster do not go into that of the restore; "" if they may.
+
+    Compared are the two objects, so that a person has to name what no object says: which other
+    cluster is meant. An id that nobody wrote down is compared by the job, with the manifest.
+    """
+    spec, source = restore.spec, restore.spec.source
+    if spec.force or _may_be_anew(restore, backup):
+        return ""
+    named = source.expected_cluster_id or ""
+    if named and named == (snapshot_id or named):
+        return ""
+    given = f", and spec.source.expectedClusterID is {named}" if named else ""
+    return (
+        f"{_AT}: OpenBaoBackup {source.backup} is of OpenBaoCluster {backup.spec.cluster} and "
+        f"spec.cluster is {spec.cluster}{given}: choose a backup of {spec.cluster}; or, to replace "
+        f"all data of {spec.cluster} by those of {backup.spec.cluster}, set "
+        f"spec.source.expectedClusterID to {snapshot_id or 'the id of that cluster'}"
+    )
 
 
 def _expected(restore: OpenBaoRestore) -> Expected:

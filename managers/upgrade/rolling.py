@@ -170,6 +170,12 @@ def _own_lock(now: Situation) -> str | None:
     return "" if now.holds_lock else None
 
 
+def _lock_left(now: Situation) -> str | None:
+    """The lock of an upgrade that nothing is known of any more, when none is about to begin."""
+    nothing = _as_asked(now) is not None or _refused(now) is not None
+    return _own_lock(now) if nothing else None
+
+
 # --- the snapshot -------------------------------------------------------------------------------
 
 
@@ -294,7 +300,7 @@ def _wanted(now: Situation) -> bool:
 
 
 ROWS: tuple[Row[Situation], ...] = (
-    Row(IDLE, _both(lambda now: now.asked == now.accepted, _own_lock), "lock left", act=FREE_LOCK),
+    Row(IDLE, _lock_left, "lock left", act=FREE_LOCK),
     Row(IDLE, _as_asked, "as asked"),
     Row(IDLE, _refused, "refused", blocked=True),
     Row(IDLE, _obstructed, "obstructed", after=RECHECK),

@@ -91,9 +91,9 @@ WAKES: dict[str, tuple[Resource, Object | None, Object | None, bool, bool]] = {
         False,
     ),
     "a detail of the status": (CLUSTERS, having(), having(readyReplicas=2), False, False),
-    "a restore that comes": (RESTORES, None, restore(), False, True),
+    "a restore that comes": (RESTORES, None, restore(), True, True),
     "a restore that ends": (RESTORES, restore(), restore(phase="Completed"), False, True),
-    "a restore that is gone": (RESTORES, restore(), None, False, True),
+    "a restore that is gone": (RESTORES, restore(), None, True, True),
     "a backup that ends": (
         BACKUPS,
         by_hand("third"),

@@ -297,13 +297,26 @@ async def test_another_snapshot_than_asked_for_is_not_sent(
     assert "submissionClaim" not in run.status
 
 
+@pytest.mark.parametrize("written_down", ["", "of-somebody-else"])
 async def test_the_snapshot_of_another_cluster_has_to_be_asked_for_by_name(
-    target: Target, make: Make
+    target: Target, make: Make, written_down: str
 ) -> None:
+    """By a person: what an OpenBaoBackup says of its own snapshot names no cluster."""
     run = make(manifest=replace(target.manifest, cluster_id="of-somebody-else"))
     with pytest.raises(JobFailure, match="expectedClusterID to of-somebody-else"):
-        await run.restore()
+        await run.restore(expected_cluster_id=written_down)
     assert "submissionClaim" not in run.status
+
+
+async def test_servers_that_were_made_anew_get_their_data_without_a_name(
+    target: Target, make: Make
+) -> None:
+    """Another id than that of the snapshot: the operator saw that the cluster has its name."""
+    await target.write("after")
+    run = make(manifest=replace(target.manifest, cluster_id="before-it-was-made-anew"))
+    report = await run.restore(any_cluster_id=True)
+    assert report.outcome == "Succeeded"
+    assert await target.note() == "before"
 
 
 async def test_a_snapshot_of_a_newer_server_is_refused(target: Target, make: Make) -> None:
@@ -328,7 +341,8 @@ async def test_a_foreign_seal_is_refused_by_the_server_and_nothing_changes(
         content, manifest = await _snapshot(server, folder, target.signer)
     await target.write("kept")
     run = make(content, manifest)
-    report = await run.restore(expected_cluster_id=manifest.cluster_id)
+    of = manifest.cluster_id
+    report = await run.restore(expected_cluster_id=of, named_cluster_id=of)
     assert (report.outcome, report.failure, report.untouched) == ("Failed", "Snapshot", True)
     assert "different autoseal key" in report.message
     assert await target.note() == "kept"

@@ -1,4 +1,4 @@
-"""managers.backup.schedule: each end is counted once, history goes, lost locks are freed."""
+"""managers.backup.schedule: each end is counted once, and history goes."""
 
 from datetime import timedelta
 from typing import Any
@@ -9,11 +9,8 @@ from contracts import labels
 from contracts.api.group import CLUSTERS, RESTORES
 from managers.backup.schedule_plan import COMPLETED_KEPT, FAILED_KEPT
 from runtime.errors import TransportError, status_error
-from runtime.outcome import Done
-from runtime.resources import JOB
 from runtime.testing.clock import EPOCH as NOW
 from runtime.types import Object
-from tests import gen
 from tests.managers.backup.bench import Bench, by_hand, cluster, restore
 
 
@@ -188,46 +185,3 @@ class TestHistory:
         bench = Bench(cluster(retention={"maxCount": 100}), *self.many())
         await bench.tick()
         assert "good-000" in bench.names()
-
-
-LOCK = {"operation": "Backup", "holder": "openbaobackup/gone", "epoch": 3}
-
-
-class TestLostLocks:
-    async def test_the_lock_of_a_backup_that_was_deleted_is_freed(self) -> None:
-        bench = Bench(cluster().having(operationLock=LOCK))
-        await bench.tick()
-        assert bench.holder == ""
-
-    async def test_only_once_its_job_has_ended(self) -> None:
-        job: Object = {
-            "apiVersion": "batch/v1",
-            "kind": "Job",
-            "metadata": {"name": "backup-gone", "namespace": gen.NAMESPACE, "uid": "j"},
-        }
-        bench = Bench(cluster().having(operationLock=LOCK))
-        bench.api.holding((JOB, job))
-        outcome = await bench.tick()
-        assert isinstance(outcome, Done)
-        assert outcome.recheck_after == 5.0
-        assert bench.holder == "openbaobackup/gone"
-        bench.end_job("backup-gone", "Failed")
-        await bench.tick()
-        assert bench.holder == ""
-
-    async def test_of_one_that_has_ended_too(self) -> None:
-        bench = Bench(cluster().having(operationLock=LOCK), ended("gone"))
-        await bench.tick()
-        assert bench.holder == ""
-
-    async def test_of_one_that_is_at_work_it_stays(self) -> None:
-        bench = Bench(None, by_hand())
-        await bench.run()
-        await bench.tick()
-        assert bench.holder == "openbaobackup/by-hand"
-
-    async def test_that_of_others_stays(self) -> None:
-        lock = {"operation": "Restore", "holder": "openbaorestore/gone", "epoch": 3}
-        bench = Bench(cluster().having(operationLock=lock))
-        await bench.tick()
-        assert bench.holder == "openbaorestore/gone"

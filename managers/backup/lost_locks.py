@@ -1,0 +1,135 @@
+"""Operation locks whose holder is gone: who still answers for a lock, and the end of the others.
+
+A backup has no finalizer, and that of a restore can be taken off by hand; both leave a lock that
+nobody gives back. Called by managers.backup.schedule in every pass of a cluster; the lock itself is
+written by managers.oplock. An upgrade frees its own one: its holder is the cluster.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from contracts import names
+from contracts.api.backup_object import TERMINAL
+from contracts.api.group import BACKUPS, RESTORES
+from managers.backup.hands import Hands
+from managers.backup.sight import BackupSight, cluster_named
+from managers.oplock.plan import Free, backup_holder, restore_holder
+from runtime.cache import Cache
+from runtime.errors import NotFound
+from runtime.types import Object, ObjectKey, Resource, is_terminating, key_of, uid_of
+
+JOB_RECHECK: Final = 5.0
+"""Seconds until the Job of a holder that is gone is looked at again."""
+FREED: Final = "OperationLockFreed"
+
+
+def _backup_answers(backup: Object) -> bool:
+    status = backup.get("status") or {}
+    return not is_terminating(backup) and status.get("phase") not in TERMINAL
+
+
+def _restore_answers(_: Object) -> bool:
+    # Its own reconciler gives the lock back, at its end and when it is deleted.
+    return True
+
+
+@dataclass(frozen=True, slots=True)
+class _Holders:
+    """One kind of object that takes the lock under its own name."""
+
+    resource: Resource
+    prefix: str
+    run: names.Run
+    cache: Callable[[BackupSight], Cache]
+    answers: Callable[[Object], bool]
+    """Whether an object of the kind gives the lock back itself."""
+    warning: str = ""
+    """What a person has to know of one that does not; "" for nothing."""
+
+
+_HOLDERS: Final = (
+    _Holders(BACKUPS, backup_holder(""), "backup", lambda at: at.backups, _backup_answers),
+    _Holders(
+        RESTORES,
+        restore_holder(""),
+        "restore",
+        lambda at: at.restores,
+        _restore_answers,
+        "status.operationLock was freed: OpenBaoRestore {name} was removed before it had ended, "
+        "and its Job is over. Look at the data of the cluster: if they are those of the snapshot, "
+        "delete all its pods at once, which the restore would have done",
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Lost:
+    """A lock, and the object that its holder would be."""
+
+    holders: _Holders
+    key: ObjectKey
+    holder: str
+    epoch: int
+
+
+class LostLocks:
+    """Frees the lock of a cluster once its holder is gone and no Job of that runs any more."""
+
+    def __init__(self, sight: BackupSight, hands: Hands) -> None:
+        self._sight = sight
+        self._client = hands.client
+        self._jobs = hands.jobs
+        self._locks = hands.locks
+        self._events = hands.events
+
+    async def free(self, live: Object) -> float | None:
+        """Free the lock of a cluster, if nobody else will.
+
+        Answers in how many seconds to look for the end of a Job again. Raises what the client
+        raises: as long as nobody knows whether the holder is there, the lock stays.
+        """
+        held = _held(live)
+        if held is None or await self._is_answered_for(held, live):
+            return None
+        job = ObjectKey(held.key.namespace, names.run_job(held.holders.run, held.key.name))
+        seen = await self._jobs.look(job, "", "")
+        if seen is not None and seen.state == "Active":
+            return JOB_RECHECK
+        left = await self._locks.release(
+            key_of(live), held.holder, uid=uid_of(live), epoch=held.epoch
+        )
+        if isinstance(left, Free) and left.released is not None and held.holders.warning:
+            note = held.holders.warning.format(name=held.key.name)
+            self._events.event(live, "Warning", FREED, note)
+        return None
+
+    async def _is_answered_for(self, held: _Lost, live: Object) -> bool:
+        """Whether the holder gives the lock back itself; the API server has the last word on no."""
+        holders, cluster = held.holders, str(key_of(live))
+        cached = holders.cache(self._sight).get(held.key)
+        if cached is not None and _answers(holders, cached, cluster):
+            return True
+        try:
+            fresh = await self._client.get(holders.resource, held.key)
+        except NotFound:
+            return False
+        return _answers(holders, fresh, cluster)
+
+
+def _answers(holders: _Holders, found: Object, cluster: str) -> bool:
+    """Whether an object is the holder: names come again, and then they are of another cluster."""
+    return cluster in cluster_named(found) and holders.answers(found)
+
+
+def _held(live: Object) -> _Lost | None:
+    """The lock of a cluster, if an object of a kind of the table has it."""
+    lock = (live.get("status") or {}).get("operationLock") or {}
+    holder, epoch = str(lock.get("holder") or ""), int(lock.get("epoch") or 0)
+    for holders in _HOLDERS:
+        if holder.startswith(holders.prefix):
+            key = ObjectKey(key_of(live).namespace, holder.removeprefix(holders.prefix))
+            return _Lost(holders, key, holder, epoch)
+    return None

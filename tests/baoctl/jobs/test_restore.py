@@ -1,0 +1,73 @@
+"""baoctl.jobs.restore: whose data a job may put in the place of whose, by what it is told."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from baoctl.jobs.failures import JobFailure
+from baoctl.jobs.restore import check_target
+from baoctl.jobs.session import Leader, Session
+from contracts.job_env import RestoreEnv
+from contracts.manifest import Manifest
+from managers.bao.client import Bao
+from managers.bao.models import Health
+from tests.gen.executors import KEY, restore_env, target
+
+STAGING, PROD = "id-of-staging", "id-of-prod"
+VERSION = "2.4.0"
+MANIFEST = Manifest(
+    key=KEY, size=1, digest="sha256:0", cluster_id=STAGING, version=VERSION, index=1, term=1,
+    namespace="ns", cluster="staging", cluster_uid="u", backup="b",
+    taken_at="2026-01-01T03:00:00Z",
+)  # fmt: skip
+
+
+async def compare(told: Manifest | None = MANIFEST, runs: str = VERSION, **orders: Any) -> None:
+    """Compare a snapshot with servers whose own id is that of PROD."""
+    env: RestoreEnv = replace(restore_env(target()), **orders)
+    health = Health(initialized=True, sealed=False, standby=False, version=runs, cluster_id=PROD)
+    async with Bao("", "", 1, plain=True) as bao:
+        check_target(env, Session(bao, Leader("x-0", "10.0.0.1", health), ""), told)
+
+
+async def test_what_an_object_says_of_its_snapshot_names_no_cluster() -> None:
+    """The OpenBaoBackup knows of which cluster it is; that a person wants its data is not said."""
+    with pytest.raises(JobFailure, match=f"set spec.source.expectedClusterID to {STAGING}"):
+        await compare(expected_cluster_id=STAGING)
+
+
+async def test_without_a_manifest_the_word_of_the_object_is_compared() -> None:
+    with pytest.raises(JobFailure, match=f"is of the cluster {STAGING}"):
+        await compare(None, expected_cluster_id=STAGING)
+
+
+async def test_without_a_manifest_newer_data_are_refused_too() -> None:
+    with pytest.raises(JobFailure, match=r"taken by OpenBao 2\.5\.0"):
+        await compare(None, expected_version="2.5.0")
+
+
+async def test_another_cluster_than_the_named_one_is_refused() -> None:
+    with pytest.raises(JobFailure, match=f"is of the cluster {STAGING}"):
+        await compare(expected_cluster_id=STAGING, named_cluster_id="id-of-test")
+
+
+@pytest.mark.parametrize(
+    "orders",
+    [
+        pytest.param({"named_cluster_id": STAGING}, id="a person named the cluster"),
+        pytest.param({"any_cluster_id": True}, id="the operator saw that the servers are anew"),
+        pytest.param({"force": True}, id="force"),
+    ],
+)
+async def test_who_may_have_the_data_of_another_cluster(orders: dict[str, Any]) -> None:
+    await compare(expected_cluster_id=STAGING, **orders)
+
+
+async def test_the_data_of_the_same_cluster_need_no_name() -> None:
+    await compare(replace(MANIFEST, cluster_id=PROD), expected_cluster_id=PROD)
+
+
+async def test_what_nobody_knows_is_not_compared() -> None:
+    await compare(replace(MANIFEST, cluster_id="", version=""))
+    await compare(None)

@@ -1,0 +1,83 @@
+"""managers.backup.job: which snapshots a job is told to keep, and what is said when not all fit."""
+
+from typing import Any
+
+from contracts.api.backup_object import OpenBaoBackup
+from contracts.api.group import RESTORES
+from contracts.job_env import RetentionEnv
+from managers.backup.job import KEEP_MAX
+from managers.backup.schedule_plan import COMPLETED_KEPT, history
+from runtime.resources import JOB
+from runtime.types import Object
+from tests.managers.backup.bench import Bench, by_hand, cluster, restore
+from tests.managers.backup.test_record import ended
+
+RULES = {"maxCount": 3}
+UNDER_TEST = {"run": "r", "cause": "Requested", "jobName": "t", "startedAt": "2030-01-01T00:00:00Z"}
+MANY = KEEP_MAX + 6
+CUT = "RetentionProtectionCut"
+
+
+def under_test(count: int) -> list[Object]:
+    return [ended(f"kept-{n:03}", minute=n, test=UNDER_TEST) for n in range(count)]
+
+
+def key_of(backup: Object) -> str:
+    key: str = backup["status"]["key"]
+    return key
+
+
+def elsewhere(name: str, **source: Any) -> tuple[Any, Object]:
+    """A restore into another cluster: it does not hold up the backups of this one."""
+    return RESTORES, restore(name, cluster="y", source=source)
+
+
+async def protected(bench: Bench) -> tuple[str, ...]:
+    """What the job of a new backup is told to keep."""
+    await bench.run()
+    (container,) = bench.object(JOB, "backup-by-hand")["spec"]["template"]["spec"]["containers"]
+    given = {one["name"]: one["value"] for one in container["env"] if "value" in one}
+    return RetentionEnv.from_environment(given).protected
+
+
+async def test_what_a_restore_reads_comes_before_what_is_tested() -> None:
+    others = under_test(MANY)
+    bench = Bench(cluster(retention=RULES), by_hand(), *others)
+    bench.api.holding(elsewhere("monday", backup="kept-000"))
+    kept = await protected(bench)
+    assert len(kept) == KEEP_MAX
+    assert kept[0] == key_of(others[0])
+    assert key_of(others[-1]) in kept, "the newest"
+
+
+async def test_a_list_that_was_cut_is_told() -> None:
+    bench = Bench(cluster(retention=RULES), by_hand(), *under_test(MANY))
+    await protected(bench)
+    (_, reason, note), *_ = [told for told in await bench.outside.told() if told[0] == "Warning"]
+    assert reason == CUT
+    assert f"{KEEP_MAX} of {MANY}" in note
+
+
+async def test_a_whole_list_and_one_that_no_rule_reads_are_not_told() -> None:
+    for retention, count in ((RULES, KEEP_MAX), (None, MANY)):
+        bench = Bench(cluster(retention=retention), by_hand(), *under_test(count))
+        await protected(bench)
+        assert CUT not in {reason for _, reason, _ in await bench.outside.told()}
+
+
+async def test_keys_that_this_retention_cannot_remove_take_no_room() -> None:
+    """Those of other clusters, of other folders, and from before upgrades."""
+    names = ("prod/ns/y/", "other/ns/x/", "prod/ns/x/pre-upgrade-", "prod/ns/x/nested/")
+    keys = [f"{at}2029-01-01T00-00-00Z-0000{n:04x}.snap" for at in names for n in range(MANY)]
+    mine = "prod/ns/x/2029-01-01T00-00-00Z-00000000.snap"
+    bench = Bench(cluster(retention=RULES), by_hand())
+    target = {"provider": "s3", "endpoint": "https://s3.example.com", "bucket": "snapshots"}
+    for number, key in enumerate((*keys, mine)):
+        bench.api.holding(elsewhere(f"r-{number}", target=target, key=key))
+    assert await protected(bench) == (mine,)
+    assert CUT not in {reason for _, reason, _ in await bench.outside.told()}
+
+
+def test_of_the_objects_in_use_none_goes_however_many_there_are() -> None:
+    many = [OpenBaoBackup.from_object(one) for one in under_test(COMPLETED_KEPT + MANY)]
+    assert history(many, None, ()) == ()

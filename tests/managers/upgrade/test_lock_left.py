@@ -1,0 +1,49 @@
+"""The lock of a rolling upgrade of which nothing else is left: a status that was lost or edited."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+from contracts.course import Course
+from contracts.upgrade import FREE_LOCK
+from managers.oplock.plan import UPGRADE_HOLDER
+from managers.upgrade.course import direct
+from runtime.outcome import Blocked
+from tests import gen
+
+RUNS = "2.4.1"
+OWN = {"operation": "Upgrade", "holder": UPGRADE_HOLDER, "epoch": 3}
+OTHER = {"operation": "Restore", "holder": "openbaorestore/monday", "epoch": 3}
+
+
+def course(asked: str, **status: Any) -> Course:
+    """What a pass does about a cluster without status.upgrade."""
+    known = {"release": {"version": RUNS}, "currentVersion": RUNS, **status}
+    cluster = gen.cluster(version=asked).initialized().having(**known)
+    return direct(cluster.read(), gen.running(cluster).facts(), timedelta(seconds=20))
+
+
+def frees(found: Course) -> bool:
+    return FREE_LOCK in {effect.name for effect in found.effects}
+
+
+def test_it_is_freed_when_the_release_is_as_asked() -> None:
+    assert frees(course(RUNS, operationLock=OWN))
+
+
+def test_it_is_freed_when_the_release_that_is_asked_for_is_refused() -> None:
+    """Or no backup could be taken until somebody corrects the spec."""
+    assert frees(course("2.4.0", operationLock=OWN))
+
+
+def test_then_the_refusal_is_told() -> None:
+    found = course("2.4.0")
+    assert not found.effects
+    assert isinstance(found.outcome, Blocked)
+    assert found.outcome.reason == "DowngradeBlocked"
+
+
+def test_that_of_another_stays() -> None:
+    for asked in (RUNS, "2.4.0"):
+        assert not frees(course(asked, operationLock=OTHER))
