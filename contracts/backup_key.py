@@ -52,6 +52,14 @@ class BackupKey:
         """The key of its manifest."""
         return manifest_key(self.text)
 
+    def may_go_with(self, stored: "BackupKey") -> bool:
+        """Whether the retention of the job that stored that key considers this one at all.
+
+        It does so in its own place, and leaves alone what has a tag.
+        """
+        place = (self.prefix, self.namespace, self.cluster)
+        return not self.tag and place == (stored.prefix, stored.namespace, stored.cluster)
+
 
 def make(prefix: str, namespace: str, cluster: str, at: datetime, id8: str, tag: str = "") -> str:
     """Return the key of a snapshot that is taken at a moment (aware, of whatever zone).

@@ -57,7 +57,7 @@ def listed(found: Collection[str], of: BackupKey) -> tuple[list[BackupKey], list
     left_over: list[BackupKey] = []
     for manifest in present:
         key = backup_key.parse(backup_key.snapshot_key(manifest) or "")
-        if key is None or key.tag or _place(key) != _place(of):
+        if key is None or not key.may_go_with(of):
             continue
         (whole if key.text in present else left_over).append(key)
     return whole, left_over
@@ -127,7 +127,3 @@ class _Work:
 
         verdicts = await asyncio.gather(*map(is_own, keys))
         return [key for key, own in zip(keys, verdicts, strict=True) if own]
-
-
-def _place(key: BackupKey) -> tuple[str, str, str]:
-    return key.prefix, key.namespace, key.cluster

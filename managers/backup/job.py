@@ -96,12 +96,8 @@ def kept_by(backup: OpenBaoBackup, cluster: OpenBaoCluster, protected: Iterable[
     )
 
 
-def _may_go(key: BackupKey | None, beside: BackupKey | None) -> bool:
-    """Whether the retention of the job that stores `beside` considers a key at all."""
-    if key is None or beside is None or key.tag:
-        return False
-    place = (beside.prefix, beside.namespace, beside.cluster)
-    return (key.prefix, key.namespace, key.cluster) == place
+def _may_go(key: BackupKey | None, stored: BackupKey | None) -> bool:
+    return key is not None and stored is not None and key.may_go_with(stored)
 
 
 def backup_time(backup: OpenBaoBackup) -> float:
