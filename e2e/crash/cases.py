@@ -1,29 +1,18 @@
-"""Cases of a crash campaign: one before each write and one after the last, run in batches.
-
-What the API server has before a write is what it has after the one before, so that one case covers
-both, and what a server did in between.
-"""
+"""Cases of a crash campaign: one before each write and one after the last, run in batches."""
 
 from collections.abc import Callable, Sequence
 
 from e2e.conftest import MakeNamespace, sweep
 from e2e.crash.campaign import Campaign, Case
 from e2e.harness.clusters import Cluster
-from e2e.harness.crashing_operator import Plan, Position
+from e2e.harness.crash_points import ends
+from e2e.harness.crashing_operator import Plan
 from e2e.harness.kubernetes import Object
 from e2e.harness.write_key import WriteKey
 
 NAME = "one"
 # Clusters that finish side by side, beside those of other scenarios.
 BATCH = 10
-
-
-def ends(moments: Sequence[tuple[WriteKey, int]]) -> list[tuple[WriteKey, int, Position]]:
-    """Return where an operator dies: before each write, and after the last."""
-    return [
-        *((key, occurrence, "before") for key, occurrence in moments),
-        (*moments[-1], "after"),
-    ]
 
 
 def cases_of(

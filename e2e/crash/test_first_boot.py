@@ -1,17 +1,16 @@
 """A first boot whose operator is killed between any two Kubernetes writes."""
 
-from collections import Counter
-from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
 
 from contracts import names
 from e2e.conftest import MakeNamespace, sweep
-from e2e.crash.campaign import Campaign, Case
+from e2e.crash.campaign import Campaign
 from e2e.crash.cases import NAME, cases_of, run
 from e2e.harness.audit import AuditLog, refused
 from e2e.harness.clusters import expected_belongings
+from e2e.harness.crash_points import never_reached, numbered
 from e2e.harness.installation import Identity
 from e2e.harness.kubernetes import Api, Object
 from e2e.harness.manifests import cluster as manifest
@@ -42,16 +41,6 @@ def campaign(
     return Campaign(api, audit, launcher, controller, folder)
 
 
-def numbered(keys: Iterable[WriteKey]) -> list[tuple[WriteKey, int]]:
-    """Number equal writes from 1, in order."""
-    seen: Counter[WriteKey] = Counter()
-    found = []
-    for key in keys:
-        seen[key] += 1
-        found.append((key, seen[key]))
-    return found
-
-
 @pytest.mark.timeout(900)
 def test_every_write_of_a_first_boot(
     campaign: Campaign,
@@ -70,16 +59,6 @@ def test_every_write_of_a_first_boot(
     assert not wrong, "\n".join(wrong)
     assert not (missed := never_reached(cases)), missed
     assert not (no := refused(audit.since(mark, controller.user))), "\n".join(map(str, no))
-
-
-def never_reached(cases: Iterable[Case]) -> list[str]:
-    """Name the writes at which no operator was killed, though one was to be.
-
-    A status is written a varying number of times, so not each of its writes need come again.
-    """
-    reached = {(c.plan.write, c.plan.position) for c in cases if c.result and c.result.crashed}
-    wanted = {(case.plan.write, case.plan.position) for case in cases}
-    return [f"{position} {key}" for key, position in sorted(wanted - reached)]
 
 
 @pytest.mark.timeout(400)

@@ -5,7 +5,7 @@ is read in the audit log: who deleted and who made them, how often.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -33,10 +33,9 @@ from e2e.harness.write_key import WriteKey, of_entry
 from e2e.rig.images import openbao_reference
 from e2e.rig.versions import OPENBAO_UPGRADES
 from managers.upgrade.rolling import STEP_DOWN_TRIES
-from runtime.resources import JOB
+from runtime.resources import EVENT, JOB
 from runtime.types import uid_of
 
-EVENTS = "events"
 CRASHING = ("e2e.harness.crashing_operator",)
 _MAKER = "system:serviceaccount:kube-system:statefulset-controller"
 # Far more than it takes from a start to a write of an upgrade: a hang must end.
@@ -119,7 +118,10 @@ class Sweep:
         return made
 
     def writes_of(self, cluster: Cluster, version: str) -> list[WriteKey]:
-        """Upgrade a cluster without a crash and return what was written, in order."""
+        """Upgrade a cluster without a crash and return what was written, in order.
+
+        Events are left out: nothing depends on them.
+        """
         operator = self.whole("--watch-namespace", cluster.namespace)
         self.requests.settle(cluster)
         mark = self.requests.mark()
@@ -128,7 +130,8 @@ class Sweep:
             record.await_finished(version)
         self.requests.settle(cluster)
         operator.stop()
-        return [of_entry(one) for one in self.requests.writes_since(mark)]
+        keys = [of_entry(one) for one in self.requests.writes_since(mark)]
+        return [key for key in keys if key.resource != EVENT.plural]
 
     def run(
         self, cases: Sequence[Case], version: str, seconds: float, check: "Check | None" = None
@@ -219,28 +222,6 @@ def unfinished(case: Case, entries: Sequence[Entry], version: str) -> list[str]:
     if (condition(live, "Degraded") or {}).get("status") == "True":
         found.append("Degraded")
     return found
-
-
-def numbered(keys: Iterable[WriteKey]) -> list[tuple[WriteKey, int]]:
-    """Number equal writes from 1, in order; events are told, and nothing depends on them."""
-    seen: Counter[WriteKey] = Counter()
-    found = []
-    for key in keys:
-        if key.resource == EVENTS:
-            continue
-        seen[key] += 1
-        found.append((key, seen[key]))
-    return found
-
-
-def never_reached(cases: Sequence[Case]) -> list[str]:
-    """Name the writes at which no operator was killed, though one was to be.
-
-    A status is written a varying number of times, so not each of its writes need come again.
-    """
-    reached = {(c.write, c.position) for c in cases if c.result and c.result.crashed}
-    wanted = {(case.write, case.position) for case in cases}
-    return [f"{position} {key}" for key, position in sorted(wanted - reached)]
 
 
 def _steps_down(job: Object) -> bool:

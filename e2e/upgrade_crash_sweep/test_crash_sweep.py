@@ -6,14 +6,12 @@ A status may be written once more or less than in the clean run; the kinds of wr
 import pytest
 
 from e2e.conftest import MakeNamespace, sweep
-from e2e.crash.cases import ends
 from e2e.harness.audit import AuditLog, refused
-from e2e.harness.crashing_operator import Position
+from e2e.harness.crash_points import Moment, ends, never_reached, numbered
 from e2e.harness.installation import Identity
 from e2e.harness.manifests import STEADFAST
-from e2e.harness.write_key import WriteKey
 from e2e.rig.versions import OPENBAO_UPGRADES
-from e2e.upgrade_crash_sweep.sweep import Case, Sweep, never_reached, numbered
+from e2e.upgrade_crash_sweep.sweep import Case, Sweep
 
 NAME = "one"
 VERSIONS = OPENBAO_UPGRADES[1:]
@@ -65,7 +63,7 @@ def test_a_sample_of_the_upgrade_of_three_servers(
     pods = [one for one in clean if one[0].verb == "delete" and one[0].resource == "pods"]
     (job,) = (one for one in clean if one[0].verb == "create" and one[0].resource == "jobs")
     assert len(pods) == 3
-    moments: list[tuple[WriteKey, int, Position]] = [
+    moments: list[Moment] = [
         (pods[0][0], 1, "after"),
         (pods[1][0], 1, "at"),
         (job[0], 1, "before"),

@@ -12,6 +12,7 @@ from e2e.demo.objects import name_of
 from e2e.harness.audit import AuditLog, Entry, refused
 from e2e.harness.bao import AUDIENCE, BaoError
 from e2e.harness.clusters import Cluster
+from e2e.harness.crash_points import Moment, never_reached, numbered
 from e2e.harness.crashing_operator import Position
 from e2e.harness.installation import Identity
 from e2e.harness.manifests import CLIENT, SECRETS
@@ -21,7 +22,7 @@ from e2e.harness.waiting import until
 from e2e.harness.write_key import WriteKey
 from e2e.harness.writing import may_write
 from e2e.rig.versions import OPENBAO_UPGRADES
-from e2e.upgrade_crash_sweep.sweep import Case, Sweep, never_reached, numbered, unfinished
+from e2e.upgrade_crash_sweep.sweep import Case, Sweep, unfinished
 from runtime.resources import PVC, SERVICE
 
 NAME = "two"
@@ -33,7 +34,6 @@ SHORT = 20
 SECONDS = 480.0
 JOB_SECONDS = 150
 KEPT = f"{SECRETS}/kept"
-Moment = tuple[WriteKey, int, Position]
 
 
 class Row(NamedTuple):

@@ -1,0 +1,55 @@
+"""At which writes an operator is killed, and at which it was.
+
+What the API server has before a write is what it has after the one before, so that dying before a
+write covers both, and what a server did in between. Called by the crash campaigns.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Protocol
+
+from e2e.harness.crashing_operator import Plan, Position, Result
+from e2e.harness.write_key import WriteKey
+
+Moment = tuple[WriteKey, int, Position]
+
+
+class Crash(Protocol):
+    """A plan, and what became of it."""
+
+    @property
+    def plan(self) -> Plan:
+        """Where its operator was to end."""
+
+    @property
+    def result(self) -> Result | None:
+        """How it ended; None when it did not run."""
+
+
+def numbered(keys: Iterable[WriteKey]) -> list[tuple[WriteKey, int]]:
+    """Number equal writes from 1, in order."""
+    seen: Counter[WriteKey] = Counter()
+    found = []
+    for key in keys:
+        seen[key] += 1
+        found.append((key, seen[key]))
+    return found
+
+
+def ends(writes: Sequence[tuple[WriteKey, int]]) -> list[Moment]:
+    """Return where an operator dies: before each write, and after the last."""
+    return [
+        *((key, occurrence, "before") for key, occurrence in writes),
+        (*writes[-1], "after"),
+    ]
+
+
+def never_reached(crashes: Iterable[Crash]) -> list[str]:
+    """Name the writes at which no operator was killed, though one was to be.
+
+    A status is written a varying number of times, so not each of its writes need come again.
+    """
+    ended = [(one.plan.write, one.plan.position, one.result) for one in crashes]
+    reached = {(key, position) for key, position, result in ended if result and result.crashed}
+    planned = {(key, position) for key, position, _ in ended}
+    return [f"{position} {key}" for key, position in sorted(planned - reached)]
