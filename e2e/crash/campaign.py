@@ -6,7 +6,7 @@ them at once.
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -79,7 +79,7 @@ class Campaign:
         entries = writes(self.audit.since(mark, self.identity.user))
         return [of_entry(entry) for entry in entries]
 
-    def run(self, cases: list[Case], body_of: Callable[[str], Object], seconds: float) -> None:
+    def run(self, cases: Sequence[Case], body_of: Callable[[str], Object], seconds: float) -> None:
         """Crash every operator of the batch, let one other finish, and judge each cluster."""
         mark, watch = self.audit.mark(), Stopwatch()
         for case in cases:

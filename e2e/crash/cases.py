@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from e2e.conftest import MakeNamespace, sweep
 from e2e.crash.campaign import Campaign, Case
 from e2e.harness.clusters import Cluster
-from e2e.harness.crash_points import ends
+from e2e.harness.crash_points import batches, ends
 from e2e.harness.crashing_operator import Plan
 from e2e.harness.kubernetes import Object
 from e2e.harness.write_key import WriteKey
@@ -33,8 +33,7 @@ def run(
     campaign: Campaign, cases: list[Case], body_of: Callable[[str], Object], seconds: float
 ) -> None:
     """Run the cases in batches and print the table."""
-    for first in range(0, len(cases), BATCH):
-        batch = cases[first : first + BATCH]
+    for batch in batches(cases, BATCH):
         campaign.run(batch, body_of, seconds)
         print("\n".join(map(str, batch)))
         for case in batch:

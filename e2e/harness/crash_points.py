@@ -6,12 +6,13 @@ write covers both, and what a server did in between. Called by the crash campaig
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from e2e.harness.crashing_operator import Plan, Position, Result
 from e2e.harness.write_key import WriteKey
 
 Moment = tuple[WriteKey, int, Position]
+Thing = TypeVar("Thing")
 
 
 class Crash(Protocol):
@@ -42,6 +43,11 @@ def ends(writes: Sequence[tuple[WriteKey, int]]) -> list[Moment]:
         *((key, occurrence, "before") for key, occurrence in writes),
         (*writes[-1], "after"),
     ]
+
+
+def batches(things: Sequence[Thing], size: int) -> list[Sequence[Thing]]:
+    """Cut into parts of `size`, the last one perhaps smaller."""
+    return [things[first : first + size] for first in range(0, len(things), size)]
 
 
 def never_reached(crashes: Iterable[Crash]) -> list[str]:

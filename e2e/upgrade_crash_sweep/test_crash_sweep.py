@@ -7,7 +7,7 @@ import pytest
 
 from e2e.conftest import MakeNamespace, sweep
 from e2e.harness.audit import AuditLog, refused
-from e2e.harness.crash_points import Moment, ends, never_reached, numbered
+from e2e.harness.crash_points import Moment, batches, ends, never_reached, numbered
 from e2e.harness.installation import Identity
 from e2e.harness.manifests import STEADFAST
 from e2e.rig.versions import OPENBAO_UPGRADES
@@ -16,7 +16,7 @@ from e2e.upgrade_crash_sweep.sweep import Case, Sweep
 NAME = "one"
 VERSIONS = OPENBAO_UPGRADES[1:]
 # As many as two cores bear side by side, beside other scenarios.
-BATCH, BIG_BATCH = 12, 4
+BATCH, BIG_BATCH = 12, 3
 SECONDS = 300.0
 
 
@@ -34,10 +34,10 @@ def test_every_write_of_the_upgrade_of_one_server(
     print("\n" + "\n".join(f"  {key} #{number}" for key, number in clean))
     sweep(campaign.api, first.namespace)
     moments = ends(clean)
-    batches = [moments[start : start + BATCH] for start in range(0, len(moments), BATCH)]
-    assert len(batches) <= len(VERSIONS), f"{len(moments)} moments for {BATCH} clusters"
+    parts = batches(moments, BATCH)
+    assert len(parts) <= len(VERSIONS), f"{len(moments)} moments for {BATCH} clusters"
     cases: list[Case] = []
-    for version, batch in zip(VERSIONS, batches, strict=False):
+    for version, batch in zip(VERSIONS, parts, strict=False):
         made = [Case(one, *moment) for one, moment in zip(clusters, batch, strict=False)]
         cases += made
         campaign.run(made, version, SECONDS)
@@ -49,16 +49,15 @@ def test_every_write_of_the_upgrade_of_one_server(
     assert not (no := refused(audit.since(mark, controller.user))), "\n".join(map(str, no))
 
 
-@pytest.mark.timeout(900)
+@pytest.mark.timeout(1500)
 def test_a_sample_of_the_upgrade_of_three_servers(
     campaign: Sweep, make_namespace: MakeNamespace
 ) -> None:
     """The pods, the Job that asks the leader, and what is written down between them."""
-    clusters = campaign.bring_up(
-        make_namespace, BIG_BATCH + 1, NAME, replicas=3, configuration=STEADFAST
-    )
-    clean = numbered(campaign.writes_of(clusters[0], VERSIONS[0]))
-    sweep(campaign.api, clusters[0].namespace)
+    size: dict[str, object] = {"replicas": 3, "configuration": STEADFAST}
+    (first,) = campaign.bring_up(make_namespace, 1, NAME, **size)
+    clean = numbered(campaign.writes_of(first, VERSIONS[0]))
+    sweep(campaign.api, first.namespace)
     print("\n" + "\n".join(f"  {key} #{number}" for key, number in clean))
     pods = [one for one in clean if one[0].verb == "delete" and one[0].resource == "pods"]
     (job,) = (one for one in clean if one[0].verb == "create" and one[0].resource == "jobs")
@@ -66,11 +65,19 @@ def test_a_sample_of_the_upgrade_of_three_servers(
     moments: list[Moment] = [
         (pods[0][0], 1, "after"),
         (pods[1][0], 1, "at"),
+        (pods[2][0], 1, "before"),
+        (pods[2][0], 1, "after"),
         (job[0], 1, "before"),
         (job[0], 1, "after"),
     ]
-    cases = [Case(one, *moment) for one, moment in zip(clusters[1:], moments, strict=True)]
-    campaign.run(cases, VERSIONS[0], SECONDS)
+    cases: list[Case] = []
+    for batch in batches(moments, BIG_BATCH):
+        clusters = campaign.bring_up(make_namespace, len(batch), NAME, **size)
+        made = [Case(one, *moment) for one, moment in zip(clusters, batch, strict=True)]
+        campaign.run(made, VERSIONS[0], SECONDS)
+        cases += made
+        for one in clusters:
+            sweep(campaign.api, one.namespace)
     assert not (wrong := [str(case) for case in cases if case.faults]), "\n".join(wrong)
     # Names of Jobs and who leads differ from run to run; what did not come was no crash.
-    assert sum(bool(case.result and case.result.crashed) for case in cases) >= 2
+    assert sum(bool(case.result and case.result.crashed) for case in cases) >= 3
