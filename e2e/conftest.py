@@ -17,12 +17,12 @@ import pytest
 
 from contracts.api.group import BACKUPS, CLUSTERS, RESTORES
 from e2e.harness import budgets
-from e2e.harness.audit import AuditLog, refused
+from e2e.harness.audit import AuditLog
 from e2e.harness.fault_proxy import FaultProxy, fault_proxy
 from e2e.harness.installation import Identity, identity, install
 from e2e.harness.kubernetes import Api, missing_ok
 from e2e.harness.leaks import leaks
-from e2e.harness.operator import NO_ELECTION, Launcher, Operator
+from e2e.harness.operator import NO_ELECTION, Launcher, Operator, unrefused
 from e2e.harness.stopped_upgrade import POD_DEADLINE
 from e2e.harness.stores import Ground, Store, s3_store
 from e2e.harness.upgrades import Requests
@@ -121,11 +121,7 @@ def launcher(
 @pytest.fixture(scope="module")
 def operator(launcher: Launcher, audit: AuditLog, controller: Identity) -> Iterator[Operator]:
     """One operator for the whole scenario. Nothing that it asked for may have been refused."""
-    mark = audit.mark()
-    started = launcher.start(controller, NO_ELECTION)
-    yield started
-    assert started.alive, started.tail()
-    assert not (no := refused(audit.since(mark, controller.user))), "\n".join(map(str, no))
+    yield from unrefused(launcher, audit, controller)
 
 
 @pytest.fixture(scope="module")
@@ -133,12 +129,8 @@ def reloading_operator(
     rig: Rig, launcher: Launcher, audit: AuditLog, controller: Identity
 ) -> Iterator[Operator]:
     """Like `operator`, and it knows its own image, so that it can let servers read files anew."""
-    mark = audit.mark()
     environment = {"OPERATOR_IMAGE": rig.load_operator_image()}
-    started = launcher.start(controller, NO_ELECTION, environment=environment)
-    yield started
-    assert started.alive, started.tail()
-    assert not (no := refused(audit.since(mark, controller.user))), "\n".join(map(str, no))
+    yield from unrefused(launcher, audit, controller, environment)
 
 
 @pytest.fixture(scope="module")

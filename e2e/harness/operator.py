@@ -14,6 +14,7 @@ from pathlib import Path
 
 import orjson
 
+from e2e.harness.audit import AuditLog, refused
 from e2e.harness.installation import Identity
 from e2e.harness.kubernetes import Object
 from e2e.harness.waiting import until
@@ -187,3 +188,17 @@ def operator_environment() -> dict[str, str]:
         "LISTEN_ADDRESS": "127.0.0.1",
         "PYTHONUNBUFFERED": "1",
     }
+
+
+def unrefused(
+    launcher: Launcher,
+    audit: AuditLog,
+    identity: Identity,
+    environment: Mapping[str, str] | None = None,
+) -> Iterator[Operator]:
+    """Run one operator, as a fixture does: it lives to the end, and no request of it is refused."""
+    mark = audit.mark()
+    started = launcher.start(identity, NO_ELECTION, environment=environment)
+    yield started
+    assert started.alive, started.tail()
+    assert not (no := refused(audit.since(mark, identity.user))), "\n".join(map(str, no))

@@ -9,13 +9,13 @@ import pytest
 from contracts import labels
 from contracts.api.group import CLUSTERS
 from e2e.conftest import MakeNamespace
-from e2e.harness.audit import AuditLog, refused
+from e2e.harness.audit import AuditLog
 from e2e.harness.clusters import Cluster
 from e2e.harness.installation import Identity
 from e2e.harness.kubernetes import Api
 from e2e.harness.manifests import VERSION
 from e2e.harness.manifests import cluster as manifest
-from e2e.harness.operator import NO_ELECTION, Launcher, Operator
+from e2e.harness.operator import Launcher, Operator, unrefused
 from e2e.harness.registry import CLOSED_PORT, Registry, registry
 from e2e.harness.waiting import throughout, until
 from e2e.rig import Rig
@@ -60,12 +60,7 @@ def operator(
     images: Registry, launcher: Launcher, audit: AuditLog, controller: Identity
 ) -> Iterator[Operator]:
     """An operator that trusts the registry's certificate."""
-    mark = audit.mark()
-    environment = {"SSL_CERT_FILE": str(images.authority)}
-    started = launcher.start(controller, NO_ELECTION, environment=environment)
-    yield started
-    assert started.alive, started.tail()
-    assert not (no := refused(audit.since(mark, controller.user))), "\n".join(map(str, no))
+    yield from unrefused(launcher, audit, controller, {"SSL_CERT_FILE": str(images.authority)})
 
 
 @pytest.fixture(scope="module")

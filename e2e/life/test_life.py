@@ -14,7 +14,7 @@ from contracts.datacenter.kinds import DATACENTERS
 from e2e.conftest import MakeNamespace
 from e2e.datacenter.bodies import sleeper
 from e2e.demo.objects import name_of
-from e2e.harness.audit import AuditLog, refused
+from e2e.harness.audit import AuditLog
 from e2e.harness.backups import SELDOM, Reader, backup_now, make_credentials, restore
 from e2e.harness.bao import BaoError
 from e2e.harness.clusters import Cluster
@@ -23,7 +23,7 @@ from e2e.harness.installation import NAMESPACE as OPERATOR_NAMESPACE
 from e2e.harness.installation import Identity
 from e2e.harness.kubernetes import Api
 from e2e.harness.modes import tenant_controller
-from e2e.harness.operator import NO_ELECTION, Launcher, Operator
+from e2e.harness.operator import Launcher, Operator, unrefused
 from e2e.harness.rolls import leader_of, log_of, roll
 from e2e.harness.service_writer import ServiceWriter, steady_voters, undisturbed
 from e2e.harness.stores import Store
@@ -57,12 +57,8 @@ def serving(
     """One operator that looks after clusters and datacenters. No request of it is refused."""
     rig.load_openbao((OPENBAO_PREVIOUS, OPENBAO))
     install_datacenters(rig)
-    mark = audit.mark()
     environment = {**ON, "OPERATOR_IMAGE": rig.load_operator_image()}
-    started = launcher.start(controller, NO_ELECTION, environment=environment)
-    yield started
-    assert started.alive, started.tail()
-    assert not (no := refused(audit.since(mark, controller.user))), "\n".join(map(str, no))
+    yield from unrefused(launcher, audit, controller, environment)
 
 
 @pytest.fixture(scope="module")
