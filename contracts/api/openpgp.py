@@ -1,131 +1,178 @@
-"""As much of OpenPGP as it takes to tell what a public key is (RFC 4880, RFC 9580).
+"""Whether a server can encrypt to an OpenPGP public key, and from when to when.
 
-Uses nothing but hashing. Called by the rules about recovery keys, and by the manager that hands
-the shares out: the server names each share by the fingerprint of the key that it is encrypted to.
+Uses contracts.api.openpgp_parts and its neighbours. Called by the rules about recovery keys, and by
+the manager that hands the shares out: the server names each share by the fingerprint of the key
+that it is encrypted to.
+
+The key is chosen as the server chooses it (OpenBao 2.4.0 to 2.7, helper/pgpkeys, which encrypts
+with ProtonMail/go-crypto, Entity.EncryptionKey): a subkey whose key flags allow to encrypt
+messages (0x04; to encrypt storage, 0x08, is not enough there), whose algorithm can, that is bound
+to the key, not revoked and not expired; else the key itself on the same conditions. Whatever has
+no such part at any time is refused here. When a part begins and expires is handed back, because
+nothing in contracts knows the time: managers.recovery.plan compares it with the clock.
+
+What is not checked: signatures are not verified, only their 16-bit checksums are compared, so a key
+that was forged with care is taken and the server refuses it; whether the numbers of a key are
+points of its curve or primes; and whether anybody has the private half. Revocations count whatever
+their date and whoever signed them, where the server lets an expired one lapse.
 """
 
-import base64
-import binascii
-import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-_PUBLIC_KEY, _PUBLIC_SUBKEY, _SIGNATURE = 6, 14, 2
-_SECRET_TAGS = (5, 7)
-# RSA (either use), RSA to encrypt only, Elgamal, ECDH, X25519, X448.
-_RSA = 1
-_ENCRYPTING = frozenset({_RSA, 2, 16, 18, 25, 26})
-_KEY_FLAGS, _ENCRYPT_FLAGS = 27, 0x0C
-_ARMOUR = b"-----BEGIN"
+from contracts.api.openpgp_packets import NotAKeyError, each_packet, packets_of
+from contracts.api.openpgp_parts import (
+    ENCRYPTING,
+    PUBLIC_KEY,
+    RSA,
+    RSA_MINIMUM,
+    Certificate,
+    KeyPart,
+    Subkey,
+    fingerprint_of,
+    read_certificate,
+)
+from contracts.api.openpgp_signature import Signature
+
+__all__ = ["NotAKeyError", "PublicKey", "Usable", "read_fingerprint", "read_public_key"]
+
+_MESSAGES = 0x04
+_FOR_EVER = 2**63
 
 
-class NotAKeyError(ValueError):
-    """Why a text is no public key that a share could be encrypted to."""
+@dataclass(frozen=True, slots=True)
+class Usable:
+    """A part that the server may encrypt to, in seconds since 1970, both ends included."""
+
+    name: str
+    since: int
+    until: int | None
+    """None: it does not expire."""
 
 
 @dataclass(frozen=True, slots=True)
 class PublicKey:
-    """A public key; `fingerprint` is lower-case hex, "" for a version that we do not know."""
+    """A public key to which a share can be encrypted."""
 
     fingerprint: str
+    """Lower-case hex."""
+    parts: tuple[Usable, ...]
+    """At least one."""
 
 
 def read_public_key(text: str) -> PublicKey:
     """Read the base64 of a binary key, as `gpg --export | base64` gives it.
 
-    Raises NotAKeyError for what is none, for a private key, and for one that cannot encrypt.
+    Raises NotAKeyError for what is none, for a private key, and for one that the server could not
+    encrypt to at any time. Costs at most a few milliseconds, whatever the text is.
     """
-    packets = list(_packets(_decoded(text)))
-    if any(tag in _SECRET_TAGS for tag, _ in packets):
-        raise NotAKeyError("it is a private key, which nobody but its owner may see")
-    if not packets or packets[0][0] != _PUBLIC_KEY or len(packets[0][1]) < 6:
-        raise NotAKeyError("it does not start with a public key packet")
-    if not _encrypts(packets):
-        raise NotAKeyError("it has no part that can encrypt")
-    return PublicKey(_fingerprint(packets[0][1]))
+    certificate = read_certificate(packets_of(text))
+    key = certificate.key
+    main = _main_signature(certificate)
+    parts: list[Usable] = []
+    problems: list[str] = []
+    for subkey in certificate.subkeys:
+        binding = _newest(subkey.bindings)
+        if binding is None:
+            raise NotAKeyError(
+                f"subkey {subkey.key.key_id} of {key.key_id} is bound by no signature"
+            )
+        problem = _problem(subkey, binding)
+        name = f"subkey {subkey.key.key_id} of {key.key_id}"
+        if problem:
+            problems.append(f"{name} {problem}")
+        else:
+            _check_size(name, subkey.key)
+            parts.append(_usable(name, (key, main), (subkey.key, binding)))
+    if key.algorithm in ENCRYPTING and (main.flags or 0) & _MESSAGES:
+        name = f"key {key.key_id}"
+        _check_size(name, key)
+        parts.append(_usable(name, (key, main)))
+    if not parts:
+        raise NotAKeyError(problems[-1] if problems else _no_part(key, main))
+    return PublicKey(key.fingerprint.lower(), tuple(parts))
 
 
-def _decoded(text: str) -> bytes:
+def read_fingerprint(text: str) -> str:
+    """Lower-case hex of the key in a text, though nothing may be encrypted to it; "" for none."""
     try:
-        data = base64.b64decode("".join(text.split()), validate=True)
-    except binascii.Error:
-        raise NotAKeyError("it is not base64") from None
-    if data.startswith(_ARMOUR):
-        raise NotAKeyError("it is armoured; export it without --armor")
-    return data
+        first = next(each_packet(text), None)
+    except NotAKeyError:
+        return ""
+    if first is None or first.tag != PUBLIC_KEY:
+        return ""
+    return fingerprint_of(first.body).lower()
 
 
-def _packets(data: bytes) -> Iterator[tuple[int, bytes]]:
-    """Tag and body of each packet; raises NotAKeyError where the bytes are none."""
-    at = 0
-    while at < len(data):
-        first = data[at]
-        if not first & 0x80:
-            raise NotAKeyError("it is not in the format of OpenPGP")
-        new = bool(first & 0x40)
-        tag = first & 0x3F if new else first >> 2 & 0x0F
-        length, start = _new_length(data, at + 1) if new else _old_length(data, at)
-        if length < 0 or start + length > len(data):
-            raise NotAKeyError("it is cut short")
-        yield tag, data[start : start + length]
-        at = start + length
+def _main_signature(certificate: Certificate) -> Signature:
+    """Choose the signature that says how long the key is good, and what for.
+
+    Of version 4 it is that of a user ID: of one without revocations, of the one that is marked as
+    the primary one, of the newest. The server takes any one of several that are equal; so the one
+    that expires first is taken here.
+    """
+    key = certificate.key
+    if key.version == 6:
+        newest = _newest(certificate.direct)
+        if newest is None:
+            raise NotAKeyError(f"key {key.key_id} has no direct signature of its own")
+        return newest
+    chosen: list[tuple[tuple[int, bool, int], Signature | None]] = []
+    for user_id in certificate.user_ids.values():
+        newest = _newest(user_id.certifications)
+        rank = (
+            user_id.revoked,
+            not (newest and newest.primary),
+            -(newest.created if newest else 0),
+        )
+        chosen.append((rank, newest))
+    if not chosen:
+        raise NotAKeyError(f"key {key.key_id} has no user ID that it signed itself")
+    best = min(rank for rank, _ in chosen)
+    if best[0]:
+        raise NotAKeyError(f"each user ID of key {key.key_id} is revoked")
+    equal = [signature for rank, signature in chosen if rank == best and signature is not None]
+    return min(equal, key=lambda one: (_usable("", (key, one)).until or _FOR_EVER, one.flags or 0))
 
 
-def _new_length(data: bytes, at: int) -> tuple[int, int]:
-    """Length of a body and where it starts; -1 for none (RFC 4880, 4.2.2)."""
-    first = data[at] if at < len(data) else 255
-    if first < 192:
-        return first, at + 1
-    if first < 224 and at + 1 < len(data):
-        return (first - 192 << 8) + data[at + 1] + 192, at + 2
-    if first == 255 and at + 5 <= len(data):
-        return int.from_bytes(data[at + 1 : at + 5], "big"), at + 5
-    return -1, at
+def _newest(signatures: list[Signature]) -> Signature | None:
+    """Return the newest, and of several the first, as the server does."""
+    return max(signatures, key=lambda one: one.created, default=None)
 
 
-def _old_length(data: bytes, at: int) -> tuple[int, int]:
-    """The same for the older header (RFC 4880, 4.2.1)."""
-    size = (1, 2, 4, 0)[data[at] & 0x03]
-    start = at + 1 + size
-    if not size or start > len(data):
-        return -1, at
-    return int.from_bytes(data[at + 1 : start], "big"), start
-
-
-def _algorithm(body: bytes) -> int:
-    return body[5] if len(body) > 5 else 0
-
-
-def _encrypts(packets: list[tuple[int, bytes]]) -> bool:
-    """Whether a subkey can encrypt, or the key itself is RSA and says that it may."""
-    if any(tag == _PUBLIC_SUBKEY and _algorithm(body) in _ENCRYPTING for tag, body in packets):
-        return True
-    if _algorithm(packets[0][1]) != _RSA:
-        return False
-    return any(_flags(body) & _ENCRYPT_FLAGS for tag, body in packets if tag == _SIGNATURE)
-
-
-def _flags(signature: bytes) -> int:
-    """The key flags in the signed part of a version 4 signature; 0 when it has none."""
-    if len(signature) < 6 or signature[0] != 4:
-        return 0
-    signed = signature[6 : 6 + int.from_bytes(signature[4:6], "big")]
-    at = 0
-    while at < len(signed):
-        length, start = _new_length(signed, at)
-        if length < 1 or start + length > len(signed):
-            return 0
-        if signed[start] & 0x7F == _KEY_FLAGS and length > 1:
-            return signed[start + 1]
-        at = start + length
-    return 0
-
-
-def _fingerprint(body: bytes) -> str:
-    """RFC 4880, 12.2 and RFC 9580, 5.5.4."""
-    if body[0] == 4:
-        head = b"\x99" + len(body).to_bytes(2, "big")
-        return hashlib.sha1(head + body, usedforsecurity=False).hexdigest()
-    if body[0] == 6:
-        return hashlib.sha256(b"\x9b" + len(body).to_bytes(4, "big") + body).hexdigest()
+def _problem(subkey: Subkey, binding: Signature) -> str:
+    """Say why nothing is ever encrypted to a subkey; "" when something may be."""
+    if subkey.revoked:
+        return "is revoked"
+    if subkey.key.algorithm not in ENCRYPTING:
+        return f"cannot encrypt (algorithm {subkey.key.algorithm})"
+    if binding.flags is None:
+        return "has no key flags"
+    if not binding.flags & _MESSAGES:
+        return f"has key flags {binding.flags:#04x} without 0x04"
     return ""
+
+
+def _no_part(key: KeyPart, main: Signature) -> str:
+    if key.algorithm in ENCRYPTING:
+        return f"key {key.key_id} has key flags {main.flags or 0:#04x} without 0x04"
+    return f"key {key.key_id} has no part that can encrypt"
+
+
+def _check_size(name: str, key: KeyPart) -> None:
+    if key.algorithm in RSA and key.bits < RSA_MINIMUM:
+        raise NotAKeyError(f"{name} is RSA of {key.bits} bits, less than {RSA_MINIMUM}")
+
+
+def _usable(name: str, *steps: tuple[KeyPart, Signature]) -> Usable:
+    """Tell when all of these keys and signatures are good at once."""
+    since = max(max(key.created, signature.created) for key, signature in steps)
+    until = min((end for step in steps for end in _ends(*step)), default=None)
+    return Usable(name, since, until)
+
+
+def _ends(key: KeyPart, signature: Signature) -> Iterator[int]:
+    if signature.key_lifetime:
+        yield key.created + signature.key_lifetime
+    if signature.lifetime:
+        yield signature.created + signature.lifetime

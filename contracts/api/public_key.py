@@ -3,14 +3,17 @@
 Uses cryptography. Called by contracts.api.rules_images and by managers.images.
 """
 
-from cryptography.exceptions import UnsupportedAlgorithm
+from cryptography.exceptions import InternalError, UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.hazmat.primitives.serialization import load_pem_public_key
 
 PublicKey = ec.EllipticCurvePublicKey | rsa.RSAPublicKey
 
-_CURVES = ("secp256r1", "secp384r1", "secp521r1")
-_RSA_BITS = range(2048, 8193)
+CURVES = ("secp256r1", "secp384r1", "secp521r1")
+"""P-256, P-384 and P-521: the curves that servers and signers know."""
+RSA_BITS_MAX = 8192
+"""Go takes no larger RSA key in a handshake (CVE-2023-29409), and neither does anything here."""
+_RSA_BITS = range(2048, RSA_BITS_MAX + 1)
 
 
 def read_public_key(pem: str) -> PublicKey:
@@ -19,9 +22,9 @@ def read_public_key(pem: str) -> PublicKey:
         raise ValueError("it is not one PEM block PUBLIC KEY")
     try:
         key = load_pem_public_key(pem.strip().encode())
-    except (ValueError, UnsupportedAlgorithm):
+    except (ValueError, InternalError, UnsupportedAlgorithm):
         raise ValueError("its content is no public key") from None
-    if isinstance(key, ec.EllipticCurvePublicKey) and key.curve.name in _CURVES:
+    if isinstance(key, ec.EllipticCurvePublicKey) and key.curve.name in CURVES:
         return key
     if isinstance(key, rsa.RSAPublicKey) and key.key_size in _RSA_BITS:
         return key

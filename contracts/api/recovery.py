@@ -6,6 +6,7 @@ Uses contracts.api.meta. Part of ClusterSpec; rendered by contracts.hcl.self_ini
 from pydantic import Field
 
 from contracts.api.meta import ApiModel, as_map
+from contracts.api.openpgp_packets import TEXT_MAX
 
 SHARES_MAX = 255
 
@@ -37,7 +38,7 @@ class Recipient(ApiModel):
         ),
         examples=["mQENBGc..."],
         min_length=1,
-        max_length=16384,
+        max_length=TEXT_MAX,
     )
 
 

@@ -7,8 +7,8 @@ happens once: what the server would refuse then is refused here.
 from collections.abc import Callable, Iterator
 
 from contracts.api.cluster import OpenBaoCluster
-from contracts.api.openpgp import NotAKeyError, PublicKey, read_public_key
-from contracts.api.recovery import InitialRecoveryKeys, Recipient
+from contracts.api.openpgp import NotAKeyError, read_fingerprint, read_public_key
+from contracts.api.recovery import InitialRecoveryKeys
 from contracts.api.rule import Broken, Offence, Rule, either
 
 Old = OpenBaoCluster | None
@@ -66,26 +66,23 @@ def _names(keys: InitialRecoveryKeys) -> Iterator[Offence]:
         seen.add(recipient.name)
 
 
-def _key_of(recipient: Recipient) -> PublicKey | str:
-    try:
-        return read_public_key(recipient.pgp_public_key)
-    except NotAKeyError as error:
-        return str(error)
-
-
-def _no_key(keys: InitialRecoveryKeys) -> Iterator[Offence]:
+def _no_key(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
+    keys = initial_keys(new)
+    if keys is None or new.status.initialized:
+        # The shares are made: a cluster that runs is not stopped because of a key that was good.
+        return
     for position, recipient in enumerate(keys.recipients):
-        found = _key_of(recipient)
-        if isinstance(found, str):
+        try:
+            read_public_key(recipient.pgp_public_key)
+        except NotAKeyError as error:
             # The reason and not the text: somebody may have pasted a private key.
-            yield f"{_INITIAL}.recipients[{position}].pgpPublicKey", found
+            yield f"{_INITIAL}.recipients[{position}].pgpPublicKey", str(error)
 
 
 def _other_key(keys: InitialRecoveryKeys) -> Iterator[Offence]:
     for position, recipient in enumerate(keys.recipients):
-        found = _key_of(recipient)
         given = (recipient.fingerprint or "").lower()
-        if given and isinstance(found, PublicKey) and found.fingerprint not in ("", given):
+        if given and read_fingerprint(recipient.pgp_public_key) not in ("", given):
             yield f"{_INITIAL}.recipients[{position}].fingerprint", given
 
 
@@ -148,10 +145,12 @@ RECOVERY_RULES: tuple[Rule, ...] = (
         at=_INITIAL,
         field=f"{_INITIAL}.recipients",
         message=(
-            "must be an OpenPGP public key that can encrypt, as `gpg --export <user> | base64 -w0` "
-            "prints it, or the first boot would fail; export it anew"
+            "must be an OpenPGP public key that the server can encrypt to, as `gpg --export <user> "
+            "| base64 -w0` prints it, or the first boot would fail, and it cannot be repeated; "
+            "give it an encryption subkey (`gpg --quick-add-key <fingerprint> default encr`) if it "
+            "has none, and export it anew"
         ),
-        broken=_in_initial(_no_key),
+        broken=_no_key,
     ),
     Rule(
         id="recovery-fingerprint",

@@ -23,7 +23,7 @@ from managers.cluster.apply import Applier
 from managers.cluster.delete import Deletion
 from managers.cluster.effects import Effects
 from managers.cluster.observe import Observer
-from managers.cluster.resolve import resolve
+from managers.cluster.resolve import resolve_now
 from managers.cluster.second_set import beside
 from managers.cluster.status import Pass, compute, failing, leaving, unreadable
 from managers.cluster.status_writer import StatusWriter
@@ -135,7 +135,7 @@ class WorkloadReconciler:
             return Pass(cluster, observed, Done())
         course = direct(cluster, observed, self._observer.installation.pod_deadline)
         await self._effects.begin(owner, course.effects)
-        resolved = resolve(as_accepted(cluster), owner, observed, self._observer.installation)
+        resolved = resolve_now(as_accepted(cluster), owner, observed, self._observer.installation)
         if isinstance(resolved, Blocked):
             # A spec for the next release alone is no news while that release is on its way.
             told = resolved if isinstance(course.outcome, Done) else course.outcome

@@ -32,12 +32,26 @@ from managers.identity.account import job_accounts, powerful_account, reuses_acc
 from managers.images.plan import images_of, version_mismatch
 from managers.networking.wishes import store_ports, ways_wishes
 from managers.oplock.plan import restore_holder
+from managers.recovery.plan import untimely
 from managers.workload.read_wishes import read_wishes, wants_pool
 from runtime.memo import remembered
 from runtime.outcome import Blocked
 from runtime.ownership import Owner
 
 LOOPBACK = ("127.0.0.1", "::1")
+
+
+def resolve_now(
+    cluster: OpenBaoCluster, owner: Owner, observed: Observed, installation: Installation
+) -> Resolved | Blocked:
+    """Resolve, and hold a first boot back whose recovery keys are not good at this moment.
+
+    Apart from `resolve`, because `baoctl render` prints the same at any moment.
+    """
+    resolved = resolve(cluster, owner, observed, installation)
+    if isinstance(resolved, Blocked) or resolved.initialized:
+        return resolved
+    return untimely(cluster, observed.now) or resolved
 
 
 def resolve(

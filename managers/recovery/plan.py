@@ -8,18 +8,92 @@ from __future__ import annotations
 
 import binascii
 from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
 
 from contracts import names
-from contracts.api.cluster import ClusterSpec
-from contracts.api.openpgp import NotAKeyError, read_public_key
+from contracts.api.cluster import ClusterSpec, OpenBaoCluster
+from contracts.api.openpgp import (
+    NotAKeyError,
+    PublicKey,
+    Usable,
+    read_fingerprint,
+    read_public_key,
+)
 from contracts.api.recovery import Recipient
+from contracts.api.rules_recovery import initial_keys
 from contracts.api.status_login import RecoveryKeysStatus
+from contracts.api.violation import Violation
 from managers.bao.models import RecoveryShares
+from runtime.memo import remembered
+from runtime.outcome import Blocked
 
 BY_HAND = (
     "An administrator can read them with `bao operator rotate-keys -target=recovery "
     "-backup-retrieve`"
 )
+
+FIRST_BOOT = timedelta(hours=1)
+"""How long a key has to be good from now on: nodes pull an image, volumes are made."""
+AGAIN = timedelta(hours=1)
+_UNTIMELY = (
+    "must be good now and for the next hour, in which the first boot encrypts a share to it and "
+    "which cannot be repeated; extend it (`gpg --quick-set-expire <fingerprint> 1y '*'` for "
+    "subkeys, without '*' for the key) and export it anew, or name another key"
+)
+
+
+def untimely(cluster: OpenBaoCluster, now: datetime) -> Blocked | None:
+    """Hold a first boot back with whose recovery keys the server would not encrypt at this time.
+
+    The rules of the API know no time, and judge the rest of a key (contracts.api.openpgp).
+    """
+    begin, end = int(now.timestamp()), int((now + FIRST_BOOT).timestamp())
+    broken: list[Violation] = []
+    starts: list[int] = []
+    for field, key in _recipients(cluster):
+        if any(_covers(part, begin, end) for part in key.parts):
+            continue
+        broken.append(Violation(field, _why(key, begin), "recovery-key-time", _UNTIMELY))
+        starts += [part.since - begin for part in key.parts if part.since > begin]
+    if not broken:
+        return None
+    # A key of tomorrow becomes good by itself, and a clock that is wrong is set right.
+    again = min(AGAIN.total_seconds(), *starts) if starts else None
+    return Blocked("InvalidSpec", "; ".join(map(str, broken)), again)
+
+
+@remembered
+def _recipients(cluster: OpenBaoCluster) -> tuple[tuple[str, PublicKey], ...]:
+    """Read the keys once per version of an object, each with its field."""
+    initial = initial_keys(cluster)
+    if initial is None:
+        return ()
+    read: list[tuple[str, PublicKey]] = []
+    for position, recipient in enumerate(initial.recipients):
+        field = f"spec.recoveryKeys.initial.recipients[{position}].pgpPublicKey"
+        try:
+            read.append((field, read_public_key(recipient.pgp_public_key)))
+        except NotAKeyError:
+            # The rule recovery-key refuses it.
+            continue
+    return tuple(read)
+
+
+def _covers(part: Usable, begin: int, end: int) -> bool:
+    return part.since <= begin and (part.until is None or end <= part.until)
+
+
+def _why(key: PublicKey, now: int) -> str:
+    """Speak of the part that is good for longest."""
+    part = max(key.parts, key=lambda one: (one.until is None, one.until or 0))
+    if part.since > now:
+        return f"{part.name} begins at {_moment(part.since)}"
+    return f"{part.name} expires at {_moment(part.until or 0)}"
+
+
+def _moment(seconds: int) -> str:
+    # A creation and a lifetime of 32 bits each end before the year 2250.
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def due(spec: ClusterSpec, previous: RecoveryKeysStatus | None) -> bool:
@@ -91,21 +165,13 @@ def secret_data(shares: RecoveryShares, recipients: tuple[Recipient, ...]) -> Ma
     left = {mark: list(values) for mark, values in shares.keys_base64.items()}
     data: dict[str, bytes] = {}
     for recipient in recipients:
-        waiting = left.get(_fingerprint(recipient)) or []
+        waiting = left.get(read_fingerprint(recipient.pgp_public_key)) or []
         if waiting:
             data[recipient.name] = _decoded(waiting.pop(0))
     for mark, values in sorted(left.items()):
         for position, value in enumerate(values):
             data[mark if position == 0 else f"{mark}.{position}"] = _decoded(value)
     return data
-
-
-def _fingerprint(recipient: Recipient) -> str:
-    try:
-        return read_public_key(recipient.pgp_public_key).fingerprint
-    except NotAKeyError:
-        # The spec was changed since: its shares go by their fingerprints.
-        return ""
 
 
 def _decoded(value: str) -> bytes:

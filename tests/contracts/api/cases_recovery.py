@@ -5,6 +5,7 @@ from typing import Any
 from tests.contracts.api.case import Case
 from tests.contracts.api.clusters import with_request
 from tests.contracts.api.pgp import ALICE, ALICE_FINGERPRINT, SIGNER
+from tests.contracts.api.pgp_keys import BAD
 
 _TRANSIT = {
     "type": "transit",
@@ -65,6 +66,19 @@ CODE_CASES: dict[str, Case] = {
         "recovery-key",
         f"{_FIRST}.pgpPublicKey",
         {**_WHOLE, "recoveryKeys": recovery(1, 1, {"pgpPublicKey": SIGNER})},
+    ),
+    **{
+        f"a recovery share for {what}": Case(
+            "recovery-key",
+            f"{_FIRST}.pgpPublicKey",
+            {**_WHOLE, "recoveryKeys": recovery(1, 1, {"pgpPublicKey": key})},
+        )
+        for what, (key, _) in BAD.items()
+    },
+    "a recovery share for a key in letters that are none of base64": Case(
+        "recovery-key",
+        f"{_FIRST}.pgpPublicKey",
+        {**_WHOLE, "recoveryKeys": recovery(1, 1, {"pgpPublicKey": "mDMEé"})},
     ),
     "the fingerprint of another key": Case(
         "recovery-fingerprint",
