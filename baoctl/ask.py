@@ -10,11 +10,12 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import TypeVar
 
+from baoctl.credentials import credentials_of
 from baoctl.settings import Settings, from_environment
+from baoctl.variables import SettingError
 from contracts.conditions import clean_message
 from runtime.client import Client
 from runtime.clock import Clock, SystemClock
-from runtime.credentials import Credentials, from_kubeconfig, in_cluster
 from runtime.errors import ApiError, TransportError
 
 T = TypeVar("T")
@@ -31,8 +32,8 @@ class AskError(Exception):
 async def connected(settings: Settings, clock: Clock, verb: str) -> AsyncIterator[Client]:
     """Open a client that calls itself baoctl/<verb>. Raises AskError without credentials."""
     try:
-        credentials = await _credentials_of(settings, clock)
-    except (TransportError, OSError) as error:
+        credentials = await credentials_of(settings, clock)
+    except SettingError as error:
         raise AskError(str(error)) from None
     client = Client(credentials, user_agent=f"baoctl/{verb}", clock=clock)
     try:
@@ -44,13 +45,10 @@ async def connected(settings: Settings, clock: Clock, verb: str) -> AsyncIterato
 def ask(verb: str, question: Callable[[Client, Clock], Awaitable[T]]) -> T:
     """Put a question, and wait for the answer.
 
-    Raises AskError for settings that make no sense, without credentials, and for whatever the API
-    server refuses or does not answer.
+    Raises AskError without credentials, and for whatever the API server refuses or does not
+    answer; SettingError for settings that make no sense.
     """
-    try:
-        settings = from_environment()
-    except ValueError as error:
-        raise AskError(str(error)) from None
+    settings = from_environment()
     try:
         return asyncio.run(_asked(verb, question, settings))
     except (ApiError, TransportError) as error:
@@ -63,10 +61,3 @@ async def _asked(
     clock = SystemClock()
     async with connected(settings, clock, verb) as client:
         return await question(client, clock)
-
-
-async def _credentials_of(settings: Settings, clock: Clock) -> Credentials:
-    # As in baoctl.wiring, whose import costs more than a second: it is the whole operator.
-    if settings.kubeconfig is None:
-        return in_cluster(clock)
-    return await from_kubeconfig(settings.kubeconfig, None, clock)

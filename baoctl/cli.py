@@ -8,14 +8,18 @@ from __future__ import annotations
 import dataclasses
 import importlib
 from collections.abc import Mapping
-from typing import Literal, TextIO
+from typing import BinaryIO, Literal
 
 import click
 
-from baoctl import __version__
+from baoctl import __version__, variables
+from baoctl.options import Verbs, content_of, fits
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.group(
+    cls=Verbs,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
 @click.version_option(__version__, prog_name="baoctl")
 def main() -> None:
     """Run the OpenBao operator, and ask it things."""
@@ -42,10 +46,7 @@ def run_command(
     from baoctl.run import run_operator
     from baoctl.settings import from_environment
 
-    try:
-        settings = from_environment(watch_namespace=watch_namespace)
-    except ValueError as error:
-        raise click.ClickException(str(error)) from error
+    settings = from_environment(watch_namespace=watch_namespace)
     run_operator(
         dataclasses.replace(
             settings,
@@ -155,7 +156,7 @@ def explain_steps() -> None:
 @click.option(
     "-f",
     "--filename",
-    type=click.File("r", encoding="utf-8"),
+    type=click.File("rb"),
     required=True,
     help="Manifest of one or more clusters; - reads standard input.",
 )
@@ -166,8 +167,19 @@ def explain_steps() -> None:
     show_default=True,
     help="Before there is data, or after.",
 )
-@click.option("-n", "--namespace", default="default", show_default=True, help="If none is named.")
-@click.option("--operator-namespace", help="Where the operator runs.")
+@click.option(
+    "-n",
+    "--namespace",
+    default="default",
+    show_default=True,
+    callback=fits(variables.is_namespace, variables.NAMESPACE),
+    help="If none is named.",
+)
+@click.option(
+    "--operator-namespace",
+    callback=fits(variables.is_namespace, variables.NAMESPACE),
+    help="Where the operator runs.",
+)
 @click.option("--image-repository", help="Repository of the server image; the version is its tag.")
 @click.option(
     "--api-server-host",
@@ -175,10 +187,11 @@ def explain_steps() -> None:
     multiple=True,
     default=("10.96.0.1",),
     show_default=True,
+    callback=fits(variables.is_address, variables.ADDRESS),
     help="Address of the API server as pods see it; repeatable.",
 )
 def render_command(
-    filename: TextIO,
+    filename: BinaryIO,
     phase: Literal["first-boot", "running"],
     namespace: str,
     operator_namespace: str | None,
@@ -187,8 +200,12 @@ def render_command(
 ) -> None:
     """Print the objects that the operator would make, without a cluster."""
     from baoctl.render import Place, RenderError, render
-    from baoctl.settings import from_environment
+    from baoctl.settings import REPOSITORY, from_environment, is_repository
 
+    if image_repository is not None and not is_repository(image_repository):
+        raise click.BadParameter(
+            f"{image_repository[:80]!r}: {REPOSITORY}", param_hint="--image-repository"
+        )
     here = from_environment().installation
     installation = dataclasses.replace(
         here,
@@ -196,7 +213,7 @@ def render_command(
         image_repository=image_repository or here.image_repository,
     )
     try:
-        text = render(filename.read(), Place(installation, namespace, hosts, phase))
+        text = render(content_of(filename), Place(installation, namespace, hosts, phase))
     except RenderError as error:
         raise click.ClickException(str(error)) from None
     click.echo(text, nl=False)
@@ -211,7 +228,7 @@ def upgrade_group() -> None:
 @click.option(
     "-f",
     "--filename",
-    type=click.File("r", encoding="utf-8"),
+    type=click.File("rb"),
     help="Dump of the cluster and its objects; - reads standard input.  [default: ask KUBECONFIG]",
 )
 @click.option("--cluster", help="namespace/name; may be left out when the dump holds only one.")
@@ -224,7 +241,7 @@ def upgrade_group() -> None:
 )
 @click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text")
 def upgrade_plan_command(
-    filename: TextIO | None,
+    filename: BinaryIO | None,
     cluster: str | None,
     version: str,
     image: str | None,
@@ -233,14 +250,20 @@ def upgrade_plan_command(
 ) -> None:
     """Tell what an upgrade would do, in which order, and what could stop it. Changes nothing.
 
-    A dump: kubectl get openbaocluster,sts,pods,pvc -o yaml. Exits with 3 if it would be refused.
+    A dump: kubectl get openbaocluster,sts,pods,pvc -o yaml. Exits with 3 if it would be refused,
+    with 2 for arguments that make no sense, and with 1 when there is nothing to look at.
     """
     from baoctl.dump import DumpError
-    from baoctl.upgrade_plan import Wish, as_json, as_text, plan
+    from baoctl.settings import IMAGE, is_image
+    from baoctl.upgrade_plan import VERSION, Wish, as_json, as_text, is_version, plan
 
+    if not is_version(version):
+        raise click.BadParameter(f"{version[:80]!r}: {VERSION}", param_hint="--to")
+    if image and not is_image(image):
+        raise click.BadParameter(f"{image[:80]!r}: {IMAGE}", param_hint="--image")
     try:
-        text = filename.read() if filename else None
-        told = plan(Wish(version, image, strategy), text, cluster)
+        dump = content_of(filename) if filename else None
+        told = plan(Wish(version, image, strategy), dump, cluster)
     except DumpError as error:
         raise click.ClickException(str(error)) from None
     click.echo((as_json if output == "json" else as_text)(told), nl=False)

@@ -9,28 +9,35 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
-import yaml
-
+from baoctl.yaml_text import TextError, read_documents
 from contracts import labels, names
 from contracts.api.cluster import OpenBaoCluster
-from contracts.api.group import CLUSTER_KIND, CLUSTERS
-from contracts.api.violation import InvalidClusterError
+from contracts.api.group import API_VERSION, CLUSTER_KIND, CLUSTERS
+from contracts.api.violation import InvalidClusterError, shown
+from contracts.conditions import clean_message
 from contracts.observed import Observed
 from contracts.sets import serving_set
 from managers.cluster.facts import claim_facts, pod_facts, read_pool_facts, stateful_set_facts
 from managers.cluster.reconcile import owner_of
+from managers.cluster.resolve import is_initialized
 from runtime.client import Client, ListOptions
 from runtime.errors import ApiError, TransportError
+from runtime.ownership import Owner
 from runtime.resources import POD, PVC, STATEFUL_SET
 from runtime.types import Object, ObjectKey, labels_of
 
 _NAMESPACE = "default"
+MALFORMED: Final = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
+"""What comes of objects that no API server has checked: the operator reads those that one has."""
 
 
 class DumpError(Exception):
-    """There is nothing to look at; the text says why."""
+    """There is nothing to look at; the text says why, on one line, and is fit for a terminal."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(clean_message(text))
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,15 +48,16 @@ class Seen:
     observed: Observed
     kinds: frozenset[str]
     """Kinds of which there are objects at all: what is not there was perhaps not dumped."""
+    has_status: bool = True
+    """A manifest has none, and neither has an object at which the operator has not looked yet."""
 
 
-def objects_in(text: str) -> tuple[Object, ...]:
+def objects_in(dump: str | bytes) -> tuple[Object, ...]:
     """Read the objects of a YAML or JSON text, those in lists too; raises DumpError."""
     try:
-        documents = list(yaml.safe_load_all(text))
-    except yaml.YAMLError as error:
-        raise DumpError(f"this is no YAML: {error}") from None
-    return tuple(_objects(documents))
+        return tuple(_objects(read_documents(dump)))
+    except TextError as error:
+        raise DumpError(f"the dump cannot be read: {error}") from None
 
 
 def _objects(documents: Iterable[Any]) -> Iterator[Object]:
@@ -66,11 +74,30 @@ def _objects(documents: Iterable[Any]) -> Iterator[Object]:
 def look(objects: Iterable[Object], wanted: str | None, now: datetime) -> Seen:
     """Observe one cluster of a dump; `wanted` is namespace/name, None for the only one.
 
-    Raises DumpError when it is not there, or when there are several and none is wanted.
+    Raises DumpError when it is not there, or when there are several and none is wanted, and one of
+    MALFORMED for objects that nobody has checked.
     """
     there = tuple(objects)
     live = _chosen([one for one in there if one.get("kind") == CLUSTER_KIND], wanted)
     return _seen(live, there, now)
+
+
+def expect_status(seen: Seen) -> None:
+    """Raise DumpError where the status does not tell what the servers run."""
+    metadata = seen.cluster.metadata
+    key = f"{CLUSTER_KIND} {metadata.namespace}/{metadata.name}"
+    if not seen.has_status:
+        raise DumpError(
+            f"{key} has no status, so it is not known what its servers run: a manifest never has "
+            "one, so take a dump of the live objects (kubectl get openbaocluster,sts,pods,pvc -o "
+            "yaml) or name the cluster with --cluster; a live object has one once the operator has "
+            "looked at it"
+        )
+    if not seen.cluster.status.initialized and is_initialized(seen.cluster, seen.observed):
+        raise DumpError(
+            f"{key}: status.initialized is not true, and its servers have data, so the status is "
+            "not written yet, or it was lost: look again once the operator has written it"
+        )
 
 
 def _chosen(clusters: list[Object], wanted: str | None) -> Object:
@@ -92,12 +119,25 @@ def _key(obj: Object) -> str:
 
 
 def _seen(live: Object, objects: Iterable[Object], now: datetime) -> Seen:
+    key = _key(live)
+    version = live.get("apiVersion")
+    if version != API_VERSION:
+        raise DumpError(
+            f"{CLUSTER_KIND} {key}: apiVersion {shown(version)!r}: must be {API_VERSION}"
+        )
     try:
         cluster = OpenBaoCluster.from_object(_whole(live))
         names.stateful_set(cluster.metadata.name)
     except (InvalidClusterError, ValueError) as error:
         raise DumpError(f"InvalidSpec: {error}") from None
-    owner, voters = owner_of(_whole(live)), serving_set(cluster)
+    observed, kinds = _observed(cluster, owner_of(_whole(live)), objects, now)
+    return Seen(cluster, observed, kinds, has_status=bool(live.get("status")))
+
+
+def _observed(
+    cluster: OpenBaoCluster, owner: Owner, objects: Iterable[Object], now: datetime
+) -> tuple[Observed, frozenset[str]]:
+    voters = serving_set(cluster)
     mine = [
         one
         for one in objects
@@ -118,7 +158,7 @@ def _seen(live: Object, objects: Iterable[Object], now: datetime) -> Seen:
         claims=claim_facts(voters, claims),
         read=read_pool_facts(owner, read_set, pods, claims),
     )
-    return Seen(cluster, observed, frozenset(kind for kind, found in of_kind.items() if found))
+    return observed, frozenset(kind for kind, found in of_kind.items() if found)
 
 
 def _whole(live: Object) -> Object:
@@ -142,4 +182,4 @@ async def fetch(client: Client, wanted: str) -> tuple[Object, ...]:
             found += [{**one, "kind": kind.kind} for one in answer.items]
     except (ApiError, TransportError) as error:
         raise DumpError(f"{CLUSTER_KIND} {wanted}: {error}") from None
-    return ({**live, "kind": CLUSTER_KIND}, *found)
+    return ({**live, "apiVersion": API_VERSION, "kind": CLUSTER_KIND}, *found)

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from baoctl.controllers import part_changed
+from baoctl.credentials import credentials_of
 from baoctl.settings import ProvisionerSettings
-from baoctl.wiring import Parts, build_manager, build_parts, credentials_of
+from baoctl.wiring import Parts, build_manager, build_parts
 from contracts.api.group import CLUSTERS, TENANTS
 from managers.tenancy.accounts import Accounts
 from managers.tenancy.gate import TARGET_INDEX, target_of

@@ -13,10 +13,13 @@ from typing import Any, Literal
 
 import yaml
 
+from baoctl.yaml_text import TextError, read_documents
 from contracts import names
 from contracts.api.cluster import OpenBaoCluster
 from contracts.api.group import API_VERSION, CLUSTER_KIND
-from contracts.api.violation import InvalidClusterError
+from contracts.api.rules import violations
+from contracts.api.violation import InvalidClusterError, shown
+from contracts.conditions import clean_message
 from contracts.observed import Observed, ReadPoolFacts, StatefulSetFacts, TokenIssuer
 from contracts.optional_kinds import OPTIONAL_KINDS
 from contracts.resolved import Resolved
@@ -45,7 +48,10 @@ _LEADING = ("apiVersion", "kind", "metadata")
 
 
 class RenderError(Exception):
-    """There is nothing to print; the text says why, in the words of the conditions."""
+    """There is nothing to print; the text says why, in the words of the conditions, on one line."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(clean_message(text))
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,15 +99,15 @@ class _Supplied(Mapping[str, CredentialFacts]):
         return 0
 
 
-def render(text: str, place: Place) -> str:
+def render(text: str | bytes, place: Place) -> str:
     """Print every object that belongs to the clusters in a YAML text, the same bytes each time.
 
     Raises RenderError when a manifest cannot be read or breaks a rule.
     """
     try:
-        documents = [one for one in yaml.safe_load_all(text) if isinstance(one, dict)]
-    except yaml.YAMLError as error:
-        raise RenderError(f"this is no YAML: {error}") from None
+        documents = [one for one in read_documents(text) if isinstance(one, dict)]
+    except TextError as error:
+        raise RenderError(f"the manifest cannot be read: {error}") from None
     clusters = [one for one in documents if one.get("kind") == CLUSTER_KIND]
     if not clusters:
         raise RenderError(f"there is no {CLUSTER_KIND} of {API_VERSION} in it")
@@ -113,8 +119,12 @@ def _cluster(manifest: Object, place: Place) -> str:
     try:
         cluster = OpenBaoCluster.from_object(live)
         names.stateful_set(cluster.metadata.name)
+        # In either phase: some rules let a cluster be that has data, and this one has none yet.
+        broken = violations(OpenBaoCluster.from_object({**live, "status": {}}))
     except (InvalidClusterError, ValueError) as error:
         raise RenderError(f"InvalidSpec: {error}") from None
+    if broken:
+        raise RenderError(f"InvalidSpec: {'; '.join(map(str, broken))}")
     owner = owner_of(live)
     meant = _meant(cluster, owner, place, _imagined(cluster, place))
     observed = replace(_imagined(cluster, place), secrets=_secrets(cluster, meant))
@@ -124,7 +134,12 @@ def _cluster(manifest: Object, place: Place) -> str:
 
 
 def _as_stored(manifest: Object, place: Place) -> Object:
-    metadata = dict(manifest.get("metadata") or {})
+    version, metadata = manifest.get("apiVersion"), manifest.get("metadata") or {}
+    if version != API_VERSION:
+        raise RenderError(f"InvalidSpec: apiVersion: must be {API_VERSION} (got {shown(version)})")
+    if not isinstance(metadata, dict):
+        raise RenderError(f"InvalidSpec: metadata: must be a mapping (got {shown(metadata)})")
+    metadata = dict(metadata)
     metadata.setdefault("namespace", place.namespace)
     metadata.setdefault("uid", NO_UID)
     metadata.setdefault("generation", 1)

@@ -12,13 +12,17 @@ from baoctl.provisioner import provision
 from baoctl.settings import ProvisionerSettings, Settings
 from baoctl.wiring import run
 from runtime.clock import Clock, SystemClock
-from runtime.errors import LeaseLost
+from runtime.errors import ApiError, LeaseLost, Transient
 from runtime.logs import configure
 from runtime.manager import RunnableCrashed
 
 
 def run_operator(settings: Settings) -> None:
-    """Run until told to stop; exits with 1 on a crash and on the loss of the lease."""
+    """Run until told to stop.
+
+    Exits with 1 on a crash, on the loss of the lease, and when the API server does not answer at
+    the start. Raises SettingError when there are no credentials.
+    """
     _run(lambda clock: run(settings, clock), settings.log_level)
 
 
@@ -38,4 +42,8 @@ def _run(work: Callable[[Clock], Coroutine[None, None, None]], level: str) -> No
         sys.exit(1)
     except RunnableCrashed as crashed:
         log.error("stopped: a part of the operator crashed", error=str(crashed), exc_info=crashed)
+        sys.exit(1)
+    except (ApiError, Transient) as error:
+        # Before its parts run: from then on each of them deals with it.
+        log.error("stopped: the API server did not answer at the start", error=str(error))
         sys.exit(1)

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import os
-import re
 import socket
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
+from typing import Final
 
+from baoctl import variables
+from baoctl.variables import SettingError
+from contracts import image_reference
 from contracts.rights import Reads
 from managers.access.installation import Installation, Mode, Platform
 from managers.images.tlog import read_trust_root
@@ -30,9 +33,13 @@ AUTO = "auto"
 SINGLE_TENANT = "single-tenant"
 MULTI_TENANT = "multi-tenant"
 READS: Mapping[str, Reads] = {"poll": "poll", "watch": "watch"}
-NAMESPACE_MAX = 63
-_NAMESPACE = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
 PLATFORMS: Mapping[str, Platform] = {"kubernetes": "kubernetes", "openshift": "openshift"}
+PERIOD_MAX: Final = 30 * 24 * 3600.0
+"""Seconds: thirty days. What is longer is a slip, or would never come."""
+TRUST_ROOT_MAX: Final = 1024 * 1024
+"""Bytes of a trusted_root.json."""
+REPOSITORY: Final = "must be REGISTRY/REPOSITORY without a tag: the version of a cluster is the tag"
+IMAGE: Final = "must be the reference of an image, REGISTRY/REPOSITORY:TAG or @sha256:DIGEST"
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,43 +75,60 @@ def from_environment(
     """Read the settings of `baoctl run`; flags override them with `dataclasses.replace`.
 
     `watch_namespace` stands for the flag, which the mode follows from as from the environment.
-    Raises ValueError for settings that make no sense.
+    Raises SettingError for the first one that makes no sense. An empty value is none.
     """
     env = dict(os.environ if environ is None else environ)
     if watch_namespace is not None:
         env["WATCH_NAMESPACE"] = watch_namespace
-    in_pod = "KUBERNETES_SERVICE_HOST" in env
-    platform = _platform(env)
+    in_pod = env.get("KUBERNETES_SERVICE_HOST") or None
+    variables.check_api_server(env)
     namespaces = _namespaces(env)
+    mode = _mode(env, namespaces)
+    platform = variables.choice(env, "OPERATOR_PLATFORM", {AUTO: AUTO, **PLATFORMS}, AUTO)
+    pod = variables.text(env, "POD_NAME", "", variables.is_object_name, variables.OBJECT_NAME)
     return Settings(
-        installation=Installation(
-            namespace=env.get("POD_NAMESPACE", DEFAULT_NAMESPACE),
-            service_account=env.get("OPERATOR_SERVICE_ACCOUNT_NAME", DEFAULT_ACCOUNT),
-            image_repository=env.get("RELATED_IMAGE_OPENBAO", DEFAULT_REPOSITORY),
-            secret_recheck=SECRET_RECHECK,
-            operator_image=env.get("OPERATOR_IMAGE", ""),
-            platform=PLATFORMS.get(platform, "kubernetes"),
-            audience=env.get("OPENBAO_JWT_AUDIENCE") or DEFAULT_AUDIENCE,
-            admission_recheck=_seconds(env, "ADMISSION_RECHECK_SECONDS", ADMISSION_RECHECK),
-            pod_deadline=timedelta(
-                seconds=_seconds(env, "UPGRADE_POD_DEADLINE_SECONDS", POD_DEADLINE)
-            ),
-            mode=_mode(env, namespaces),
-            reads=reads_of(env),
-        ),
-        api_server_host=env.get("KUBERNETES_SERVICE_HOST"),
-        kubeconfig=None if in_pod else env.get("KUBECONFIG", str(Path.home() / ".kube/config")),
+        installation=_installation(env, mode, platform),
+        api_server_host=in_pod,
+        kubeconfig=None if in_pod else env.get("KUBECONFIG") or str(Path.home() / ".kube/config"),
         namespaces=namespaces,
         leader_election=True,
-        identity=f"{env.get('POD_NAME') or socket.gethostname()}_{uuid.uuid4()}",
+        identity=f"{pod or socket.gethostname()}_{uuid.uuid4()}",
         workers=4,
-        listen=env.get("LISTEN_ADDRESS", ""),
-        port=int(env.get("METRICS_PORT", "8080")),
-        log_level=env.get("LOG_LEVEL", "info"),
+        listen=variables.text(env, "LISTEN_ADDRESS", "", variables.is_address, variables.ADDRESS),
+        port=variables.port(env, "METRICS_PORT", 8080),
+        log_level=variables.log_level(env),
         platform=platform,
-        pod_name=env.get("POD_NAME", ""),
+        pod_name=pod,
         images=_trust(env),
-        datacenters=_datacenters(env, namespaces),
+        datacenters=_datacenters(env, mode),
+    )
+
+
+def _installation(env: Mapping[str, str], mode: Mode, platform: str) -> Installation:
+    name, rule = variables.is_object_name, variables.OBJECT_NAME
+    deadline = variables.seconds(env, "UPGRADE_POD_DEADLINE_SECONDS", POD_DEADLINE, PERIOD_MAX)
+    return Installation(
+        namespace=variables.text(
+            env, "POD_NAMESPACE", DEFAULT_NAMESPACE, variables.is_namespace, variables.NAMESPACE
+        ),
+        service_account=variables.text(
+            env, "OPERATOR_SERVICE_ACCOUNT_NAME", DEFAULT_ACCOUNT, name, rule
+        ),
+        image_repository=variables.text(
+            env, "RELATED_IMAGE_OPENBAO", DEFAULT_REPOSITORY, is_repository, REPOSITORY
+        ),
+        secret_recheck=SECRET_RECHECK,
+        operator_image=variables.text(env, "OPERATOR_IMAGE", "", is_image, IMAGE),
+        platform=PLATFORMS.get(platform, "kubernetes"),
+        audience=variables.text(
+            env, "OPENBAO_JWT_AUDIENCE", DEFAULT_AUDIENCE, variables.is_word, variables.WORD
+        ),
+        admission_recheck=variables.seconds(
+            env, "ADMISSION_RECHECK_SECONDS", ADMISSION_RECHECK, PERIOD_MAX
+        ),
+        pod_deadline=timedelta(seconds=deadline),
+        mode=mode,
+        reads=reads_of(env),
     )
 
 
@@ -124,91 +148,103 @@ class ProvisionerSettings:
 
 
 def provisioner_from_environment(environ: Mapping[str, str] | None = None) -> ProvisionerSettings:
-    """Read the settings of `baoctl provision`. Raises ValueError for settings without sense."""
+    """Read the settings of `baoctl provision`. Raises SettingError like `from_environment`."""
     given = os.environ if environ is None else environ
     env = {**given, "TENANCY_MODE": MULTI_TENANT, "WATCH_NAMESPACE": ""}
-    recheck = _seconds(env, "TENANT_RECHECK_SECONDS", TENANT_RECHECK)
     return ProvisionerSettings(
         process=from_environment(env),
-        delegate=env.get("PROVISIONER_DELEGATE_SERVICE_ACCOUNT_NAME") or DEFAULT_DELEGATE,
+        delegate=variables.text(
+            env,
+            "PROVISIONER_DELEGATE_SERVICE_ACCOUNT_NAME",
+            DEFAULT_DELEGATE,
+            variables.is_object_name,
+            variables.OBJECT_NAME,
+        ),
         reads=reads_of(env),
-        recheck=recheck,
+        recheck=variables.seconds(env, "TENANT_RECHECK_SECONDS", TENANT_RECHECK, PERIOD_MAX),
     )
 
 
-def _seconds(env: Mapping[str, str], name: str, default: float) -> float:
-    """Read a period. Raises ValueError for less than a second."""
-    period = float(env.get(name, default))
-    if not period >= 1:
-        raise ValueError(f"{name} {period:g}: must be at least 1")
-    return period
+def is_repository(text: str) -> bool:
+    """Tell whether this is a repository of images, to which a version may be added as the tag."""
+    try:
+        reference = image_reference.parse(text)
+    except ValueError:
+        return False
+    return reference.tag is None and reference.digest is None
+
+
+def is_image(text: str) -> bool:
+    """Tell whether this names an image."""
+    try:
+        image_reference.parse(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _namespaces(env: Mapping[str, str]) -> tuple[str, ...]:
-    """Read which namespaces are looked at, each once. Raises ValueError for what is no name."""
-    named = [one.strip() for one in env.get("WATCH_NAMESPACE", "").split(",")]
-    found = tuple(dict.fromkeys(filter(None, named)))
-    for name in found:
-        if len(name) > NAMESPACE_MAX or not _NAMESPACE.fullmatch(name):
-            raise ValueError(f"WATCH_NAMESPACE: {name[:80]!r} is no name of a namespace")
-    return found
+    return variables.listed(env, "WATCH_NAMESPACE", variables.is_namespace, variables.NAMESPACE)
 
 
 def _mode(env: Mapping[str, str], namespaces: tuple[str, ...]) -> Mode:
-    """Read the mode. Raises ValueError for one that is not known, or that contradicts itself."""
-    tenancy = env.get("TENANCY_MODE") or SINGLE_TENANT
-    if tenancy not in (SINGLE_TENANT, MULTI_TENANT):
-        known = f"{SINGLE_TENANT}, {MULTI_TENANT}"
-        raise ValueError(f"TENANCY_MODE {tenancy!r}: must be one of {known}")
-    if tenancy == SINGLE_TENANT:
+    """Read the mode. Raises SettingError for one that is not known, or that contradicts itself."""
+    known = {SINGLE_TENANT: SINGLE_TENANT, MULTI_TENANT: MULTI_TENANT}
+    if variables.choice(env, "TENANCY_MODE", known, SINGLE_TENANT) == SINGLE_TENANT:
         return "namespaces" if namespaces else "cluster"
     if namespaces:
-        raise ValueError(
-            "WATCH_NAMESPACE must not be set with TENANCY_MODE=multi-tenant: "
-            "the OpenBaoTenants say which namespaces are looked at"
+        raise SettingError(
+            "WATCH_NAMESPACE",
+            env["WATCH_NAMESPACE"],
+            "must not be set with TENANCY_MODE=multi-tenant: "
+            "the OpenBaoTenants say which namespaces are looked at",
         )
     return "tenants"
 
 
-def _datacenters(env: Mapping[str, str], namespaces: tuple[str, ...]) -> bool:
-    """Read whether there are datacenters. Raises ValueError where they cannot be served."""
-    named = env.get("DATACENTERS") or "false"
-    if named not in ("true", "false"):
-        raise ValueError(f"DATACENTERS {named!r}: must be true or false")
-    if named == "true" and _mode(env, namespaces) != "cluster":
-        raise ValueError(
-            "DATACENTERS must not be set with WATCH_NAMESPACE or TENANCY_MODE=multi-tenant: "
-            "datacenters name their namespaces themselves, and tenants have none"
+def _datacenters(env: Mapping[str, str], mode: Mode) -> bool:
+    """Read whether there are datacenters. Raises SettingError where they cannot be served."""
+    served = variables.switch(env, "DATACENTERS")
+    if served and mode != "cluster":
+        raise SettingError(
+            "DATACENTERS",
+            "true",
+            "must not be set with WATCH_NAMESPACE or TENANCY_MODE=multi-tenant: "
+            "datacenters name their namespaces themselves, and tenants have none",
         )
-    return named == "true"
+    return served
 
 
 def reads_of(env: Mapping[str, str]) -> Reads:
-    """Read how the objects of tenants are read. Raises ValueError for a way that is not known."""
-    named = env.get("TENANT_READS") or "poll"
-    if named not in READS:
-        raise ValueError(f"TENANT_READS {named!r}: must be one of {', '.join(READS)}")
-    if env.get("TENANCY_MODE") != MULTI_TENANT:
-        return "watch"
-    return READS[named]
-
-
-def _platform(env: Mapping[str, str]) -> str:
-    """Read the platform. Raises ValueError for one that is not known."""
-    named = env.get("OPERATOR_PLATFORM") or AUTO
-    if named != AUTO and named not in PLATFORMS:
-        known = ", ".join((AUTO, *PLATFORMS))
-        raise ValueError(f"OPERATOR_PLATFORM {named!r}: must be one of {known}")
-    return named
+    """Read how the objects of tenants are read. Raises SettingError for a way that is not known."""
+    reads = variables.choice(env, "TENANT_READS", READS, "poll")
+    return reads if env.get("TENANCY_MODE") == MULTI_TENANT else "watch"
 
 
 def _trust(env: Mapping[str, str]) -> Trust:
-    """Read what images are proven with. Raises ValueError when the trust root cannot be used."""
-    insecure = frozenset(filter(None, env.get("INSECURE_REGISTRIES", "").split(",")))
+    """Read what images are proven with. Raises SettingError when the trust root cannot be used."""
+    insecure = frozenset(
+        variables.listed(env, "INSECURE_REGISTRIES", variables.is_registry, variables.REGISTRY)
+    )
     file = env.get("SIGSTORE_TRUSTED_ROOT")
     if not file:
         return Trust(insecure)
     try:
-        return Trust(insecure, read_trust_root(Path(file).read_bytes()))
+        return Trust(insecure, read_trust_root(_content(Path(file))))
     except (OSError, ValueError) as error:
-        raise ValueError(f"SIGSTORE_TRUSTED_ROOT {file}: {error}") from error
+        rule = f"must be the path of a trusted_root.json: {_reason(error)}"
+        raise SettingError("SIGSTORE_TRUSTED_ROOT", file, rule) from error
+
+
+def _content(path: Path) -> bytes:
+    with path.open("rb") as file:
+        content = file.read(TRUST_ROOT_MAX + 1)
+    if len(content) > TRUST_ROOT_MAX:
+        raise ValueError(f"it is larger than {TRUST_ROOT_MAX} bytes")
+    return content
+
+
+def _reason(error: OSError | ValueError) -> str:
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror
+    return " ".join(str(error).split())

@@ -8,19 +8,21 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from datetime import timedelta
 from typing import Final, Literal
 
 from baoctl.ask import AskError, connected
-from baoctl.dump import DumpError, Seen, fetch, look, objects_in
+from baoctl.dump import MALFORMED, DumpError, Seen, expect_status, fetch, look, objects_in
 from baoctl.settings import Settings, from_environment
 from baoctl.upgrade_steps import by_second_set, in_place
-from contracts.api.cluster import OpenBaoCluster
+from contracts.api.cluster import VERSION_PATTERN, OpenBaoCluster
 from contracts.api.rules import violations
 from contracts.api.upgrade import Strategy, Upgrade
 from contracts.upgrade import Release
+from managers.upgrade import catalogue
 from managers.upgrade.bluegreen_sets import DEPLOY_DEADLINE, STEP_DEADLINE
 from managers.upgrade.bluegreen_words import goes_on, where_stored
 from managers.upgrade.course import accepted, direct
@@ -32,6 +34,9 @@ from runtime.resources import PVC
 from runtime.types import Object
 
 Answer = Literal["begins", "goes-on", "waits", "refused", "nothing"]
+VERSION: Final = "must be a version of OpenBao, MAJOR.MINOR.PATCH, as in 2.7.2"
+VERSION_MAX: Final = 64
+"""Characters, as the schema of the field says."""
 REFUSED: Final = 3
 """Exit status when the operator would refuse it."""
 _EARLY: Final = ("Idle", "DeployingGreen", "JoiningMesh", "Syncing")
@@ -83,19 +88,31 @@ class Forecast:
         return REFUSED if self.answer == "refused" else 0
 
 
-def plan(wish: Wish, text: str | None, cluster: str | None = None) -> Forecast:
-    """Look at a dump, or without one at the cluster of $KUBECONFIG; raises DumpError."""
+def is_version(text: str) -> bool:
+    """Tell whether spec.version can be this text."""
+    written = len(text) <= VERSION_MAX and re.fullmatch(VERSION_PATTERN, text)
+    return bool(written) and catalogue.parse(text) is not None
+
+
+def plan(wish: Wish, dump: bytes | None, cluster: str | None = None) -> Forecast:
+    """Look at a dump, or without one at the cluster of $KUBECONFIG.
+
+    Raises DumpError, and SettingError for settings that make no sense.
+    """
+    settings, clock = from_environment(), SystemClock()
+    deadline = settings.installation.pod_deadline
+    if dump is None:
+        if cluster is None:
+            raise DumpError("name the cluster with --cluster namespace/name, or a dump with -f")
+        live = asyncio.run(_live(cluster, settings, clock))
+        return forecast(look(live, cluster, clock.now()), wish, deadline)
     try:
-        settings, clock = from_environment(), SystemClock()
-    except ValueError as error:
-        raise DumpError(str(error)) from None
-    if text is not None:
-        found = objects_in(text)
-    elif cluster is not None:
-        found = asyncio.run(_live(cluster, settings, clock))
-    else:
-        raise DumpError("name the cluster with --cluster namespace/name, or a dump with -f")
-    return forecast(look(found, cluster, clock.now()), wish, settings.installation.pod_deadline)
+        return forecast(look(objects_in(dump), cluster, clock.now()), wish, deadline)
+    except MALFORMED as error:
+        raise DumpError(
+            f"an object in the dump is not as Kubernetes writes it ({type(error).__name__}: "
+            f"{error}): take it anew with kubectl get -o yaml"
+        ) from None
 
 
 async def _live(cluster: str, settings: Settings, clock: Clock) -> tuple[Object, ...]:
@@ -107,7 +124,11 @@ async def _live(cluster: str, settings: Settings, clock: Clock) -> tuple[Object,
 
 
 def forecast(seen: Seen, wish: Wish, deadline: timedelta) -> Forecast:
-    """Tell what would happen if somebody asked for it now. `deadline` is that for one server."""
+    """Tell what would happen if somebody asked for it now. `deadline` is that for one server.
+
+    Raises DumpError where the status does not tell what the servers run.
+    """
+    expect_status(seen)
     before = accepted(seen.cluster)
     cluster = edited(seen.cluster, wish)
     upgrade = cluster.status.upgrade
@@ -150,8 +171,9 @@ def edited(cluster: OpenBaoCluster, wish: Wish) -> OpenBaoCluster:
 
 def _answer(seen: Seen, cluster: OpenBaoCluster, deadline: timedelta) -> tuple[Answer, str, str]:
     """Ask the table of the operator for its first step."""
-    if cluster.spec.paused:
-        return "waits", "Paused", "spec.paused is true: the operator does nothing"
+    still = _nothing_moves(cluster)
+    if still is not None:
+        return still
     if goes_on(cluster.status.blue_green):
         return _under_way(cluster)
     course = direct(cluster, seen.observed, deadline)
@@ -167,6 +189,16 @@ def _answer(seen: Seen, cluster: OpenBaoCluster, deadline: timedelta) -> tuple[A
     if cluster.status.upgrade is not None:
         return "goes-on", "", "an upgrade is under way; it would go on with this"
     return "begins", "", "it would begin at once"
+
+
+def _nothing_moves(cluster: OpenBaoCluster) -> tuple[Answer, str, str] | None:
+    """Tell of a cluster for which the table is not asked; None for any other."""
+    if cluster.spec.paused:
+        return "waits", "Paused", "spec.paused is true: the operator does nothing"
+    if not cluster.status.initialized:
+        release = Release.asked(cluster)
+        return "nothing", "", f"there are no data yet: the first boot would run {release} at once"
+    return None
 
 
 def _under_way(cluster: OpenBaoCluster) -> tuple[Answer, str, str]:

@@ -14,6 +14,7 @@ from functools import partial
 
 from baoctl.backup_controllers import build_backup_controllers
 from baoctl.controllers import watch_adminops, watch_gates, watch_optional, watch_workload
+from baoctl.credentials import credentials_of
 from baoctl.datacenter_controllers import build_datacenter_controllers
 from baoctl.modes import Caches, build_caches
 from baoctl.own_image import with_own_image
@@ -55,7 +56,6 @@ from runtime.cache import Cache
 from runtime.client import Client
 from runtime.clock import Clock
 from runtime.controller import Controller, ControllerOptions, Reconciler
-from runtime.credentials import Credentials, from_kubeconfig, in_cluster
 from runtime.events import EventRecorder, Reporter
 from runtime.health import Health, HttpServer, LoopLag
 from runtime.informers import InformerSet
@@ -77,13 +77,6 @@ SYNC_TIMEOUT = 120.0
 # Decoded objects hold no cycles, and many are made at once: with the defaults the collector walks
 # all of them again and again while a large list comes in, and holds the event loop for 200 ms.
 GC_THRESHOLDS = (50_000, 50, 100)
-
-
-async def credentials_of(settings: Settings, clock: Clock) -> Credentials:
-    """Find out who we are: a pod's ServiceAccount, or a kubeconfig."""
-    if settings.kubeconfig is None:
-        return in_cluster(clock)
-    return await from_kubeconfig(settings.kubeconfig, None, clock)
 
 
 async def build_parts(settings: Settings, clock: Clock, *, name: str = LEASE_NAME) -> Parts:
@@ -305,11 +298,10 @@ async def run(settings: Settings, clock: Clock) -> None:
     """Run an operator until a signal, a crash, or the loss of its lease (which raise)."""
     gc.set_threshold(*GC_THRESHOLDS)
     parts = await build_parts(settings, clock)
-    settings = await with_platform(settings, parts.client)
-    parts = replace(parts, settings=await with_own_image(settings, parts.client))
-    manager = build_manager(parts, build_controllers(parts))
     try:
-        await manager.run()
+        settings = await with_platform(settings, parts.client)
+        parts = replace(parts, settings=await with_own_image(settings, parts.client))
+        await build_manager(parts, build_controllers(parts)).run()
     finally:
         await parts.client.close()
         await parts.lease_client.close()

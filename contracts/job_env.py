@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any, ClassVar, Final, Literal, Self, cast
 
 POD_NAME: Final = "POD_NAME"
@@ -51,8 +52,34 @@ def _switch(text: str) -> bool:
     return text == "true"
 
 
+def _number(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and len(text) <= _DIGITS):
+        raise ValueError(f"must be a whole number of at most {_DIGITS} digits, 0 or more")
+    return int(text)
+
+
+def _moment(text: str) -> str:
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        moment = None
+    if text and (moment is None or moment.tzinfo is None):
+        raise ValueError("must be a moment with its zone, as in 2026-01-01T00:00:00Z")
+    return text
+
+
+def _address(text: str) -> str:
+    host, _, port = text.rpartition(":")
+    if not host or not (port.isascii() and port.isdigit() and 0 < _number(port) < 65_536):
+        raise ValueError("must be HOST:PORT")
+    return text
+
+
+_DIGITS = 18
 _TEXT = _Kind(str, str)
-_NUMBER = _Kind(str, int)
+_NUMBER = _Kind(str, _number)
+_MOMENT = _Kind(str, _moment)
+_ADDRESS = _Kind(str, _address)
 _SWITCH = _Kind(lambda value: "true" if value else "false", _switch)
 # Names of pods, keys and addresses have no commas.
 _LIST = _Kind(",".join, lambda text: tuple(filter(None, text.split(","))))
@@ -256,7 +283,7 @@ class RestoreEnv(Env):
     expected_seal: str = _variable("RESTORE_EXPECTED_SEAL", default="")
     """Fingerprint of the seal of the cluster that is restored into; "" checks nothing."""
     force: bool = _variable("RESTORE_FORCE", _SWITCH, default=False)
-    deadline: str = _variable("RESTORE_PREPARATION_DEADLINE", default="")
+    deadline: str = _variable("RESTORE_PREPARATION_DEADLINE", _MOMENT, default="")
     """RFC 3339; nothing is sent after it. "": no deadline."""
     scratch_path: str = _variable("RESTORE_SCRATCH_PATH", default=SCRATCH_PATH)
 
@@ -277,7 +304,7 @@ class TestEnv(Env):
     server: ServerEnv
     """Name, authority and login; its pods are not asked."""
     key: str = _variable("TEST_KEY")
-    address: str = _variable("TEST_SERVER_ADDRESS", default="127.0.0.1:8200")
+    address: str = _variable("TEST_SERVER_ADDRESS", _ADDRESS, default="127.0.0.1:8200")
     expected_cluster_id: str = _variable("TEST_EXPECTED_CLUSTER_ID", default="")
     expected_version: str = _variable("TEST_EXPECTED_VERSION", default="")
     expected_digest: str = _variable("TEST_EXPECTED_DIGEST", default="")

@@ -106,8 +106,8 @@ def read_manifest(content: bytes) -> Manifest:
         raise ManifestError(f"{len(content)} bytes; a manifest has at most {MANIFEST_MAX}")
     try:
         document = json.loads(content)
-    except ValueError:
-        raise ManifestError("not JSON") from None
+    except (ValueError, RecursionError):
+        raise ManifestError("not JSON, or nested without end") from None
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise ManifestError(f"not a document of format {FORMAT}")
     values = {name: _value(document, name) for name in _NAMES}

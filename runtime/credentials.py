@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
+from urllib.parse import urlsplit
 
 import structlog
 
@@ -219,7 +220,11 @@ class KubeconfigCredentials:
         """
         from kubernetes_asyncio.client import Configuration
         from kubernetes_asyncio.config import ConfigException, load_kube_config
+        from yaml import YAMLError
 
+        # The library reads fields without looking at what they are: each of these means a file
+        # that is no kubeconfig.
+        unusable = (ConfigException, YAMLError, AttributeError, LookupError, TypeError)
         configuration = Configuration()
         try:
             async with Deadline(self._clock, PLUGIN_SECONDS):
@@ -232,7 +237,7 @@ class KubeconfigCredentials:
                     )
                 else:
                     await self._loader.load_and_set(configuration)
-        except (ConfigException, OSError, ValueError) as error:
+        except (*unusable, OSError, RecursionError, ValueError) as error:
             self._loader = None
             raise TransportError(f"kubeconfig: {type(error).__name__}: {error}") from error
         self._take(configuration, self._loader)
@@ -258,9 +263,22 @@ class KubeconfigCredentials:
         tls = TlsFiles(**files, verify=configuration.verify_ssl)
         if tls != self._tls:
             self._tls = tls
-        self.server = configuration.host or ""
+        self.server = _server(configuration.host or "")
         chosen = (loader.current_context or {}).get("context", {})
         self.namespace = chosen.get("namespace") or "default"
+
+
+def _server(url: str) -> str:
+    """Return the URL of an API server. Raises TransportError for what is none."""
+    try:
+        parts = urlsplit(url)
+        # Reading the port checks it.
+        good = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+    except ValueError:
+        good = False
+    if not good or not url.isprintable() or " " in url:
+        raise TransportError(f"kubeconfig: server {url[:80]!r}: must be https://HOST:PORT")
+    return url
 
 
 async def from_kubeconfig(

@@ -109,7 +109,10 @@ def _place(address: Address) -> str:
 
 def _pair(text: str) -> tuple[Address, int]:
     host, _, port = text.rpartition(":")
-    return ipaddress.ip_address(host.strip("[]")), int(port)
+    try:
+        return ipaddress.ip_address(host.strip("[]")), int(port)
+    except ValueError:
+        raise ValueError(f"{text[:80]!r}: must be ADDRESS:PORT") from None
 
 
 def _is_address(text: str) -> bool:

@@ -150,5 +150,5 @@ def _meta(content: bytes) -> Meta:
     try:
         found: Any = json.loads(content)
         return Meta(int(found["Index"]), int(found["Term"]), int(found["Size"]))
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
         raise NotASnapshot("its meta.json does not name Index, Term and Size") from None

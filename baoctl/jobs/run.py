@@ -29,6 +29,7 @@ from baoctl.jobs.report import ObjectGone, write_status
 from baoctl.jobs.restore import restore
 from baoctl.jobs.restore_test import restore_test
 from baoctl.jobs.stores import open_store
+from baoctl.variables import SettingError, check_api_server, log_level
 from contracts.api.job_report import (
     EXECUTOR_MANAGER,
     TEST_MANAGER,
@@ -99,9 +100,14 @@ MODES: Final[Mapping[str, Mode]] = {
 def main(mode: str) -> NoReturn:
     """Do a job in a pod, and end the process."""
     clock = SystemClock()
-    logs.configure(clock, level=os.environ.get("LOG_LEVEL", "info"))
-    # The loop is not closed either: that would wait for threads that have nothing left to say.
-    code = asyncio.new_event_loop().run_until_complete(do(MODES[mode], os.environ, clock))
+    try:
+        logs.configure(clock, level=log_level(os.environ))
+    except SettingError as error:
+        logs.configure(clock)
+        code = _cannot_start(error)
+    else:
+        # The loop is not closed either: that would wait for threads that have nothing left to say.
+        code = asyncio.new_event_loop().run_until_complete(do(MODES[mode], os.environ, clock))
     for stream in (sys.stdout, sys.stderr):
         stream.flush()
     os._exit(code)
@@ -112,11 +118,8 @@ async def do(mode: Mode, environ: Mapping[str, str], clock: Clock) -> int:
     try:
         run = RunEnv.from_environment(environ)
         client = _client(environ, clock)
-    except (JobEnvError, OSError, RuntimeError) as error:
-        # Nobody can be told: the Job alone shows that it failed.
-        log.error("the job cannot start", why=str(error))
-        leave_word(f"Config: {error}")
-        return EXIT_CODES["Config"]
+    except (JobEnvError, SettingError, OSError, RuntimeError) as error:
+        return _cannot_start(error)
     work = asyncio.ensure_future(outcome(mode, environ, client, clock))
     # The kubelet asks first: what is half done is taken back, and said.
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, work.cancel)
@@ -136,6 +139,13 @@ async def do(mode: Mode, environ: Mapping[str, str], clock: Clock) -> int:
     finally:
         await client.close()
     return EXIT_CODES[report.failure] if report.failure else 0
+
+
+def _cannot_start(error: Exception) -> int:
+    # Nobody can be told: the Job alone shows that it failed.
+    log.error("the job cannot start", why=str(error))
+    leave_word(f"Config: {error}")
+    return EXIT_CODES["Config"]
 
 
 async def outcome(mode: Mode, environ: Mapping[str, str], client: Client, clock: Clock) -> Report:
@@ -164,6 +174,7 @@ def _policy(environ: Mapping[str, str]) -> Policy:
 
 
 def _client(environ: Mapping[str, str], clock: Clock) -> Client:
+    check_api_server(environ)
     return Client(
         in_cluster(clock, environ=environ),
         user_agent=f"openbao-operator-job/{__version__}",

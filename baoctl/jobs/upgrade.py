@@ -21,6 +21,7 @@ from baoctl.jobs.failures import JobFailure
 from baoctl.jobs.last_word import leave_word
 from baoctl.jobs.session import Reach, servers
 from baoctl.jobs.upgrade_work import Act, StepFailure, Work
+from baoctl.variables import SettingError, log_level
 from contracts import upgrade_action
 from contracts.exit_codes import EXIT_CODES
 from contracts.job_env import JobEnvError, UpgradeEnv
@@ -41,9 +42,16 @@ ACTS: Final[Mapping[str, Act]] = {
 
 def main(mode: str) -> NoReturn:
     """Do the action of a pod, and end the process. `mode` is the argument of `baoctl job`."""
-    word, code = asyncio.new_event_loop().run_until_complete(do(os.environ, SystemClock(), Reach()))
+    try:
+        level = log_level(os.environ)
+    except SettingError as error:
+        # Before the action: what cannot be logged afterwards would look as if it had failed.
+        level, word, code = "info", f"Config: {error}", EXIT_CODES["Config"]
+    else:
+        work = do(os.environ, SystemClock(), Reach())
+        word, code = asyncio.new_event_loop().run_until_complete(work)
     leave_word(word)
-    _log(word, code)
+    _log(word, code, level)
     for stream in (sys.stdout, sys.stderr):
         stream.flush()
     os._exit(code)
@@ -67,6 +75,9 @@ async def do(environ: Mapping[str, str], clock: Clock, reach: Reach) -> tuple[st
 
 async def _done(environ: Mapping[str, str], clock: Clock, reach: Reach) -> str:
     env = UpgradeEnv.from_environment(environ)
+    if env.action not in ACTS:
+        rule = f"must be one of {', '.join(ACTS)}"
+        raise JobEnvError(f"UPGRADE_ACTION={env.action[:80]!r}: {rule}")
     problem = Order(env.action, env.run_id, env.target, env.blue, env.green).problem()
     if problem:
         raise JobFailure("Config", problem)
@@ -85,13 +96,13 @@ def _place(error: BaseException) -> str:
     return "no place" if at is None else f"{at.tb_frame.f_code.co_qualname}, line {at.tb_lineno}"
 
 
-def _log(word: str, code: int) -> None:
+def _log(word: str, code: int, level: str) -> None:
     """Say how it ended in the log; what that takes is loaded when the work is done."""
     import structlog
 
     from runtime import logs
 
-    logs.configure(SystemClock(), level=os.environ.get("LOG_LEVEL", "info"))
+    logs.configure(SystemClock(), level=level)
     log: structlog.typing.FilteringBoundLogger = structlog.get_logger()
     told = {"action": os.environ.get("UPGRADE_ACTION", ""), "exit_code": code, "why": word}
     if code:

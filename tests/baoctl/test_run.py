@@ -1,14 +1,11 @@
 """baoctl.run: how a process ends, as its exit status."""
 
-import logging
-
 import pytest
-import structlog
 
 from baoctl import run
 from baoctl.settings import Settings, from_environment
 from runtime.clock import Clock
-from runtime.errors import LeaseLost
+from runtime.errors import LeaseLost, NotFound, StatusInfo, TransportError
 from runtime.manager import RunnableCrashed
 
 SETTINGS = from_environment({"LOG_LEVEL": "error"})
@@ -18,17 +15,9 @@ ENDS: dict[str, tuple[Exception | None, int | None]] = {
     "a signal is a clean end": (None, None),
     "another leader is an error": (LeaseLost("the lease is theirs"), 1),
     "a crashed part is an error": (RunnableCrashed("informers", "KeyError"), 1),
+    "an API server that is silent is an error": (TransportError("connection refused"), 1),
+    "an API server that refuses is an error": (NotFound(StatusInfo(404)), 1),
 }
-
-
-@pytest.fixture(autouse=True)
-def _logs_as_they_were() -> object:
-    """The process configures logging once and for all; the tests after this one do not."""
-    root = logging.getLogger()
-    handlers, level = root.handlers[:], root.level
-    yield
-    structlog.reset_defaults()
-    root.handlers[:], root.level = handlers, level
 
 
 @pytest.mark.parametrize(("end", "status"), ENDS.values(), ids=ENDS.keys())

@@ -158,8 +158,8 @@ def test_no_log_is_believed_without_a_trust_root(tmp_path: Path) -> None:
         ({"ADMISSION_RECHECK_SECONDS": "0"}, "ADMISSION_RECHECK_SECONDS"),
         ({"UPGRADE_POD_DEADLINE_SECONDS": "0"}, "UPGRADE_POD_DEADLINE_SECONDS"),
         ({"DATACENTERS": "yes"}, "DATACENTERS 'yes': must be true or false"),
-        ({"DATACENTERS": "true", "WATCH_NAMESPACE": "a"}, "DATACENTERS must not be set with"),
-        ({"DATACENTERS": "true", "TENANCY_MODE": "multi-tenant"}, "DATACENTERS must not be set"),
+        ({"DATACENTERS": "true", "WATCH_NAMESPACE": "a"}, "DATACENTERS 'true': must not be"),
+        ({"DATACENTERS": "true", "TENANCY_MODE": "multi-tenant"}, "DATACENTERS 'true': must not"),
     ],
 )
 def test_a_mode_that_makes_no_sense_is_refused(env: dict[str, str], word: str) -> None:

@@ -94,7 +94,6 @@ ANSWERS: dict[str, tuple[gen.Cluster, tuple[str, ...], str, str, int]] = {
     "all is well": (CLUSTER, ("--to", NEW), "begins", "", 0),
     "nothing to do": (CLUSTER, ("--to", OLD), "nothing", "", 0),
     "an older version": (CLUSTER, ("--to", "2.4.3"), "refused", "DowngradeBlocked", 3),
-    "no version": (CLUSTER, ("--to", "new"), "refused", "InvalidVersion", 3),
     "a tag of another version": (
         CLUSTER, ("--to", NEW, "--image", "example.com/bao:2.5.4"),
         "refused", "ImageVersionMismatch", 3,

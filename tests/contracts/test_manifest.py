@@ -54,7 +54,11 @@ def test_another_document_is_none(change: dict[str, Any]) -> None:
         read_manifest(json.dumps(document).encode())
 
 
-@pytest.mark.parametrize("content", [b"", b"{", b"[]", b"\xff", b" " * (MANIFEST_MAX + 1)])
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"{", b"[]", b"\xff", b" " * (MANIFEST_MAX + 1), b"[" * MANIFEST_MAX],
+    ids=["nothing", "a part", "a list", "bytes", "too much", "without end"],
+)
 def test_other_bytes_are_none(content: bytes) -> None:
     with pytest.raises(ManifestError):
         read_manifest(content)

@@ -65,6 +65,8 @@ def test_every_file_is_needed(name: str) -> None:
     [
         archived({**members(), STATE: b"short"}),
         archived({**members(), META: b"{}"}),
+        archived({**members(), META: b"[" * 8000}),
+        archived({**members(), META: b'{"Index": 1e999, "Term": 1, "Size": 1}'}),
         archived({**members(), SUMS: b"s" * 9000}),
         archived({**members(), "more": b"x"}),
         archived(dict(reversed(members().items()))),
@@ -76,8 +78,8 @@ def test_every_file_is_needed(name: str) -> None:
         b"",
     ],
     ids=[
-        "size", "meta", "sums", "more", "order", "no-tar", "empty-tar", "twice", "tail", "no-gzip",
-        "nothing",
+        "size", "meta", "deep", "infinite", "sums", "more", "order", "no-tar", "empty-tar", "twice",
+        "tail", "no-gzip", "nothing",
     ],
 )  # fmt: skip
 def test_other_content_is_refused(content: bytes) -> None:

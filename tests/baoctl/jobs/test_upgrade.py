@@ -1,5 +1,6 @@
 """The frame of the job of an upgrade: what it is told, what it says, and what it does not load."""
 
+import asyncio
 import os
 import signal
 import subprocess
@@ -9,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from baoctl.jobs.session import Reach
-from baoctl.jobs.upgrade import do
+from baoctl.jobs.upgrade import ACTS, do
 from contracts.exit_codes import EXIT_CODES, STEP_EXIT_CODES
 from contracts.job_env import ServerEnv, UpgradeEnv
 from contracts.upgrade_action import JOIN, STEP_DOWN
@@ -29,7 +30,7 @@ WRONG: dict[str, tuple[dict[str, str], str]] = {
     "no cluster": ({"CLUSTER_NAME": ""}, "Config: CLUSTER_NAME is not set"),
     "an unknown action": (
         {"UPGRADE_ACTION": "reboot"},
-        "Config: 'reboot' is no action of an upgrade",
+        f"Config: UPGRADE_ACTION='reboot': must be one of {', '.join(ACTS)}",
     ),
     "no target": ({"UPGRADE_TARGET_POD": ""}, f"Config: {STEP_DOWN} needs the name of a pod"),
     "no sets": (
@@ -57,8 +58,11 @@ async def test_wrong_orders_are_told_and_asked_of_nobody(
 
 
 async def test_servers_that_nobody_knows_are_a_failure_of_its_class() -> None:
-    environ = {**ENV, "UPGRADE_TIMEOUT": "-1"}
-    said, code = await do(environ, ManualClock(), Reach(_nowhere))
+    clock = ManualClock()
+    work = asyncio.ensure_future(do({**ENV, "UPGRADE_TIMEOUT": "1"}, clock, Reach(_nowhere)))
+    while not work.done():
+        await clock.advance(1.0)
+    said, code = work.result()
     assert code == EXIT_CODES["LeaderDiscovery"]
     assert "c-0: its name is not known" in said
 

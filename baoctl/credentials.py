@@ -1,0 +1,55 @@
+"""Who a process of `baoctl` is to the API server: a pod's ServiceAccount, or a kubeconfig.
+
+Uses runtime.credentials. Called by baoctl.wiring, and by baoctl.ask, for which the import of the
+whole operator would cost too much.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from baoctl.settings import Settings
+from baoctl.variables import SettingError
+from runtime.clock import Clock
+from runtime.credentials import Credentials, from_kubeconfig, in_cluster
+from runtime.errors import TransportError
+
+_SEPARATOR = ":"
+"""Between the paths of KUBECONFIG, as kubectl has it on the systems that this runs on."""
+
+
+async def credentials_of(settings: Settings, clock: Clock) -> Credentials:
+    """Find out who we are. Raises SettingError for what cannot be used, before anything is sent."""
+    if settings.kubeconfig is None:
+        return _of_pod(settings, clock)
+    try:
+        return await from_kubeconfig(_there(settings.kubeconfig), None, clock)
+    except TransportError as error:
+        rule = f"must be a kubeconfig whose current context can be used: {_line(error)}"
+        raise SettingError("KUBECONFIG", settings.kubeconfig, rule) from error
+
+
+def _of_pod(settings: Settings, clock: Clock) -> Credentials:
+    try:
+        return in_cluster(clock)
+    except (OSError, RuntimeError, ValueError) as error:
+        rule = (
+            "is set, so this is a pod, and the files of its ServiceAccount cannot be read: "
+            f"{_line(error)}; unset it to use a kubeconfig"
+        )
+        raise SettingError(
+            "KUBERNETES_SERVICE_HOST", settings.api_server_host or "", rule
+        ) from error
+
+
+def _there(paths: str) -> str:
+    """Return the paths if a file is there; the library would take none for an empty one."""
+    files = [Path(path).expanduser() for path in paths.split(_SEPARATOR) if path]
+    if not any(file.is_file() for file in files):
+        rule = "must name a file that is there; set it, or give --kubeconfig where a verb has it"
+        raise SettingError("KUBECONFIG", paths, rule)
+    return paths
+
+
+def _line(error: Exception) -> str:
+    return " ".join(str(error).split())

@@ -1,0 +1,153 @@
+"""Environment variables and options of a process, each read by a rule that is told when it fails.
+
+Uses the standard library alone. Called by baoctl.settings, baoctl.cli and baoctl.jobs. A value that
+breaks its rule ends the process before it does anything, with one line and the exit status 2; jobs
+have exit statuses of their own (contracts.exit_codes).
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from collections.abc import Callable, Iterable, Mapping
+from typing import Final, TypeVar
+
+LEVELS: Final = ("debug", "info", "warning", "error", "critical")
+"""As runtime.logs has them, which costs more to import than `baoctl --help` may."""
+_VALUE_MAX = 256
+"""Characters of a value that are shown: the path of a file is of use only as a whole."""
+_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
+_SUBDOMAIN = re.compile(rf"{_LABEL.pattern}(\.{_LABEL.pattern})*")
+_HOST = re.compile(rf"{_SUBDOMAIN.pattern}\.?", re.IGNORECASE)
+_REGISTRY = re.compile(rf"({_SUBDOMAIN.pattern}|\[[0-9a-f:.]+\])(:[0-9]{{1,5}})?", re.IGNORECASE)
+_WORD = re.compile(r"[\x21-\x7e]+")
+_PORT_MAX = 65_535
+
+T = TypeVar("T")
+Env = Mapping[str, str]
+
+
+class SettingError(ValueError):
+    """A setting that makes no sense: one line with its name, its value and the rule."""
+
+    def __init__(self, name: str, value: str, rule: str) -> None:
+        super().__init__(f"{name} {value[:_VALUE_MAX]!r}: {rule}")
+
+
+def choice(env: Env, name: str, values: Mapping[str, T], default: str) -> T:
+    """Read one of several words. Raises SettingError."""
+    word = env.get(name) or default
+    if word not in values:
+        raise SettingError(name, word, f"must be one of {', '.join(values)}")
+    return values[word]
+
+
+def switch(env: Env, name: str) -> bool:
+    """Read true or false; false when it is not set. Raises SettingError."""
+    word = env.get(name) or "false"
+    if word not in ("true", "false"):
+        raise SettingError(name, word, "must be true or false")
+    return word == "true"
+
+
+def log_level(env: Env) -> str:
+    """Read LOG_LEVEL. Raises SettingError."""
+    return choice(env, "LOG_LEVEL", {level: level for level in LEVELS}, "info")
+
+
+def port(env: Env, name: str, default: int, least: int = 0) -> int:
+    """Read the number of a port. Raises SettingError."""
+    text = env.get(name) or str(default)
+    number = int(text) if text.isascii() and text.isdigit() and len(text) <= 5 else -1
+    if not least <= number <= _PORT_MAX:
+        raise SettingError(name, text, f"must be a port, {least} to {_PORT_MAX}")
+    return number
+
+
+def seconds(env: Env, name: str, default: float, most: float) -> float:
+    """Read a period of at least a second. Raises SettingError."""
+    text = env.get(name)
+    if not text:
+        return default
+    try:
+        period = float(text)
+    except ValueError:
+        period = -1.0
+    # Also for nan, which is neither less nor more than anything.
+    if not 1 <= period <= most:
+        raise SettingError(name, text, f"must be a number of seconds, 1 to {most:g}")
+    return period
+
+
+def is_namespace(text: str) -> bool:
+    """Tell whether a namespace can have this name."""
+    return len(text) <= 63 and bool(_LABEL.fullmatch(text))
+
+
+def is_object_name(text: str) -> bool:
+    """Tell whether a ServiceAccount or a pod can have this name."""
+    return len(text) <= 253 and bool(_SUBDOMAIN.fullmatch(text))
+
+
+def is_address(text: str) -> bool:
+    """Tell whether this is an address of IPv4 or IPv6, without a zone."""
+    try:
+        ipaddress.ip_address(text)
+    except ValueError:
+        return False
+    return "%" not in text
+
+
+def is_host(text: str) -> bool:
+    """Tell whether this is an address, or a name that one may be found under."""
+    return is_address(text) or (len(text) <= 253 and bool(_HOST.fullmatch(text)))
+
+
+def is_registry(text: str) -> bool:
+    """Tell whether this is the host of a registry, with or without a port."""
+    return len(text) <= 255 and bool(_REGISTRY.fullmatch(text))
+
+
+def is_word(text: str) -> bool:
+    """Tell whether this is one printable word of ASCII that fits into a token."""
+    return len(text) <= 253 and bool(_WORD.fullmatch(text))
+
+
+Fits = Callable[[str], bool]
+NAMESPACE: Final = "must be the name of a namespace: 1 to 63 of a-z, 0-9 and -"
+OBJECT_NAME: Final = "must be the name of an object: 1 to 253 of a-z, 0-9, - and ."
+ADDRESS: Final = "must be an IP address"
+HOST: Final = "must be an IP address or a host name"
+REGISTRY: Final = "must be HOST or HOST:PORT of a registry"
+WORD: Final = "must be 1 to 253 printable characters of ASCII without a space"
+
+
+def text(env: Env, name: str, default: str, fits: Fits, rule: str) -> str:
+    """Read a text, or the default where it is not set or empty. Raises SettingError."""
+    value = env.get(name)
+    if not value:
+        return default
+    if not fits(value):
+        raise SettingError(name, value, rule)
+    return value
+
+
+def listed(env: Env, name: str, fits: Fits, rule: str) -> tuple[str, ...]:
+    """Read values between commas, each once. Raises SettingError for one that breaks the rule."""
+    values = tuple(dict.fromkeys(filter(None, map(str.strip, env.get(name, "").split(",")))))
+    return each(name, values, fits, rule)
+
+
+def each(name: str, values: Iterable[str], fits: Fits, rule: str) -> tuple[str, ...]:
+    """Check several values of one setting. Raises SettingError for the first that is wrong."""
+    values = tuple(values)
+    for value in values:
+        if not fits(value):
+            raise SettingError(name, value, rule)
+    return values
+
+
+def check_api_server(env: Env) -> None:
+    """Check what the kubelet tells a pod of the API server. Raises SettingError."""
+    text(env, "KUBERNETES_SERVICE_HOST", "", is_host, HOST)
+    port(env, "KUBERNETES_SERVICE_PORT", 443, least=1)

@@ -1,0 +1,104 @@
+"""YAML that somebody hands to a verb of `baoctl`: read within bounds, and refused in one line.
+
+Uses pyyaml. Called by baoctl.render and baoctl.dump. An alias costs nothing to read, and may stand
+for a billion values once somebody walks over them; so values are counted as if each alias were
+written out. Moments stay the texts that they are for the API server.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import yaml
+
+from contracts.conditions import clean_message
+
+TEXT_MAX: Final = 16 * 1024 * 1024
+"""Bytes."""
+VALUES_MAX: Final = 1_000_000
+DEPTH_MAX: Final = 100
+"""Levels; the API server stores more, the operator reads 64."""
+_MOMENT = "tag:yaml.org,2002:timestamp"
+
+
+class TextError(Exception):
+    """Why a text cannot be read; one line, fit for a terminal."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(clean_message(text))
+
+
+class _Loader(yaml.SafeLoader):
+    """Counts values and levels while it reads."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self._values = 0
+        self._depth = 0
+        self._deepest = 0
+        self._sizes: dict[int, tuple[int, int]] = {}
+        """Values and levels of what an alias may stand for, by identity."""
+
+    def compose_document(self) -> yaml.Node | None:
+        # Names of parts hold within a document, and identities as long as its nodes live.
+        self._sizes.clear()
+        return super().compose_document()
+
+    def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
+        event: yaml.Event = self.peek_event()  # type: ignore[no-untyped-call]
+        if isinstance(event, yaml.AliasEvent):
+            node = super().compose_node(parent, index)
+            if id(node) not in self._sizes:
+                raise TextError(f"it holds itself{_place(event.start_mark)}")
+            values, levels = self._sizes[id(node)]
+            self._enter(values, self._depth + levels, event)
+            return node
+        before, above = self._values, self._deepest
+        self._depth += 1
+        self._deepest = self._depth
+        self._enter(1, self._depth, event)
+        node = super().compose_node(parent, index)
+        if getattr(event, "anchor", None) is not None:
+            self._sizes[id(node)] = self._values - before, self._deepest - self._depth + 1
+        self._deepest = max(self._deepest, above)
+        self._depth -= 1
+        return node
+
+    def _enter(self, values: int, level: int, event: yaml.Event) -> None:
+        self._values += values
+        self._deepest = max(self._deepest, level)
+        if self._values > VALUES_MAX:
+            raise TextError(f"it holds more than {VALUES_MAX} values{_place(event.start_mark)}")
+        if level > DEPTH_MAX:
+            raise TextError(f"it is deeper than {DEPTH_MAX} levels{_place(event.start_mark)}")
+
+
+_Loader.yaml_implicit_resolvers = {
+    first: [(tag, pattern) for tag, pattern in resolvers if tag != _MOMENT]
+    for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+}
+
+
+def read_documents(content: str | bytes) -> list[Any]:
+    """Read all documents of a text. Raises TextError."""
+    data = content.encode() if isinstance(content, str) else content
+    if len(data) > TEXT_MAX:
+        raise TextError(f"it is larger than {TEXT_MAX // 1024**2} MiB")
+    try:
+        text = data.decode()
+    except UnicodeDecodeError as error:
+        raise TextError(f"it is no text in UTF-8: see byte {error.start}") from None
+    try:
+        return list(yaml.load_all(text, _Loader))
+    except yaml.MarkedYAMLError as error:
+        place = _place(error.problem_mark or error.context_mark)
+        raise TextError(f"it is no YAML: {error.problem or error.context}{place}") from None
+    except yaml.YAMLError as error:
+        raise TextError(f"it is no YAML: {' '.join(str(error).split())}") from None
+    except (ValueError, TypeError, AttributeError, LookupError) as error:
+        # A tag says what a value is, and it is something else: `!!int x`.
+        raise TextError(f"a value in it is not what its tag says: {error}") from None
+
+
+def _place(mark: Any) -> str:
+    return f": line {mark.line + 1}, column {mark.column + 1}" if mark else ""

@@ -1,0 +1,201 @@
+"""Whatever a verb of `baoctl` is given: one line on standard error, and never a traceback."""
+
+import copy
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from click.testing import CliRunner, Result
+from hypothesis import HealthCheck, given
+from hypothesis import settings as examples
+from hypothesis import strategies as st
+
+from baoctl.cli import main
+from tests import gen
+from tests.baoctl.test_upgrade_plan import CLUSTER, dump
+from tests.baoctl.test_yaml_text import laughs
+from tests.contracts.api.cases_recovery import recovery
+from tests.contracts.api.pgp_keys import BAD as BAD_KEYS
+
+RENDER = ("render",)
+PLAN = ("upgrade", "plan", "--to", "2.7.2")
+BOTH = pytest.mark.parametrize("verb", [RENDER, PLAN], ids=["render", "plan"])
+
+
+def call(*arguments: str, given: str | bytes | None = None) -> Result:
+    environ = {"KUBECONFIG": "/nonexistent/config", "KUBERNETES_SERVICE_HOST": None}
+    return CliRunner().invoke(main, list(arguments), input=given, env=environ)
+
+
+def refusal(result: Result, status: int) -> str:
+    """The last line of standard error of a verb that ended as it should."""
+    assert isinstance(result.exception, SystemExit), result.exception
+    assert (result.exit_code, result.stdout) == (status, "")
+    lines = result.stderr.splitlines()
+    # A wrong argument comes with the usage of the verb, as click has it.
+    assert len(lines) == 1 or (status == 2 and lines[0].startswith("Usage: "))
+    assert lines[-1].startswith("Error: ")
+    return lines[-1]
+
+
+def manifest(**changes: Any) -> str:
+    """A cluster with other members at the top."""
+    return yaml.safe_dump({**gen.cluster().object(), **changes})
+
+
+# sentence: (text, words of the refusal)
+TEXTS: Mapping[str, tuple[str | bytes, str]] = {
+    "nothing": ("", "there is no OpenBaoCluster"),
+    "bytes": (b"\x7fELF\xff\xfe\x00\x01", "it is no text in UTF-8"),
+    "another kind": ("kind: ConfigMap\nmetadata: {name: x}", "there is no OpenBaoCluster"),
+    "a list": ("[1, 2]", "there is no OpenBaoCluster"),
+    "another version": (manifest(apiVersion="openbao.org/v9"), "must be openbao.org/v1alpha1"),
+    "no version": (manifest(apiVersion=None), "must be openbao.org/v1alpha1"),
+    "a billion values": (laughs(9), "it holds more than 1000000 values"),
+    "a billion objects": (laughs(9, "{items: [%s]}"), "it holds more than 1000000 values"),
+    "a list that holds itself": ("items: &a [{items: *a}]", "it holds itself"),
+    "many brackets": ("[" * 9999, "it is deeper than 100 levels"),
+    "a text of several lines that is no YAML": ("a: [\n\nb: }\n", "it is no YAML"),
+    "a spec that is a text": (manifest(spec="x"), "InvalidSpec: spec"),
+    "a spec that is deep": (
+        manifest(spec={"a": yaml.safe_load("[" * 70 + "]" * 70)}), "must not be nested deeper",
+    ),
+    "a spec that is large": (
+        manifest(spec={"a": list(range(11_000))}), "InvalidSpec: spec: must hold at most",
+    ),
+    "a name that is none": (
+        manifest(metadata={"name": "A\nB", "namespace": "ns"}), "InvalidSpec",
+    ),
+    "a name that is a number": (manifest(metadata={"name": 5}), "InvalidSpec: metadata.name"),
+    "labels that are a list": (
+        manifest(metadata={"name": "x", "labels": [1]}), "InvalidSpec: metadata.labels",
+    ),
+    "a key that is a number": (manifest(spec={1: 2}), "InvalidSpec: spec"),
+}  # fmt: skip
+
+
+@BOTH
+@pytest.mark.parametrize(("text", "words"), TEXTS.values(), ids=TEXTS.keys())
+def test_a_text_that_is_no_manifest(verb: tuple[str, ...], text: str | bytes, words: str) -> None:
+    assert words in refusal(call(*verb, "-f", "-", given=text), 1)
+
+
+@BOTH
+def test_files_that_are_none(verb: tuple[str, ...], tmp_path: Path) -> None:
+    assert "No such file" in refusal(call(*verb, "-f", str(tmp_path / "missing")), 2)
+    assert "Is a directory" in refusal(call(*verb, "-f", str(tmp_path)), 2)
+
+
+@BOTH
+def test_a_file_without_an_end_is_read_to_the_bound(verb: tuple[str, ...]) -> None:
+    assert "it is larger than 16 MiB" in refusal(call(*verb, "-f", "/dev/zero"), 1)
+
+
+def test_metadata_that_is_a_list() -> None:
+    line = refusal(call("render", "-f", "-", given=manifest(metadata=[1])), 1)
+    assert "InvalidSpec: metadata: must be a mapping" in line
+
+
+# option of render: a value that makes no sense, and the words of the rule
+OPTIONS: Mapping[str, tuple[str, str]] = {
+    "--api-server-host": ("banana", "'banana': must be an IP address"),
+    "--namespace": ("A B", "'A B': must be the name of a namespace"),
+    "--operator-namespace": ("a/b", "'a/b': must be the name of a namespace"),
+    "--image-repository": ("r.test/x:1", "'r.test/x:1': must be REGISTRY/REPOSITORY"),
+    "--phase": ("later", "'later' is not one of"),
+}
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "words"), [(name, *row) for name, row in OPTIONS.items()]
+)
+def test_an_option_of_render_that_makes_no_sense(option: str, value: str, words: str) -> None:
+    line = refusal(call("render", "-f", "-", option, value, given=manifest()), 2)
+    assert option in line
+    assert words in line
+
+
+@pytest.mark.parametrize("phase", ["first-boot", "running"])
+def test_a_recovery_key_that_cannot_be_used_is_told_before_it_is_applied(phase: str) -> None:
+    key, words = BAD_KEYS["an RSA subkey that may only sign"]
+    transit = {"address": "https://kms.example.com", "keyName": "k", "mountPath": "transit"}
+    cluster = gen.cluster(
+        unseal={"type": "transit", "transit": transit},
+        recoveryKeys=recovery(1, 1, {"pgpPublicKey": key}),
+    ).self_init()
+    text = yaml.safe_dump(cluster.object())
+    assert words in refusal(call("render", "-f", "-", "--phase", phase, given=text), 1)
+
+
+# sentence: (arguments, exit status, words)
+WRONG: Mapping[str, tuple[tuple[str, ...], int, str]] = {
+    "a verb that is none": (("banana",), 2, "No such command 'banana'"),
+    "an option that is none": (("run", "--banana"), 2, "No such option"),
+    "a port that is none": (("run", "--port", "http"), 2, "--port"),
+    "a level that is none": (("run", "--log-level", "loud"), 2, "--log-level"),
+    "a namespace that is none": (("run", "--watch-namespace", "A B"), 2, "WATCH_NAMESPACE 'A B'"),
+    "a kubeconfig that is not there": (("run", "--kubeconfig", "/none"), 2, "KUBECONFIG '/none'"),
+    "a provisioner without one": (("provision", "--kubeconfig", "/none"), 2, "KUBECONFIG '/none'"),
+    "a job that is none": (("job", "banana"), 2, "'banana' is not one of"),
+    "a reason that is none": (("explain", "reasons", "x\ny"), 1, "there is no reason 'x\\ny'"),
+    "a condition that is none": (("explain", "conditions", "x"), 1, "there is no condition 'x'"),
+    "steps of something": (("explain", "steps", "x"), 2, "unexpected extra argument"),
+    "a render of nothing": (("render",), 2, "--filename"),
+    "a plan for nothing": (("upgrade", "plan", "--to", "2.7.2"), 1, "--cluster namespace/name"),
+    "a plan to nowhere": (("upgrade", "plan"), 2, "--to"),
+    "a plan without a cluster": (
+        ("upgrade", "plan", "--to", "2.7.2", "--cluster", "a/b"), 1, "KUBECONFIG",
+    ),
+    "a datacenter without a cluster": (("datacenter", "status", "fra1"), 1, "KUBECONFIG"),
+    "a datacenter by no name": (("datacenter", "status", "A B\n"), 1, ""),
+    "a period that is none": (
+        ("datacenter", "status", "fra1", "--timeout", "soon"), 2, "--timeout",
+    ),
+    "a service of nothing": (("datacenter", "redeploy", "fra1"), 1, ""),
+    "a service by no name": (("datacenter", "redeploy", "A/B/\n"), 1, ""),
+    "an order that is none": (
+        ("datacenter", "redeploy", "fra1/vault", "--token", "\x00" * 999), 1, "",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("arguments", "status", "words"), WRONG.values(), ids=WRONG.keys())
+def test_arguments_that_make_no_sense(arguments: tuple[str, ...], status: int, words: str) -> None:
+    assert words in refusal(call(*arguments), status)
+
+
+PARTS: list[Any] = [None, True, [1], {"a": 1}, [], {}, [[{"name": 1}]], "", "x", 0, -1, 1.5]
+# What stands anywhere in a manifest instead of what should; each time a new one, for it may change.
+ANYTHING = st.one_of(
+    st.sampled_from(PARTS).map(copy.deepcopy), st.integers(), st.floats(), st.text(max_size=9)
+)
+
+
+@st.composite
+def spoilt(draw: st.DrawFn) -> str:
+    """A dump of a cluster in which something is something else."""
+    objects = list(yaml.safe_load(dump(CLUSTER))["items"])
+    for _ in range(draw(st.integers(1, 3))):
+        part: Any = draw(st.sampled_from(objects))
+        while True:
+            keys = list(part) if isinstance(part, dict) else list(range(len(part)))
+            if not keys:
+                break
+            key = draw(st.sampled_from(keys))
+            if isinstance(part[key], dict | list) and part[key] and draw(st.integers(0, 3)):
+                part = part[key]
+                continue
+            part[key] = draw(ANYTHING)
+            break
+    return yaml.safe_dump_all(objects)
+
+
+@BOTH
+@given(text=spoilt())
+@examples(max_examples=100, suppress_health_check=[HealthCheck.too_slow])
+def test_anything_anywhere_is_no_traceback(verb: tuple[str, ...], text: str) -> None:
+    result = call(*verb, "-f", "-", given=text)
+    assert isinstance(result.exception, SystemExit | None), (result.exception, text)
+    assert len(result.stderr.splitlines()) <= 1

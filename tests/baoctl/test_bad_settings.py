@@ -1,0 +1,218 @@
+"""Every setting of the environment: a value that makes no sense is one line that names it.
+
+Nothing is started meanwhile, and the exit status is 2, as for an option that makes no sense.
+"""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from baoctl import settings, variables
+from baoctl.cli import main
+from runtime import logs
+from tests.house.checkout import ROOT
+
+# name: (values that make no sense, words of the rule)
+BAD: Mapping[str, tuple[tuple[str, ...], str]] = {
+    "ADMISSION_RECHECK_SECONDS": (("x", "0", "-1", "nan", "inf", "1e300"), "number of seconds, 1"),
+    "DATACENTERS": (("maybe", "1", "TRUE"), "must be true or false"),
+    "INSECURE_REGISTRIES": (("a b", "r.test:5000,http://x", "-"), "must be HOST or HOST:PORT"),
+    "KUBECONFIG": (("/nonexistent/config", "/dev/null", "/"), "must name a file that is there"),
+    "KUBERNETES_SERVICE_HOST": (("a b", "10.96.0.1:443", "-"), "an IP address or a host name"),
+    "KUBERNETES_SERVICE_PORT": (("https", "0", "65536", "-1"), "must be a port, 1 to 65535"),
+    "LISTEN_ADDRESS": (("banana", "127.0.0.1:80", "fe80::1%eth0"), "must be an IP address"),
+    "LOG_LEVEL": (("loud", "INFO", "x\ny"), "one of debug, info, warning, error, critical"),
+    "METRICS_PORT": (("http", "65536", "-1", "8080.0", "٣"), "must be a port, 0 to 65535"),
+    "OPENBAO_JWT_AUDIENCE": (("a b", "a\nb", "é"), "printable characters of ASCII"),
+    "OPERATOR_IMAGE": (("A B", "x:", "r.test/Upper"), "must be the reference of an image"),
+    "OPERATOR_PLATFORM": (("k3s",), "must be one of auto, kubernetes, openshift"),
+    "OPERATOR_SERVICE_ACCOUNT_NAME": (("A B", "a/b", "a" * 254), "must be the name of an object"),
+    "POD_NAME": (("A B", "a/b"), "must be the name of an object"),
+    "POD_NAMESPACE": (("A", "a.b", "a" * 64), "must be the name of a namespace"),
+    "RELATED_IMAGE_OPENBAO": (
+        ("A B", "openbao/openbao:2.7.2", f"x@sha256:{'0' * 64}"),
+        "must be REGISTRY/REPOSITORY without a tag",
+    ),
+    "SIGSTORE_TRUSTED_ROOT": (
+        ("/nonexistent", "/", "/dev/null"),
+        "the path of a trusted_root.json",
+    ),
+    "TENANCY_MODE": (("shared",), "must be one of single-tenant, multi-tenant"),
+    "TENANT_READS": (("list",), "must be one of poll, watch"),
+    "UPGRADE_POD_DEADLINE_SECONDS": (("x", "0", "nan", "inf", "1e300"), "number of seconds, 1 to"),
+    "WATCH_NAMESPACE": (("UPPER", "a,../b", "a" * 64), "must be the name of a namespace"),
+}
+PROVISIONER: Mapping[str, tuple[tuple[str, ...], str]] = {
+    "PROVISIONER_DELEGATE_SERVICE_ACCOUNT_NAME": (("A B",), "must be the name of an object"),
+    "TENANT_RECHECK_SECONDS": (("x", "0", "inf"), "must be a number of seconds, 1 to"),
+}
+# The provisioner says itself which mode it is in.
+CHOSEN = ("TENANCY_MODE", "WATCH_NAMESPACE", "DATACENTERS")
+ROWS = [
+    (verb, name, value, words)
+    for verb, table in (
+        ("run", BAD),
+        ("provision", {**{k: v for k, v in BAD.items() if k not in CHOSEN}, **PROVISIONER}),
+    )
+    for name, (values, words) in table.items()
+    for value in values
+]
+
+
+def call(*arguments: str, **env: str) -> Result:
+    clean: dict[str, str | None] = {name: None for name in (*BAD, *PROVISIONER)}
+    # No test may reach a real API server, whatever it started by mistake.
+    usual = {"KUBECONFIG": "/nonexistent/usual"}
+    return CliRunner().invoke(main, list(arguments), env={**clean, **usual, **env})
+
+
+@pytest.mark.parametrize(("verb", "name", "value", "words"), ROWS)
+def test_a_value_that_makes_no_sense_is_one_line(
+    verb: str, name: str, value: str, words: str
+) -> None:
+    result = call(verb, **{name: value})
+    assert isinstance(result.exception, SystemExit), result.exception
+    assert (result.exit_code, result.stdout) == (2, "")
+    (line,) = result.stderr.splitlines()
+    assert line.startswith(f"Error: {name} ")
+    assert words in line
+    assert name != "METRICS_PORT" or repr(value) in line
+
+
+def test_the_table_names_every_setting() -> None:
+    source = "".join(
+        Path(str(module.__file__)).read_text(encoding="utf-8") for module in (settings, variables)
+    )
+    named = set(re.findall(r'"([A-Z][A-Z0-9]*_[A-Z0-9_]+|DATACENTERS|KUBECONFIG)"', source))
+    assert named == {*BAD, *PROVISIONER}
+
+
+def test_the_page_names_every_setting() -> None:
+    page = (ROOT / "docs" / "install.md").read_text(encoding="utf-8")
+    assert [name for name in (*BAD, *PROVISIONER) if f"`{name}`" not in page] == []
+
+
+@pytest.mark.parametrize("name", [*BAD, *PROVISIONER])
+def test_an_empty_value_is_none(name: str) -> None:
+    result = call("provision", **{"KUBECONFIG": "/nonexistent/usual", name: ""})
+    (line,) = result.stderr.splitlines()
+    assert line.startswith("Error: KUBECONFIG ")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("render", "-f", "-"),
+        ("upgrade", "plan", "--to", "2.7.2", "--cluster", "a/b"),
+        ("datacenter", "status", "fra1"),
+        ("datacenter", "redeploy", "fra1/vault"),
+    ],
+    ids=" ".join,
+)
+def test_every_verb_that_reads_settings_says_so(arguments: tuple[str, ...]) -> None:
+    result = call(*arguments, METRICS_PORT="http")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr == "Error: METRICS_PORT 'http': must be a port, 0 to 65535\n"
+
+
+# sentence: content of a kubeconfig
+CONFIGS: dict[str, bytes] = {
+    "nothing": b"",
+    "bytes": b"\xff\xfe\x00",
+    "a list": b"[1, 2]",
+    "no YAML": b"a: [",
+    "no context": b"apiVersion: v1\nkind: Config\n",
+    "a context of nothing": b"current-context: a\ncontexts: 5\nclusters: []\nusers: []\n",
+    "a cluster that is a text": (
+        b"current-context: a\ncontexts: [{name: a, context: {cluster: a, user: a}}]\n"
+        b"clusters: [{name: a, cluster: x}]\nusers: [{name: a, user: {}}]\n"
+    ),
+    "a server that is no URL": (
+        b"current-context: a\ncontexts: [{name: a, context: {cluster: a, user: a}}]\n"
+        b"clusters: [{name: a, cluster: {server: banana}}]\nusers: [{name: a, user: {}}]\n"
+    ),
+    "brackets": b"[" * 3000,
+}
+
+
+@pytest.mark.parametrize("verb", ["run", "provision"])
+@pytest.mark.parametrize("content", CONFIGS.values(), ids=CONFIGS.keys())
+def test_a_kubeconfig_that_is_none_is_one_line(verb: str, content: bytes, tmp_path: Path) -> None:
+    file = tmp_path / "config"
+    file.write_bytes(content)
+    result = call(verb, KUBECONFIG=str(file))
+    assert isinstance(result.exception, SystemExit), result.exception
+    assert (result.exit_code, result.stdout) == (2, "")
+    (line,) = result.stderr.splitlines()
+    assert line.startswith(f"Error: KUBECONFIG {str(file)!r}: must be a kubeconfig")
+
+
+def test_a_pod_without_the_files_of_its_account_is_one_line() -> None:
+    result = call("run", KUBERNETES_SERVICE_HOST="10.96.0.1")
+    (line,) = result.stderr.splitlines()
+    assert result.exit_code == 2
+    assert line.startswith("Error: KUBERNETES_SERVICE_HOST '10.96.0.1': is set, so this is a pod")
+
+
+def kubeconfig(folder: Path, server: str, authority: str = "") -> str:
+    """The path of a kubeconfig for a server."""
+    known = {"server": server} | ({"certificate-authority-data": authority} if authority else {})
+    config = {
+        "current-context": "a",
+        "contexts": [{"name": "a", "context": {"cluster": "a", "user": "a"}}],
+        "clusters": [{"name": "a", "cluster": known}],
+        "users": [{"name": "a", "user": {"token": "t"}}],
+    }
+    file = folder / "config"
+    file.write_text(json.dumps(config), encoding="utf-8")
+    return str(file)
+
+
+@pytest.mark.parametrize("server", ["banana", "https://a b", "https://[::1", "https://a:b"])
+def test_a_server_that_is_no_url_is_one_line(server: str, tmp_path: Path) -> None:
+    result = call("run", KUBECONFIG=kubeconfig(tmp_path, server))
+    (line,) = result.stderr.splitlines()
+    assert result.exit_code == 2
+    assert f"kubeconfig: server {server!r}: must be https://HOST:PORT" in line
+
+
+@pytest.mark.parametrize("authority", ["", "AAAA"], ids=["none", "bytes"])
+def test_an_api_server_that_does_not_answer_is_one_line_and_another_status(
+    authority: str, tmp_path: Path
+) -> None:
+    env = {"PATH": os.environ["PATH"]}
+    env["KUBECONFIG"] = kubeconfig(tmp_path, "https://127.0.0.1:1", authority)
+    done = subprocess.run(
+        [sys.executable, "-m", "baoctl", "run"],
+        env=env,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    (line,) = done.stderr.splitlines()
+    assert done.returncode == 1
+    assert json.loads(line)["msg"] == "stopped: the API server did not answer at the start"
+
+
+def test_the_levels_are_those_of_the_log() -> None:
+    assert variables.LEVELS == logs.LEVELS
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"{}", b"\xff", b"[" * 9, b'{"tlogs": 5}', b'{"tlogs": [5]}']
+)
+def test_a_trust_root_that_is_none_is_one_line(content: bytes, tmp_path: Path) -> None:
+    file = tmp_path / "root.json"
+    file.write_bytes(content)
+    result = call("run", SIGSTORE_TRUSTED_ROOT=str(file))
+    assert result.exit_code == 2
+    (line,) = result.stderr.splitlines()
+    assert line.startswith(f"Error: SIGSTORE_TRUSTED_ROOT {str(file)!r}: must be the path of a")

@@ -1,0 +1,81 @@
+"""baoctl.yaml_text: what is read, and what is refused before it costs anything."""
+
+from typing import Any
+
+import pytest
+
+from baoctl.yaml_text import DEPTH_MAX, TEXT_MAX, VALUES_MAX, TextError, read_documents
+
+
+def laughs(levels: int, merged: str = "") -> str:
+    """A text of so many lines that stands for nine to the power of that."""
+    lines = ["a0: &a0 {x: 1}"]
+    for level in range(1, levels + 1):
+        aliases = ",".join([f"*a{level - 1}"] * 9)
+        lines.append(f"a{level}: &a{level} " + (merged or "[%s]") % aliases)
+    return "\n".join(lines)
+
+
+# sentence: (text, what is read)
+READ: dict[str, tuple[str | bytes, list[Any]]] = {
+    "nothing": ("", []),
+    "two documents": ("a: 1\n---\nb: [x]\n", [{"a": 1}, {"b": ["x"]}]),
+    "JSON": ('{"a": null}', [{"a": None}]),
+    "bytes": (b"a: \xc3\xa9", [{"a": "é"}]),
+    "an alias": ("a: &x {b: 1}\nc: *x", [{"a": {"b": 1}, "c": {"b": 1}}]),
+    "a merge": ("a: &x {b: 1}\nc: {<<: *x, d: 2}", [{"a": {"b": 1}, "c": {"b": 1, "d": 2}}]),
+    "a name that is used again in another document": (
+        "a: &x [1]\n---\na: &x [2]\nb: *x", [{"a": [1]}, {"a": [2], "b": [2]}],
+    ),
+    "a moment, as the text that it is for the API server": (
+        "at: 2026-01-02T03:04:05Z\nday: 2026-13-45",
+        [{"at": "2026-01-02T03:04:05Z", "day": "2026-13-45"}],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "documents"), READ.values(), ids=READ.keys())
+def test_it_is_read(text: str | bytes, documents: list[Any]) -> None:
+    assert read_documents(text) == documents
+
+
+# sentence: (text, words of the refusal)
+REFUSED: dict[str, tuple[str | bytes, str]] = {
+    "no UTF-8": (b"a: \xff\xfe", "it is no text in UTF-8: see byte 3"),
+    "control characters": ("a: \x00", "it is no YAML: unacceptable character #x0000"),
+    "an open bracket": ("a: [", "it is no YAML: expected the node content"),
+    "a tab": ("a:\n\t- b", "it is no YAML: found character '\\t' that cannot start"),
+    "a tag of another program": ("!!python/object:os.x y", "it is no YAML: could not determine"),
+    "a name that nobody gave": ("a: *b", "it is no YAML: found undefined alias"),
+    "a key that is no text": ("{a: b}: c\n? [x]\n: y", "it is no YAML: found unhashable key"),
+    "a number that is none": ("a: !!int x", "a value in it is not what its tag says"),
+    "a moment that is none": ("a: !!timestamp x", "a value in it is not what its tag says"),
+    "bytes that are none": ("a: !!binary é", "it is no YAML: failed to convert base64 data"),
+    "a number of five thousand digits": (f"a: {'9' * 5000}", "a value in it is not what its tag"),
+    "itself": ("a: &a [*a]", "it holds itself: line 1, column 8"),
+    "itself further down": ("&a\nb: {c: [{d: *a}]}", "it holds itself: line 2"),
+    "a billion values": (laughs(9), f"it holds more than {VALUES_MAX} values: line "),
+    "a billion values by merging": (
+        laughs(9, "{<<: [%s]}"), f"it holds more than {VALUES_MAX} values: line ",
+    ),
+    "too many levels of lists": ("[" * 5000, f"it is deeper than {DEPTH_MAX} levels: line 1"),
+    "too many levels of mappings": (
+        "\n".join(" " * at + "a:" for at in range(DEPTH_MAX + 2)), "it is deeper than",
+    ),
+    "too many levels by aliases": (
+        "a: &a " + "[" * 60 + "]" * 60 + "\nb: " + "[" * 60 + "*a" + "]" * 60, "it is deeper than",
+    ),
+    "a large text": ("#" * (TEXT_MAX + 1), "it is larger than 16 MiB"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "words"), REFUSED.values(), ids=REFUSED.keys())
+def test_it_is_refused_in_one_line(text: str | bytes, words: str) -> None:
+    with pytest.raises(TextError) as refused:
+        read_documents(text)
+    assert str(refused.value).startswith(words)
+    assert "\n" not in str(refused.value)
+
+
+def test_what_is_as_deep_as_may_be_is_read() -> None:
+    assert read_documents("[" * DEPTH_MAX + "]" * DEPTH_MAX)
