@@ -1,7 +1,7 @@
 """How deep a JSON value may be nested, for values that somebody else wrote.
 
-Pure; uses the standard library. Called by runtime.codec, runtime.selection and whoever reads free
-data of users. The API server stores ten thousand levels; a decoder gives up at a thousand, and one
+Pure. Called by runtime.codec, runtime.selection and whoever reads free data of users or answers of
+their servers. The API server stores ten thousand levels; a decoder gives up at a thousand, and one
 object that cannot be decoded would keep a whole list from being read. So what lies deeper than
 anybody means is cut off before it can do that: its reader finds the object, and can say what is
 wrong with it.
@@ -11,11 +11,22 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+import orjson
+
 LEVELS_MAX = 100
 """What is kept: far more than any kind of Kubernetes has, and no danger to recursive code."""
 
-_TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*"|[\[{]|[\]}]', re.DOTALL)
+VALUES_MAX = 10_000
+"""As many as a spec may have."""
+
+# A text that does not end is one token, too: looked at anew from each quote in it, it would take
+# the square of its length.
+_TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*+"?|[\[{]|[\]}]', re.DOTALL)
 _CLOSING = b"]}"
+
+
+class UnreadableError(ValueError):
+    """What somebody else sent breaks a bound, or is no JSON. The text is ours, and safe to show."""
 
 
 def shallow_text(body: bytes, levels: int = LEVELS_MAX) -> bytes:
@@ -72,6 +83,34 @@ def _into(holder: Any, at: Any) -> Callable[[Any], None]:
         holder[at] = copy
 
     return put
+
+
+def read_json(
+    text: bytes,
+    *,
+    levels: int = LEVELS_MAX,
+    values: int = VALUES_MAX,
+    decode: Callable[[bytes], Any] = orjson.loads,
+) -> Any:
+    """Read JSON that somebody else wrote. Raises UnreadableError, which names the bound.
+
+    The number of values is bounded before they are made: two bytes of text become sixty in memory.
+    It is counted by the marks that stand before each, so marks inside of texts count as well.
+    """
+    if sum(map(text.count, (b",", b"[", b"{"))) > values:
+        raise UnreadableError(f"made of more than {values} values")
+    deeper = f"nested deeper than {levels} levels"
+    try:
+        value = decode(text)
+    except RecursionError:
+        raise UnreadableError(deeper) from None
+    except ValueError as error:
+        # orjson says so beyond 1024 levels.
+        told = deeper if "depth limit" in str(error) else "no JSON"
+        raise UnreadableError(told) from None
+    if too_deep(value, levels) is not None:
+        raise UnreadableError(deeper)
+    return value
 
 
 def too_deep(value: Any, levels: int) -> str | None:

@@ -10,7 +10,16 @@ from hypothesis import strategies as st
 
 from runtime import codec
 from runtime.codec import PageReader, decode_event, decode_object
-from runtime.depth import LEVELS_MAX, shallow, shallow_text, too_deep, too_many
+from runtime.depth import (
+    LEVELS_MAX,
+    VALUES_MAX,
+    UnreadableError,
+    read_json,
+    shallow,
+    shallow_text,
+    too_deep,
+    too_many,
+)
 from runtime.selection import Selection
 from runtime.types import Resource
 
@@ -121,3 +130,42 @@ def test_what_is_cut_can_be_encoded() -> None:
     for _ in range(5000):
         value = [value]
     assert orjson.dumps(shallow(value)).startswith(b"[[[")
+
+
+def test_attack_t10_a_text_that_is_cut_off_is_passed_over_once() -> None:
+    """A watch that ends within a line of escaped quotes; each begins no text of its own.
+
+    With one look per quote this takes the square of its length, which is an hour here.
+    """
+    torn = b'{"a": [[["' + b'\\"' * 300_000
+    assert shallow_text(torn, 2) == b'{"a": [null'
+
+
+@given(JSON)
+def test_json_within_its_bounds_is_read(value: Any) -> None:
+    assert read_json(json.dumps(value).encode()) == value
+    assert read_json(json.dumps(value).encode(), decode=json.loads) == value
+
+
+UNREADABLE: dict[str, tuple[bytes, str]] = {
+    "one level more": (b"[" * 101 + b"]" * 101, "nested deeper than 100 levels"),
+    "more levels than orjson has": (b"[" * 5000 + b"]" * 5000, "nested deeper than 100 levels"),
+    "one value more": (b"[" + b"1," * VALUES_MAX + b"1]", f"more than {VALUES_MAX} values"),
+    "lists of nothing": (b"[" + b"[]," * VALUES_MAX + b"[]]", f"more than {VALUES_MAX} values"),
+    "objects of nothing": (b"[" + b"{}," * VALUES_MAX + b"{}]", f"more than {VALUES_MAX} values"),
+    "a text that is cut off": (b'{"a', "no JSON"),
+    "nothing": (b"", "no JSON"),
+    "no text": (b"\xff", "no JSON"),
+}
+
+
+@pytest.mark.parametrize("decode", [orjson.loads, json.loads])
+@pytest.mark.parametrize(("text", "told"), UNREADABLE.values(), ids=UNREADABLE.keys())
+def test_json_beyond_its_bounds_is_not_read(text: bytes, told: str, decode: Any) -> None:
+    with pytest.raises(UnreadableError, match=told):
+        read_json(text, decode=decode)
+
+
+def test_json_of_the_greatest_depth_and_number_is_read() -> None:
+    assert read_json(b"[" * 100 + b"]" * 100) is not None
+    assert len(read_json(b"[" + b"1," * (VALUES_MAX - 2) + b"1]")) == VALUES_MAX - 1
