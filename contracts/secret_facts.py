@@ -52,6 +52,8 @@ class CredentialFacts:
     """Digest of the public key of a certificate or of a private key; "" for anything else."""
     json_object: bool = False
     oci: OciProfile | None = None
+    problem: str = ""
+    """The limit that it is beyond, for a person: then nothing else is known of it; "" for none."""
 
 
 @dataclass(frozen=True, slots=True)

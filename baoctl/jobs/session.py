@@ -17,6 +17,7 @@ from baoctl.jobs.failures import JobFailure
 from contracts import names
 from contracts.job_env import ServerEnv
 from contracts.ports import API
+from managers.access.secret_files import ascii_pem
 from managers.bao.client import OPERATOR_MOUNT, Bao, BaoError, Denied
 from managers.bao.models import Health
 from runtime.clock import Clock
@@ -77,7 +78,9 @@ def authority_of(env: ServerEnv) -> str:
 
     Raises JobFailure(Config).
     """
-    return _file(env.ca_path, "Config", "the authority of the servers") if env.ca_path else ""
+    if not env.ca_path:
+        return ""
+    return ascii_pem(_file(env.ca_path, "Config", "the authority of the servers"))
 
 
 @asynccontextmanager

@@ -72,12 +72,19 @@ def _file(field: str, path: str | None, secret: str | None, keys: Keys) -> Probl
         yield _missing(field, secret, key, "the file")
     elif keys[key].blank:
         yield f"{field}: key {key} of Secret {secret} is blank: put the file there"
+    elif keys[key].problem:
+        yield f"{field}: key {key} of Secret {secret}: {keys[key].problem}"
+
+
+def _judged(facts: CredentialFacts | None) -> CredentialFacts | None:
+    """A file whose content is still to be judged; None when `_file` says what is wrong with it."""
+    return None if facts is None or facts.blank or facts.problem else facts
 
 
 def _authority(field: str, path: str | None, secret: str | None, keys: Keys) -> Problems:
     yield from _file(field, path, secret, keys)
-    found = keys.get(mounted_key(path) or "")
-    if found is not None and not found.blank and not found.certificate:
+    found = _judged(keys.get(mounted_key(path) or ""))
+    if found is not None and not found.certificate:
         yield (
             f"{field}: key {mounted_key(path)} of Secret {secret} holds no PEM certificate that "
             "can be read: put the authority's certificate there"
@@ -87,10 +94,10 @@ def _authority(field: str, path: str | None, secret: str | None, keys: Keys) -> 
 def _pair(
     fields: tuple[str, str], paths: tuple[str | None, str | None], secret: str | None, keys: Keys
 ) -> Problems:
-    certificate, private = (keys.get(mounted_key(path) or "") for path in paths)
+    certificate, private = (_judged(keys.get(mounted_key(path) or "")) for path in paths)
     for field, path in zip(fields, paths, strict=True):
         yield from _file(field, path, secret, keys)
-    if certificate is None or private is None or certificate.blank or private.blank:
+    if certificate is None or private is None:
         return
     if not certificate.certificate:
         yield (
@@ -169,8 +176,8 @@ def _gcpckms(unseal: Unseal, secret: str | None, keys: Keys) -> Problems:
     field = "spec.unseal.gcpCloudKMS.credentials"
     path = seal.credentials or f"{SEAL_CREDENTIALS}/{GOOGLE_FILE}"
     yield from _file(field, path, secret, keys)
-    found = keys.get(mounted_key(path) or "")
-    if found is not None and not found.blank and not found.json_object:
+    found = _judged(keys.get(mounted_key(path) or ""))
+    if found is not None and not found.json_object:
         yield (
             f"{field}: key {mounted_key(path)} of Secret {secret} is no JSON object: put the "
             "credentials file of a service account there"
@@ -190,6 +197,9 @@ def _ocikms(unseal: Unseal, secret: str | None, keys: Keys) -> Problems:
     if secret is None:
         return
     found = keys.get(OCI_CONFIG)
+    if found is not None and found.problem:
+        yield f"{REFERENCE}: key {OCI_CONFIG} of Secret {secret}: {found.problem}"
+        return
     if found is None or found.oci is None:
         yield _missing(REFERENCE, secret, OCI_CONFIG, "an OCI profile [DEFAULT]")
         return

@@ -5,15 +5,30 @@ Reads what others made, so any key type that the server takes is taken: RSA, ECD
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 from cryptography import x509
-from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
+from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives import hashes, serialization
+
+from managers.access.der import names
+from managers.access.secret_files import (
+    UNREADABLE,
+    RefusedFileError,
+    certificates,
+    check_public_key,
+)
 
 # Nobody builds longer ones, and servers and clients give up earlier.
 LONGEST_CHAIN = 8
+# Each costs the check of a signature, per link. One name belongs to one authority, and to a second
+# one while that is replaced.
+NAMESAKES_MAX = 4
+# Characters of a name in a message, which has 1,024 in all.
+NAME_SHOWN = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,9 +43,13 @@ class Chain:
     """Fingerprint of that authority."""
 
 
+BySubject = Mapping[bytes, Sequence[x509.Certificate]]
+"""Certificates by their subject as it is written in them."""
+
+
 def read_all(pem: bytes) -> tuple[x509.Certificate, ...]:
     """Read every certificate in a PEM text; raises ValueError when there is none or one is bad."""
-    return tuple(x509.load_pem_x509_certificates(pem))
+    return certificates(pem)
 
 
 def fingerprint(certificate: x509.Certificate) -> str:
@@ -56,13 +75,15 @@ def build(served: bytes, trusted: bytes) -> Chain:
     leaf, *between = read_all(served)
     roots = read_all(trusted)
     known = set(map(fingerprint, roots))
+    candidates = by_subject((*roots, *between))
     chain = [leaf]
     while fingerprint(chain[-1]) not in known and len(chain) < LONGEST_CHAIN:
-        issuer = _issuer(chain[-1], (*roots, *between))
+        signed = signers(chain[-1], candidates)
+        issuer = next(filter(_is_authority, signed), None)
         if issuer is None or issuer in chain:
             return Chain(
                 f"no certificate in tls.crt or ca.crt signed {_who(chain[-1])}; it names "
-                f"{chain[-1].issuer.rfc4514_string()} as its issuer",
+                f"{_shown(chain[-1].issuer)} as its issuer",
                 None,
             )
         chain.append(issuer)
@@ -72,20 +93,53 @@ def build(served: bytes, trusted: bytes) -> Chain:
     return Chain("", until, fingerprint(chain[-1]))
 
 
-def _issuer(
-    certificate: x509.Certificate, candidates: tuple[x509.Certificate, ...]
-) -> x509.Certificate | None:
-    return next((one for one in candidates if _signed(certificate, one)), None)
+def by_subject(candidates: Iterable[x509.Certificate]) -> BySubject:
+    """Sort certificates by whom they name; one that is there twice counts once."""
+    sorted_out: dict[bytes, list[x509.Certificate]] = defaultdict(list)
+    for one in dict.fromkeys(candidates):
+        sorted_out[names(one.tbs_certificate_bytes)[1]].append(one)
+    return sorted_out
+
+
+def signers(certificate: x509.Certificate, candidates: BySubject) -> Iterator[x509.Certificate]:
+    """Give those among the candidates that signed a certificate, in their order.
+
+    Iterating raises RefusedFileError when more of them have the name of its issuer than are tried,
+    or when one has a key that costs too much.
+    """
+    namesakes = candidates.get(names(certificate.tbs_certificate_bytes)[0], ())
+    for one in namesakes[:NAMESAKES_MAX]:
+        if _signed(certificate, one):
+            yield one
+    if len(namesakes) > NAMESAKES_MAX:
+        raise RefusedFileError(
+            f"{len(namesakes)} certificates are named {_who(namesakes[0])}, and up to "
+            f"{NAMESAKES_MAX} of one name are tried: take out those that sign nothing any more"
+        )
 
 
 def _signed(certificate: x509.Certificate, issuer: x509.Certificate) -> bool:
     try:
+        check_public_key(issuer.public_key())
         certificate.verify_directly_issued_by(issuer)
-        constraints = issuer.extensions.get_extension_for_class(x509.BasicConstraints).value
-    except (ValueError, TypeError, InvalidSignature, UnsupportedAlgorithm, x509.ExtensionNotFound):
+    except RefusedFileError as error:
+        raise RefusedFileError(f"certificate {_who(issuer)}: {error}") from error
+    except (*UNREADABLE, InvalidSignature):
         return False
-    return constraints.ca
+    return True
+
+
+def _is_authority(certificate: x509.Certificate) -> bool:
+    try:
+        extensions = certificate.extensions
+        return extensions.get_extension_for_class(x509.BasicConstraints).value.ca
+    except (*UNREADABLE, x509.ExtensionNotFound):
+        return False
 
 
 def _who(certificate: x509.Certificate) -> str:
-    return certificate.subject.rfc4514_string() or f"serial {certificate.serial_number:x}"
+    return _shown(certificate.subject) or f"serial {certificate.serial_number:x}"
+
+
+def _shown(name: x509.Name) -> str:
+    return name.rfc4514_string()[:NAME_SHOWN]

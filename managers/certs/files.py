@@ -22,7 +22,7 @@ def pair(data: Mapping[str, bytes], certificate: str, key: str) -> KeyPair:
     missing = [name for name in (certificate, key) if not data.get(name)]
     if missing:
         raise ValueError(f"{' and '.join(missing)} missing")
-    return KeyPair(data[certificate], data[key])
+    return KeyPair(data[certificate], data[key], (certificate, key))
 
 
 def bundle(*certificates: bytes) -> bytes:

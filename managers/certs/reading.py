@@ -12,6 +12,7 @@ from datetime import datetime
 
 from contracts.secret_facts import CertificateFacts
 from contracts.serving import ISSUER_FILE
+from managers.access.secret_files import UNREADABLE, check_trusted, entry
 from managers.certs import files
 from managers.certs.chain import build, fingerprints
 from managers.certs.x509 import KeyPair, read
@@ -41,7 +42,7 @@ def content_of(data: Mapping[str, str] | None) -> Content:
         return NOTHING
     try:
         return _content({name: base64.b64decode(text) for name, text in data.items()})
-    except ValueError as error:
+    except UNREADABLE as error:
         return Content(problem=f"its content cannot be used: {error}")
 
 
@@ -58,14 +59,15 @@ def _content(data: Mapping[str, bytes]) -> Content:
 def _server(data: Mapping[str, bytes]) -> Content:
     pair = files.pair(data, files.CERTIFICATE, files.KEY)
     authority = data.get(files.CA_CERTIFICATE, b"")
-    certificate = read(pair, authority or None)
     if not authority:
-        return Content(certificate, chain_problem=f"{files.CA_CERTIFICATE} missing")
+        return Content(read(pair), chain_problem=f"{files.CA_CERTIFICATE} missing")
+    trusted = _trusted(authority, files.CA_CERTIFICATE, connects=True)
+    certificate = read(pair, authority)
     chain = build(pair.certificate, authority)
     return Content(
         certificate,
         authority.decode(),
-        trusted=fingerprints(authority),
+        trusted=trusted,
         chain_problem=chain.problem,
         chain_until=chain.until,
         chain_root=chain.root,
@@ -74,7 +76,8 @@ def _server(data: Mapping[str, bytes]) -> Content:
 
 def _authority(data: Mapping[str, bytes], file: str) -> Content:
     authority = data.get(file, b"")
-    trusted = fingerprints(authority) if authority else ()
+    issues = file == ISSUER_FILE
+    trusted = _trusted(authority, file, connects=issues) if authority else ()
     try:
         signing = read(files.pair(data, file, files.CA_KEY), authority)
     except ValueError as error:
@@ -87,6 +90,15 @@ def _authority(data: Mapping[str, bytes], file: str) -> Content:
         upcoming=_beside(data, files.NEXT_CERTIFICATE, files.NEXT_KEY),
         former=_beside(data, files.FORMER_CERTIFICATE, files.FORMER_KEY),
     )
+
+
+def _trusted(authority: bytes, file: str, *, connects: bool) -> tuple[str, ...]:
+    """Name the authorities of a file; `connects`: the operator itself is to trust them."""
+    with entry(file):
+        named = fingerprints(authority)
+        if connects:
+            check_trusted(authority.decode())
+    return named
 
 
 def _beside(data: Mapping[str, bytes], certificate: str, key: str) -> CertificateFacts | None:

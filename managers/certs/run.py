@@ -42,12 +42,11 @@ async def issue_server_certificate(context: Context, resolved: Resolved, effect:
     Raises Transient when the authority went away or bad since it was observed.
     """
     authority = await read_authority(context, resolved)
-    pair = issue_server(
-        authority,
-        resolved.certificate_names,
-        resolved.certificate_addresses,
-        context.clock.now(),
-    )
+    names_and_addresses = resolved.certificate_names, resolved.certificate_addresses
+    try:
+        pair = issue_server(authority, *names_and_addresses, context.clock.now())
+    except ValueError as error:
+        raise _unusable(context, resolved, error) from error
     data = {
         files.CERTIFICATE: pair.certificate,
         files.KEY: pair.key,
@@ -67,9 +66,17 @@ async def read_authority(context: Context, resolved: Resolved) -> KeyPair:
         pair = files.pair(data, files.CA_CERTIFICATE, files.CA_KEY)
         read(pair)
     except (NotFound, ValueError) as error:
-        context.secrets.drop(key)
-        raise Transient(f"Secret {key} cannot be used to sign: {error}") from error
+        raise _unusable(context, resolved, error) from error
     return pair
+
+
+def _unusable(context: Context, resolved: Resolved, error: Exception) -> Transient:
+    key = ObjectKey(resolved.namespace, names.tls_ca_secret(resolved.name))
+    context.secrets.drop(key)
+    return Transient(
+        f"Secret {key} cannot be used to sign: {error}. Restore it, or delete it together with "
+        f"{names.tls_server_secret(resolved.name)} to have a new authority issued"
+    )
 
 
 def decoded(secret: Object) -> dict[str, bytes]:

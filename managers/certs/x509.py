@@ -7,31 +7,23 @@ random source inside `cryptography`.
 from __future__ import annotations
 
 import ipaddress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from cryptography import x509
-from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.asymmetric.types import PublicKeyTypes
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from contracts.secret_facts import CertificateFacts
-from managers.certs.chain import fingerprint, read_all
+from managers.access.secret_files import UNREADABLE, certificates, entry, private_key
+from managers.certs.chain import by_subject, fingerprint, signers
 
 AUTHORITY_LIFE = timedelta(days=3650)
 SERVER_LIFE = timedelta(days=365)
 # A certificate is valid a little before now, for clocks that are behind.
 BACKDATE = timedelta(hours=1)
-# What the library raises, beside ValueError, for what it can parse and not use: a key behind a
-# password, a curve that it does not know, extensions that contradict each other.
-_UNREADABLE = (
-    TypeError,
-    UnsupportedAlgorithm,
-    x509.DuplicateExtension,
-    x509.UnsupportedGeneralNameType,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +32,8 @@ class KeyPair:
 
     certificate: bytes
     key: bytes
+    entries: tuple[str, str] = field(default=("its certificate", "its key"), compare=False)
+    """Where both lie, for messages."""
 
     def __repr__(self) -> str:
         return "KeyPair(***)"
@@ -64,8 +58,8 @@ def issue_server(
 
     Raises ValueError when the authority cannot be read.
     """
-    issuer = x509.load_pem_x509_certificate(authority.certificate)
-    signer = serialization.load_pem_private_key(authority.key, password=None)
+    issuer = certificates(authority.certificate)[0]
+    signer = private_key(authority.key)
     if not isinstance(signer, ec.EllipticCurvePrivateKey):
         raise ValueError("the authority's key is not an elliptic curve key")
     key = ec.generate_private_key(ec.SECP256R1())
@@ -90,17 +84,19 @@ def issue_server(
 def read(pair: KeyPair, authority: bytes | None = None) -> CertificateFacts:
     """Read a certificate, its key, and whether `authority` (PEM) signed it.
 
-    Raises ValueError when certificate or key cannot be read.
+    Raises ValueError when certificate or key cannot be read, or is beyond a limit.
     """
     try:
         return _read(pair, authority)
-    except _UNREADABLE as error:
+    except UNREADABLE as error:
         raise ValueError(str(error)) from error
 
 
 def _read(pair: KeyPair, authority: bytes | None) -> CertificateFacts:
-    certificate = x509.load_pem_x509_certificate(pair.certificate)
-    key = serialization.load_pem_private_key(pair.key, password=None)
+    with entry(pair.entries[0]):
+        certificate = certificates(pair.certificate)[0]
+    with entry(pair.entries[1]):
+        key = private_key(pair.key)
     dns: frozenset[str] = frozenset()
     addresses: frozenset[str] = frozenset()
     try:
@@ -123,13 +119,10 @@ def _read(pair: KeyPair, authority: bytes | None) -> CertificateFacts:
 
 def _issuer(certificate: x509.Certificate, authorities: bytes | None) -> str:
     """The fingerprint of the one among the authorities that signed; "" when none did."""
-    for issuer in read_all(authorities) if authorities else ():
-        try:
-            certificate.verify_directly_issued_by(issuer)
-        except (ValueError, TypeError, InvalidSignature):
-            continue
-        return fingerprint(issuer)
-    return ""
+    if not authorities:
+        return ""
+    issuer = next(signers(certificate, by_subject(certificates(authorities))), None)
+    return "" if issuer is None else fingerprint(issuer)
 
 
 def _public(key: PublicKeyTypes) -> bytes:

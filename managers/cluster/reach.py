@@ -12,6 +12,7 @@ from contracts.api.cluster import OpenBaoCluster
 from contracts.observed import PodFacts, Reach
 from contracts.secret_facts import SecretFacts
 from contracts.tenancy import secret_access
+from managers.access.secret_files import ascii_pem
 
 
 def tls_secrets(cluster: OpenBaoCluster, pods: Iterable[PodFacts]) -> tuple[str, ...]:
@@ -47,13 +48,17 @@ def reach_of(
             # A public authority: those that the operator's own host knows.
             return Reach("", name)
         found = secrets.get(issuer)
-        return Reach(found.authority, name) if found and found.authority else None
+        return _reach(found.authority, name) if found and found.authority else None
     own = secrets.get(serving.server_secret(cluster) or "")
     if own is None or not own.authority or not _is_meant(cluster, own):
         return None
     older = (secrets.get(pod.tls_secret) for pod in pods if pod.tls_secret != own.name)
     known = (own.authority, *(secret.authority for secret in older if secret))
-    return Reach("".join(f"{pem.strip()}\n" for pem in dict.fromkeys(known) if pem), name)
+    return _reach("".join(f"{pem.strip()}\n" for pem in dict.fromkeys(known) if pem), name)
+
+
+def _reach(authority: str, name: str) -> Reach:
+    return Reach(ascii_pem(authority), name)
 
 
 def _is_meant(cluster: OpenBaoCluster, secret: SecretFacts) -> bool:

@@ -15,10 +15,19 @@ from typing import Any
 import orjson
 
 from contracts.image_reference import DOCKER_HUB, DOCKER_HUB_ALIASES, ImageReference
-from runtime.types import Object
+from runtime.types import Object, key_of
 
 _CONFIG_JSON = ".dockerconfigjson"
 _CONFIG = ".dockercfg"
+# Each place is compared with the registry while the event loop stands still: a pattern is compiled
+# for it, in step with its length. A host has up to 253 characters, and a person writes one star.
+LOGINS_MAX = 256
+HOST_CHARACTERS_MAX = 260
+STARS_MAX = 4
+
+
+class PullSecretError(ValueError):
+    """A pull secret is beyond a limit. The text is ours, and safe to show."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +45,7 @@ class Login:
 def login_for(reference: ImageReference, secrets: Iterable[Object]) -> Login | None:
     """Pick the login for an image: the first Secret that knows its registry, longest path first.
 
-    A Secret that cannot be read counts as one without logins.
+    A Secret that cannot be read counts as one without logins. Raises PullSecretError.
     """
     for secret in secrets:
         entries = sorted(_entries(secret).items(), key=lambda item: -len(item[0]))
@@ -57,7 +66,14 @@ def _entries(secret: Object) -> Mapping[str, Any]:
             found = orjson.loads(base64.b64decode(data.get(_CONFIG, "")))
     except (ValueError, TypeError):
         return {}
-    return found if isinstance(found, dict) else {}
+    if not isinstance(found, dict):
+        return {}
+    if len(found) > LOGINS_MAX:
+        raise PullSecretError(
+            f"Secret {key_of(secret)}: it holds {len(found)} logins, and up to {LOGINS_MAX} are "
+            "read: leave in it only those that are needed"
+        )
+    return found
 
 
 def _covers(place: str, reference: ImageReference) -> bool:
@@ -70,9 +86,17 @@ def _covers(place: str, reference: ImageReference) -> bool:
         host = DOCKER_HUB
     if host.count(".") != reference.registry.count("."):
         return False
-    if not fnmatch.fnmatchcase(reference.registry, host.replace("[", "[[]")):
+    if not _is_host(host, reference.registry):
         return False
     return not path or f"{reference.repository}/".startswith(f"{path}/")
+
+
+def _is_host(pattern: str, registry: str) -> bool:
+    if len(pattern) > HOST_CHARACTERS_MAX or pattern.count("*") > STARS_MAX:
+        return False
+    if "*" not in pattern and "?" not in pattern:
+        return pattern == registry
+    return fnmatch.fnmatchcase(registry, pattern.replace("[", "[[]"))
 
 
 def _login(entry: Any) -> Login | None:

@@ -20,6 +20,7 @@ JSON = CredentialFacts(20, False, json_object=True)
 CERTIFICATE = CredentialFacts(900, False, certificate=True, public_key="a")
 OTHERS = CredentialFacts(900, False, certificate=True, public_key="b")
 PRIVATE = CredentialFacts(900, False, public_key="a")
+REFUSED = CredentialFacts(900, False, problem="it has 9 lines, and up to 8 are read: cut it")
 PROFILE = CredentialFacts(200, False, oci=OciProfile((), f"{CREDS}/api.pem"))
 
 Keys = Mapping[str, CredentialFacts]
@@ -187,6 +188,26 @@ MISSING: dict[str, tuple[Unseal, Keys | None, tuple[str, ...]]] = {
         unseal("kmip", KMIP),
         {"tls.key": PRIVATE},
         ("spec.unseal.kmip.clientCert", "Secret mine has no key tls.crt"),
+    ),
+    "a file beyond a limit for Google": (
+        unseal("gcpCloudKMS", GOOGLE),
+        {"credentials.json": REFUSED},
+        ("spec.unseal.gcpCloudKMS.credentials: key credentials.json of Secret mine", "up to 8"),
+    ),
+    "a private key beyond a limit": (
+        unseal("transit", {**TRANSIT, **CLIENT}),
+        {"token": TEXT, "tls.crt": CERTIFICATE, "tls.key": REFUSED},
+        ("spec.unseal.transit.tlsClientKey: key tls.key of Secret mine", "up to 8"),
+    ),
+    "an authority beyond a limit": (
+        unseal("transit", TRANSIT),
+        {"token": TEXT, "ca.crt": REFUSED},
+        ("spec.unseal.transit.tlsCACert: key ca.crt of Secret mine", "up to 8"),
+    ),
+    "a profile beyond a limit for Oracle": (
+        unseal("ocikms", ORACLE),
+        {"config": REFUSED},
+        ("key config of Secret mine", "up to 8"),
     ),
     "no profile for Oracle": (unseal("ocikms", ORACLE), {}, ("Secret mine has no key config",)),
     "half a profile for Oracle": (

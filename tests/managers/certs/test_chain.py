@@ -1,11 +1,22 @@
 """managers.certs.chain: what leads from a served certificate to a trusted authority."""
 
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives.asymmetric import ec
 
 from e2e.harness import certificates
 from e2e.harness.certificates import Signed
-from managers.certs.chain import build, fingerprints, first_certificate, read_all
+from managers.access.secret_files import RefusedFileError
+from managers.certs.chain import (
+    LONGEST_CHAIN,
+    NAMESAKES_MAX,
+    build,
+    fingerprints,
+    first_certificate,
+    read_all,
+)
 from managers.certs.reading import content_of
+from tests.gen import key_files
 
 ROOT = certificates.authority("Root")
 BETWEEN = certificates.authority("Between", ROOT)
@@ -52,6 +63,112 @@ def test_the_shortest_link_says_until_when() -> None:
 
 def test_a_chain_that_turns_in_a_circle_ends() -> None:
     assert build(pem(ROOT, IMPOSTOR), pem(OTHER)).problem
+
+
+def namesakes(count: int) -> bytes:
+    """Authorities of one name, none of which signed what names them."""
+    public = ec.generate_private_key(ec.SECP256R1()).public_key()
+    return b"".join(
+        key_files.certificate(public, "root", ca=True, serial=n) for n in range(1, count + 1)
+    )
+
+
+SIGNED = key_files.certificate(key_files.SIGNER.public_key())
+SIGNING = key_files.certificate(key_files.SIGNER.public_key(), "root", ca=True)
+
+
+def test_attack_t10_so_many_authorities_of_one_name_are_tried() -> None:
+    assert not build(SIGNED, namesakes(NAMESAKES_MAX - 1) + SIGNING).problem
+    with pytest.raises(RefusedFileError, match=f"{NAMESAKES_MAX + 1} certificates are named CN=r"):
+        build(SIGNED, namesakes(NAMESAKES_MAX) + SIGNING)
+    # One that is there twice is tried once, and those behind the right one are not looked at.
+    assert not build(SIGNED, namesakes(1) * 9 + SIGNING).problem
+    assert not build(SIGNED, SIGNING + namesakes(NAMESAKES_MAX)).problem
+
+
+def test_attack_t10_a_signature_is_not_checked_with_a_key_that_costs_much() -> None:
+    huge = key_files.certificate(key_files.rsa_key(10240).public_key(), "root", ca=True)
+    with pytest.raises(RefusedFileError, match=r"CN=root: .*10240 bits"):
+        build(SIGNED, huge)
+    # Of a bundle only those count that may have signed.
+    assert not build(SIGNED, SIGNING + huge.replace(b"root", b"toor")).problem
+
+
+def test_a_longer_chain_is_told() -> None:
+    links = [
+        key_files.certificate(key_files.SIGNER.public_key(), f"n{n}", issuer=f"n{n + 1}", ca=True)
+        for n in range(LONGEST_CHAIN + 1)
+    ]
+    assert "too long" in build(b"".join(links), links[-1]).problem
+
+
+# What a library raises, beside ValueError, when extensions are looked at.
+EXTENSIONS = {
+    "two of one kind": key_files.rewritten(
+        key_files.certificate(
+            key_files.SIGNER.public_key(),
+            "root",
+            ca=True,
+            extensions=[
+                x509.SubjectAlternativeName([x509.DNSName("a")]),
+                x509.IssuerAlternativeName([x509.DNSName("a")]),
+            ],
+        ),
+        "0603551d12",
+        "0603551d11",
+    ),
+    "a name of an unknown kind": key_files.certificate(
+        key_files.SIGNER.public_key(),
+        "root",
+        ca=True,
+        extensions=[
+            x509.UnrecognizedExtension(
+                x509.ObjectIdentifier("2.5.29.17"), bytes.fromhex("3004a3020500")
+            )
+        ],
+    ),
+    "bytes": key_files.certificate(
+        key_files.SIGNER.public_key(),
+        "root",
+        ca=True,
+        extensions=[x509.UnrecognizedExtension(x509.ObjectIdentifier("2.5.29.17"), b"\x30\x05")],
+    ),
+}
+
+
+@pytest.mark.parametrize("strange", EXTENSIONS.values(), ids=EXTENSIONS.keys())
+def test_extensions_that_nobody_can_read_end_in_a_problem(strange: bytes) -> None:
+    assert build(SIGNED, strange).problem
+    key = key_files.key_pem(key_files.SIGNER)
+    data = certificates.data(tls_crt=SIGNED, tls_key=key, ca_crt=strange)
+    assert content_of(data).chain_problem
+    assert content_of(certificates.data(tls_crt=strange, tls_key=key, ca_crt=strange)).problem
+
+
+def test_what_no_connection_can_be_made_of_is_told_where_one_is_made() -> None:
+    """Two certificates without a line end between them: each library reads what it likes."""
+    key = key_files.key_pem(key_files.SIGNER)
+    glued = SIGNING.rstrip(b"\n") + namesakes(1)
+    assert len(read_all(glued)) == 2
+    server = content_of(certificates.data(tls_crt=SIGNED, tls_key=key, ca_crt=glued))
+    assert "ca.crt: the TLS library reads no certificate in it" in server.problem
+    issuer = content_of(certificates.data(**{"pki-ca_crt": glued}))
+    assert "pki-ca.crt: the TLS library reads no certificate in it" in issuer.problem
+    # This one is for clients alone.
+    assert len(content_of(certificates.data(ca_crt=glued)).trusted) == 2
+
+
+def test_a_problem_names_the_entry() -> None:
+    key = key_files.key_pem(key_files.SIGNER)
+    rows = {
+        "tls.crt": certificates.data(tls_crt=b"x", tls_key=key, ca_crt=SIGNING),
+        "tls.key": certificates.data(tls_crt=SIGNED, tls_key=b"x", ca_crt=SIGNING),
+        "ca.crt": certificates.data(tls_crt=SIGNED, tls_key=key, ca_crt=b"x"),
+        "pki-ca.crt": certificates.data(**{"pki-ca_crt": b"x"}),
+        "next.key": certificates.data(ca_crt=SIGNING, ca_key=key, next_crt=SIGNING, next_key=b"x"),
+    }
+    for name, data in rows.items():
+        assert f"{name}: " in content_of(data).problem
 
 
 def test_the_first_certificate_alone() -> None:

@@ -1,11 +1,18 @@
 """managers.certs.look: real handshakes, and that nobody is asked twice for nothing."""
 
 import asyncio
+import base64
 import ssl
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
+from random import Random
 
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import rsa
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
 from contracts.observed import PodFacts
 from contracts.ports import Port
@@ -34,6 +41,40 @@ async def test_the_certificate_is_seen_even_if_nobody_would_accept_it(
         seen = await handshake("127.0.0.1", "openbao-cluster-x.local")
     assert seen == fingerprints(LEAF.pem)[0]
     assert await handshake("127.0.0.1", "openbao-cluster-x.local") == ""
+
+
+def group_of_its_own(folder: Path) -> ssl.SSLContext:
+    """TLS 1.2 with DHE: the server chooses the numbers that both sides compute with."""
+    key = rsa.generate_private_key(65537, 2048)
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "x")])
+    made = x509.CertificateBuilder(name, name, key.public_key(), 1)
+    made = made.not_valid_before(gen.NOW).not_valid_after(gen.NOW + timedelta(days=1))
+    (folder / "c").write_bytes(made.sign(key, hashes.SHA256()).public_bytes(Encoding.PEM))
+    (folder / "k").write_bytes(key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
+    prime = (Random(1).getrandbits(2048) | 1 << 2047 | 1).to_bytes(257, "big")
+    # A sequence (RFC 2631) of that number, which nobody checks, and of 2.
+    group = b"\x30\x82\x01\x08\x02\x82\x01\x01" + prime + b"\x02\x01\x02"
+    lines = base64.encodebytes(group).decode()
+    (folder / "g").write_text(
+        f"-----BEGIN DH PARAMETERS-----\n{lines}-----END DH PARAMETERS-----\n"
+    )
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.maximum_version = ssl.TLSVersion.TLSv1_2
+    context.load_cert_chain(folder / "c", folder / "k")
+    context.load_dh_params(str(folder / "g"))
+    context.set_ciphers("DHE+AESGCM:@SECLEVEL=0")
+    return context
+
+
+async def test_no_server_chooses_what_we_compute_with(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With a group of 10,000 bits a handshake costs this one thread a second."""
+    context = group_of_its_own(tmp_path)
+    server = await asyncio.start_server(lambda r, w: w.close(), "127.0.0.1", 0, ssl=context)
+    async with server:
+        monkeypatch.setattr(look, "API", Port("api", server.sockets[0].getsockname()[1]))
+        assert await handshake("127.0.0.1", "openbao-cluster-x.local") == ""
 
 
 class Servers:

@@ -11,11 +11,13 @@ from runtime.errors import Transient
 from runtime.resources import SECRET
 from runtime.types import Object, ObjectKey
 from tests import gen
+from tests.gen import key_files
 from tests.gen.api import Outside
 
 MEANT = gen.resolved(gen.cluster())
 CA, SERVER = (ObjectKey(gen.NAMESPACE, f"x-tls-{part}") for part in ("ca", "server"))
 MAKE = Effect("issue-authority", CA.name)
+RSA = key_files.rsa_key(8192)
 ISSUE = Effect("issue-server-certificate", SERVER.name)
 
 
@@ -82,6 +84,14 @@ UNUSABLE: dict[str, dict[str, bytes] | None] = {
     "it is gone": None,
     "its key is gone": {"ca.crt": make_authority("x", gen.NOW).certificate},
     "it cannot be read": {"ca.crt": b"garbage", "ca.key": b"garbage"},
+    "its key is of a kind that signs nothing": {
+        "ca.crt": key_files.certificate(RSA.public_key()),
+        "ca.key": key_files.key_pem(RSA),
+    },
+    "its key is too large": {
+        "ca.crt": make_authority("x", gen.NOW).certificate,
+        "ca.key": key_files.key_pem(key_files.rsa_key(10240)),
+    },
 }
 
 

@@ -43,6 +43,16 @@ def test_somebody_elses_secret_is_not_trusted_in_place_of_ours() -> None:
     assert reached(OURS, on=()) is None
 
 
+def test_comments_of_a_bundle_are_no_obstacle_to_a_connection() -> None:
+    """The TLS library takes ASCII alone, and the bundle of all public authorities has more."""
+    reach = reached(OURS, secret("x-tls-server", "# Fő\nA"), on=("x-tls-server",))
+    assert reach == Reach("# F?\nA\n", NAME)
+    roots = secret("roots", "# Fő\nA", of="nobody")
+    assert reached(acme(caSecretRef={"name": "roots"}), roots, on=()) == Reach(
+        "# F?\nA", "x-acme.ns.svc"
+    )
+
+
 def test_b12_during_a_switch_both_kinds_of_servers_are_trusted() -> None:
     """Pods are replaced one at a time: some still serve what the former Secret holds."""
     ours, mine = secret("x-tls-server", "A"), secret("mine", "B", of="nobody")

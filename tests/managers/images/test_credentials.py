@@ -8,7 +8,12 @@ import orjson
 import pytest
 
 from contracts.image_reference import parse
-from managers.images.credentials import login_for
+from managers.images.credentials import (
+    LOGINS_MAX,
+    STARS_MAX,
+    PullSecretError,
+    login_for,
+)
 from tests.managers.images.recorded import base64_of
 
 
@@ -94,3 +99,21 @@ def test_junk_is_no_login_and_no_error(junk: dict[str, Any]) -> None:
 def test_a_login_is_not_printed() -> None:
     found = login_for(parse("r.example.com/a"), [secret({"r.example.com": entry("u", "hush")})])
     assert "hush" not in f"{found!r} {found}"
+
+
+def test_attack_t10_a_secret_of_many_logins_is_refused_by_name() -> None:
+    """Each place costs a comparison with the registry, and a Secret has room for 20,000."""
+    many = {f"*{n}.example.com": entry() for n in range(LOGINS_MAX + 1)}
+    named = {**secret(many), "metadata": {"namespace": "ns", "name": "pull"}}
+    with pytest.raises(PullSecretError, match=f"Secret ns/pull: .*{LOGINS_MAX + 1} logins"):
+        login_for(parse("r.example.com/a"), [named])
+    many.popitem()
+    assert login_for(parse("r.example.com/a"), [secret(many)]) is None
+
+
+def test_attack_t10_a_place_of_many_stars_is_for_no_host() -> None:
+    """A pattern is compiled before it is compared, in step with its length."""
+    image = parse("r.example.com/a")
+    stars = "*" * STARS_MAX + ".example.com"
+    assert login_for(image, [secret({stars: entry()})]) is not None
+    assert login_for(image, [secret({f"*{stars}": entry()})]) is None

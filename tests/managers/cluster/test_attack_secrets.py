@@ -1,0 +1,251 @@
+"""T10: no Secret of a tenant holds the operator, and each is named with the limit that it exceeds.
+
+While a file is read nothing else runs, for no cluster. So nothing that costs much is handed to a
+library: that shows in the message, which is the one of our rule and not the one of the library.
+"""
+
+from __future__ import annotations
+
+import base64
+from typing import Any
+
+import pytest
+from cryptography.hazmat.primitives.asymmetric import ec
+
+from managers.certs.x509 import issue_server, make_authority
+from runtime.outcome import Blocked
+from runtime.resources import SECRET
+from runtime.types import Object
+from tests import gen
+from tests.gen import key_files
+from tests.managers.cluster.test_reconcile import Bench
+
+CREDENTIALS = "/etc/bao/seal-creds"
+AUTHORITY = make_authority("x", gen.NOW)
+SERVER = issue_server(AUTHORITY, ("openbao-cluster-x.local",), (), gen.NOW)
+HUGE = key_files.rsa_key(10240)
+LARGEST = key_files.rsa_key(8192)
+
+
+def secret(name: str, **data: bytes) -> Object:
+    """A Secret that a person made; `_` in a name stands for a dot."""
+    return {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": {"name": name, "namespace": gen.NAMESPACE, "uid": f"uid-{name}"},
+        "data": {
+            key.replace("_", "."): base64.b64encode(value).decode() for key, value in data.items()
+        },
+    }
+
+
+def sealed(kind: str, field: str, **block: object) -> gen.Cluster:
+    """A cluster whose seal takes its files from the Secret `mine`."""
+    wish = {"type": kind, field: block, "credentialsSecretRef": {"name": "mine"}}
+    return gen.cluster(unseal=wish)
+
+
+TRANSIT = sealed(
+    "transit",
+    "transit",
+    address="https://kms.example.com",
+    keyName="k",
+    mountPath="m",
+    token="t",
+    tlsClientCert=f"{CREDENTIALS}/tls.crt",
+    tlsClientKey=f"{CREDENTIALS}/tls.key",
+)
+GOOGLE = sealed("gcpckms", "gcpCloudKMS", project="p", region="r", keyRing="g", cryptoKey="k")
+ORACLE = sealed(
+    "ocikms",
+    "ocikms",
+    keyID="k",
+    cryptoEndpoint="https://c.example.com",
+    managementEndpoint="https://m.example.com",
+    authTypeAPIKey=True,
+)
+EXTERNAL = gen.cluster(tls={"mode": "External"})
+
+
+def client(key: bytes, certificate: bytes = b"") -> Object:
+    of_key = certificate or key_files.certificate(key_files.SIGNER.public_key())
+    return secret("mine", tls_crt=of_key, tls_key=key)
+
+
+def server(key: bytes, certificate: bytes = SERVER.certificate) -> Object:
+    return secret("x-tls-server", tls_crt=certificate, tls_key=key, ca_crt=AUTHORITY.certificate)
+
+
+def chain_of(count: int) -> bytes:
+    """That many authorities of one name, none of which signed what names them."""
+    public = ec.generate_private_key(ec.SECP256R1()).public_key()
+    return b"".join(
+        key_files.certificate(public, "root", ca=True, serial=n) for n in range(1, count + 1)
+    )
+
+
+UNKNOWN_CURVE = key_files.other_curve(key_files.key_pem(key_files.SIGNER))
+STRANGE = key_files.other_curve(key_files.certificate(key_files.SIGNER.public_key()))
+LONG = b"[DEFAULT]\na" + b" " * 300_000 + b"b\n"
+
+# sentence: (cluster, Secret, words of the message)
+SEALS: dict[str, tuple[gen.Cluster, Object, tuple[str, ...]]] = {
+    "an RSA key of 10,240 bits": (
+        TRANSIT,
+        client(key_files.key_pem(HUGE)),
+        ("tls.key", "10240 bits", "up to 8192", "ECDSA"),
+    ),
+    "the same in the older form": (
+        TRANSIT,
+        client(key_files.key_pem(HUGE, older=True)),
+        ("tls.key", "10240 bits", "up to 8192", "ECDSA"),
+    ),
+    "a DSA key": (TRANSIT, client(key_files.dsa_pem(12_000)), ("tls.key", "none of RSA, ECDSA")),
+    "a Diffie-Hellman key": (
+        TRANSIT,
+        client(key_files.diffie_hellman_pem(12_000)),
+        ("tls.key", "none of RSA, ECDSA"),
+    ),
+    "a curve that no library knows": (
+        TRANSIT,
+        client(UNKNOWN_CURVE),
+        ("tls.key", "no PEM private key", "put the key"),
+    ),
+    "a certificate with such a curve": (
+        TRANSIT,
+        client(key_files.key_pem(key_files.SIGNER), STRANGE),
+        ("tls.crt", "no PEM certificate", "put the client certificate"),
+    ),
+    "500 certificates": (
+        TRANSIT,
+        client(key_files.key_pem(key_files.SIGNER), SERVER.certificate * 500),
+        ("tls.crt", "500 PEM blocks", "up to 256"),
+    ),
+    "JSON that is deep": (
+        GOOGLE,
+        secret("mine", credentials_json=key_files.deep_json(900)),
+        ("32 levels", "flatter"),
+    ),
+    "JSON that is deeper than any decoder goes": (
+        GOOGLE,
+        secret("mine", credentials_json=key_files.deep_json(9_000)),
+        ("9000 values", "up to 1000"),
+    ),
+    "JSON of many bytes": (
+        GOOGLE,
+        secret("mine", credentials_json=b'{"a": "' + b"b" * 300_000 + b'"}'),
+        ("300009 bytes", "up to 65536"),
+    ),
+    "a line without end in a profile": (
+        ORACLE,
+        secret("mine", config=LONG),
+        ("300013 bytes", "up to 65536"),
+    ),
+}
+
+
+@pytest.mark.parametrize(("cluster", "live", "words"), SEALS.values(), ids=SEALS.keys())
+async def test_attack_t10_a_file_of_a_seal_is_refused_and_named(
+    cluster: gen.Cluster, live: Object, words: tuple[str, ...]
+) -> None:
+    bench = Bench(cluster)
+    bench.api.holding((SECRET, live))
+    outcome = await bench.until_quiet()
+    assert isinstance(outcome, Blocked)
+    assert outcome.reason == "PrerequisitesMissing"
+    message = condition(bench, "Stalled")["message"]
+    assert message == outcome.message
+    for word in ("spec.unseal", "Secret mine", *words):
+        assert word in message
+
+
+# sentence: (Secret of the server, words of the message)
+SERVERS: dict[str, tuple[Object, tuple[str, ...]]] = {
+    "an RSA key of 10,240 bits": (
+        server(key_files.key_pem(HUGE)),
+        ("tls.key", "10240 bits", "up to 8192", "ECDSA"),
+    ),
+    "a DSA key": (server(key_files.dsa_pem(12_000)), ("tls.key", "none of RSA, ECDSA")),
+    "a Diffie-Hellman key": (
+        server(key_files.diffie_hellman_pem(12_000)),
+        ("tls.key", "none of RSA, ECDSA"),
+    ),
+    "a curve that no library knows": (server(UNKNOWN_CURVE), ("tls.key", "not supported")),
+    "500 certificates": (
+        server(SERVER.key, SERVER.certificate * 500),
+        ("tls.crt", "500 PEM blocks", "up to 256"),
+    ),
+    "a file of 600,000 bytes": (
+        server(SERVER.key, SERVER.certificate + b"#" * 600_000),
+        ("tls.crt", "bytes", "up to 524288"),
+    ),
+}
+
+
+@pytest.mark.parametrize(("live", "words"), SERVERS.values(), ids=SERVERS.keys())
+async def test_attack_t10_a_file_of_a_server_is_refused_and_named(
+    live: Object, words: tuple[str, ...]
+) -> None:
+    bench = Bench(EXTERNAL)
+    bench.api.holding((SECRET, live), (SECRET, secret("x-tls-ca", ca_crt=AUTHORITY.certificate)))
+    outcome = await bench.until_quiet()
+    assert isinstance(outcome, Blocked)
+    assert outcome.reason == "TLSSecretInvalid"
+    message = condition(bench, "TLSReady")["message"]
+    for word in ("Secret x-tls-server", *words):
+        assert word in message
+
+
+async def test_attack_t10_authorities_of_one_name_are_tried_a_few_times() -> None:
+    """Each costs the check of a signature, and a chain may have eight links."""
+    leaf = key_files.certificate(
+        key_files.SIGNER.public_key(), "openbao-cluster-x.local", issuer="root"
+    )
+    live = secret(
+        "x-tls-server",
+        tls_crt=leaf,
+        tls_key=key_files.key_pem(key_files.SIGNER),
+        ca_crt=chain_of(200),
+    )
+    bench = Bench(EXTERNAL)
+    bench.api.holding((SECRET, live), (SECRET, secret("x-tls-ca", ca_crt=AUTHORITY.certificate)))
+    outcome = await bench.until_quiet()
+    assert isinstance(outcome, Blocked)
+    for word in ("Secret x-tls-server", "200 certificates", "CN=root", "up to 4"):
+        assert word in condition(bench, "TLSReady")["message"]
+
+
+async def test_the_largest_key_that_is_allowed_is_taken() -> None:
+    certificate = key_files.certificate(LARGEST.public_key())
+    bench = Bench(TRANSIT)
+    bench.api.holding((SECRET, client(key_files.key_pem(LARGEST), certificate)))
+    outcome = await bench.until_quiet()
+    assert getattr(outcome, "reason", "") == "FirstBoot"
+
+
+async def test_attack_t10_a_cluster_that_serves_goes_on_to_serve() -> None:
+    """Its Secret grows a monster: that is told, and no pod is touched."""
+    good = key_files.certificate(LARGEST.public_key())
+    bench = await booted_with(TRANSIT, client(key_files.key_pem(LARGEST), good))
+    bench.api.holding((SECRET, client(key_files.key_pem(HUGE))))
+    await bench.outside.clock.advance(gen.INSTALLATION.secret_recheck)
+    await bench.until_quiet()
+    assert "10240 bits" in condition(bench, "Stalled")["message"]
+    assert condition(bench, "Available")["status"] == "True"
+
+
+async def booted_with(cluster: gen.Cluster, live: Object) -> Bench:
+    bench = Bench(cluster)
+    bench.api.holding((SECRET, live))
+    await bench.until_quiet()
+    bench.start_pods(1)
+    await bench.until_quiet()
+    bench.start_pods(3)
+    await bench.until_quiet()
+    return bench
+
+
+def condition(bench: Bench, kind: str) -> dict[str, Any]:
+    """The condition of that kind, whole."""
+    conditions: list[dict[str, Any]] = bench.cluster["status"]["conditions"]
+    return next(one for one in conditions if one["type"] == kind)
