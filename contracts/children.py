@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from contracts import names
+from contracts.api.cluster import VOTERS_MAX
+from contracts.api.read_replicas import READ_REPLICAS_MAX
 from contracts.optional_kinds import BACKEND_TLS_POLICY, HTTP_ROUTE, SERVICE_MONITOR, TLS_ROUTE
 from contracts.sets import VoterSet
 from runtime.kinds import OptionalKind
@@ -28,6 +30,10 @@ from runtime.types import Resource
 
 BEYOND = 2
 """Ordinals after the last one found that are looked at: one in a row of volumes may be missing."""
+
+ORDINALS_MAX = 64
+"""Ordinals of one set that are looked at, whatever an object or a status says. More than a spec may
+ask for, so that servers are seen that came by a number which somebody wrote into a StatefulSet."""
 
 RUN_JOBS: tuple[names.Job, ...] = ("backup", "restore", "upgrade")
 """Jobs that have an account of their own."""
@@ -50,6 +56,8 @@ class ServerPool:
     """A StatefulSet of servers of either kind, and what of it is known by name."""
 
     stateful_set: str
+    most: int
+    """As many servers as a spec may ask for."""
 
     def pod(self, ordinal: int) -> str:
         """Pod number `ordinal` (from 0)."""
@@ -62,8 +70,8 @@ class ServerPool:
 
 def server_pools(cluster: str, sets: Iterable[VoterSet]) -> tuple[ServerPool, ...]:
     """Return the pools of the voters in the order of `sets`, then that of the read replicas."""
-    voters = (ServerPool(one.stateful_set) for one in sets)
-    return (*voters, ServerPool(names.read_stateful_set(cluster)))
+    voters = (ServerPool(one.stateful_set, VOTERS_MAX) for one in sets)
+    return (*voters, ServerPool(names.read_stateful_set(cluster), READ_REPLICAS_MAX))
 
 
 def owned_names(

@@ -180,6 +180,7 @@ TYPES: tuple[ConditionType, ...] = (
             "ReadReplicasMissing",
             "MembersUnexpected",
             "MembershipUnknown",
+            "AnswerUnusable",
             "UpgradeInProgress",
             "SplitBrain",
             "NotInitialized",

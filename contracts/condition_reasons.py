@@ -42,6 +42,12 @@ _REASONS = (
     Reason("LeaderUnknown", "No server says that it leads.", WAIT),
     Reason("VotersMissing", "Some replicas are not voters of the raft cluster yet.", WAIT),
     Reason("MembershipUnknown", "The raft membership could not be read.", WAIT),
+    Reason(
+        "AnswerUnusable",
+        "A server gave an answer that breaks a bound or has another form than OpenBao's; it was "
+        "not read.",
+        "Read the message, and look at the image of the server whose address it names.",
+    ),
     Reason("AutopilotUnknown", "No leader was asked for the settings of its autopilot.", WAIT),
     Reason(
         "AutopilotRefused",

@@ -198,6 +198,15 @@ class Quorum:
     """How many voters may be lost before nothing can be written any more."""
     trouble: str = ""
     """Why the leader could not be asked now, for a person; "" when it could."""
+    refused: str = ""
+    """The path that the operator may not use, "" when none was refused: a person has to act, and
+    `trouble` says how."""
+
+    @property
+    def unanswered(self) -> str:
+        """Say that nobody knows how the followers are, and why; "" when the leader told."""
+        why = self.trouble
+        return f"the leader could not be asked for its followers: {why}" if why else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,7 +277,8 @@ class Observed:
     waking_since: datetime | None = None
     """Since when, by the last status, the servers come back from hibernation, if they do."""
     quorum: Quorum | None = None
-    """None: nobody asked, because no pod is to go, or because the operator has no login."""
+    """None: nobody asked, because no pod is to go, or because the operator has no login that ever
+    got an answer."""
     attempts: tuple[Attempt, ...] = ()
     images: Mapping[str, ImageVerdict] = field(default_factory=dict)
     """By reference; only images that a policy asks about."""

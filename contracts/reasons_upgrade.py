@@ -8,6 +8,7 @@ from typing import Final
 
 from contracts.condition_type import ConditionType
 from contracts.reason import WAIT, Reason
+from contracts.reasons_workload import QUESTION_REFUSED
 
 _RETRY = (
     "Do what the message says, then set spec.upgrade.requests.retry to a new text, or ask for "
@@ -81,6 +82,7 @@ UPGRADE_PROGRESS: Final = (
     "OperationLockBlocked",
     "ClusterNotReady",
     "QuorumLost",
+    QUESTION_REFUSED,
 )
 UPGRADE_FAILURES: Final = (
     "StepDownFailed",

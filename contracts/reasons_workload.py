@@ -1,6 +1,11 @@
 """Reasons about the life of the pods and their volumes. Uses contracts.reason."""
 
+from typing import Final
+
 from contracts.reason import NOTHING, WAIT, Reason
+
+QUESTION_REFUSED: Final = "QuorumQuestionRefused"
+"""Waited for by whatever would take a server away (managers.workload, managers.upgrade)."""
 
 WORKLOAD_REASONS: tuple[Reason, ...] = (
     # --- asked for by a person, by name
@@ -83,6 +88,11 @@ WORKLOAD_REASONS: tuple[Reason, ...] = (
         "ScaleDownBlocked",
         "The spec asks for fewer servers than run, and OpenBao lets the operator take none away.",
         "Do what the message says, or set spec.replicas back to the number that runs.",
+    ),
+    Reason(
+        QUESTION_REFUSED,
+        "OpenBao refuses to tell the operator who votes and is well, so no server is taken away.",
+        "Do what the message says; docs/rollouts.md tells more.",
     ),
     Reason(
         "StaleVolume",

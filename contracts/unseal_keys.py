@@ -17,7 +17,9 @@ from contracts.paths import UNSEAL
 from runtime.outcome import Blocked
 
 _KEY = re.compile(r"(?P<id>[^=@,]+)=(?P<file>[^=@,]+)(?:@(?P<fingerprint>[0-9a-f]+))?")
-_GENERATION = re.compile(rf"{KEY_FILE}-([1-9][0-9]*)")
+# Whoever may edit a pod template may write any number, and every older key is looked at. A longer
+# number is in the name of a file that somebody else chose, a date for example.
+_GENERATION = re.compile(rf"{KEY_FILE}-([1-9][0-9]{{0,2}})")
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,6 +54,7 @@ LEVELS_MAX = 64
 LEVELS_SHOWN = 5
 # The largest sensible spec has a few thousand; each costs some 50 calls to read and to judge.
 VALUES_MAX = 10_000
+VOTERS_MAX = 15
 _NOT_SERVED = "Accepted, not served by this version."
 
 
@@ -98,7 +99,7 @@ class ClusterSpec(ApiModel):
             "the loss of two."
         ),
         ge=1,
-        le=15,
+        le=VOTERS_MAX,
     )
     profile: Profile | None = Field(
         default=None,

@@ -10,6 +10,8 @@ from contracts.api.meta import Annotations, ApiModel, Quantity, SubdomainName
 from contracts.api.network import ServiceType
 from contracts.api.scheduling import Scheduling
 
+READ_REPLICAS_MAX = 30
+
 
 class ReadService(ApiModel):
     """The Service <name>-read of the read replicas."""
@@ -52,7 +54,11 @@ class ReadReplicas(ApiModel):
     """Servers without a vote, for ever."""
 
     replicas: int = Field(
-        default=0, description="Number of read replicas, up to 30.", examples=[2], ge=0, le=30
+        default=0,
+        description=f"Number of read replicas, up to {READ_REPLICAS_MAX}.",
+        examples=[2],
+        ge=0,
+        le=READ_REPLICAS_MAX,
     )
     service: ReadService | None = Field(default=None, description="The Service <name>-read.")
     template: ReadPodTemplate | None = Field(default=None, description="The pods.")

@@ -159,11 +159,14 @@ ATTACKS: tuple[Attack, ...] = (
         "Size: lists, texts, depth, patterns that go back, schedules",
         "refused twice",
         "CRD: a bound on every list, map and text; a snapshot every few minutes",
-        "the same bounds, depth and number of values; every schedule; 200 ms and 20 MB at most",
+        "the same bounds, depth and number of values; every schedule; 200 ms and 20 MB at most; "
+        "files in Secrets, before a library reads them",
         (
             "tests/contracts/api/test_attack_size.py::"
             "test_attack_t10_ten_thousand_of_anything_are_refused",
             f"{FUZZ}::test_attack_t10_no_forbidden_spec_costs_the_operator_much",
+            "tests/managers/cluster/test_attack_secrets.py::"
+            "test_attack_t10_a_file_of_a_seal_is_refused_and_named",
         ),
     ),
     Attack(

@@ -6,19 +6,29 @@ OpenBao 2.4.0 (sys/health, auth/jwt, sys/storage/raft).
 
 from __future__ import annotations
 
-import ipaddress
-import ssl
 from collections.abc import AsyncIterable, AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Any, Self, TypeVar
-
-import aiohttp
-from pydantic import BaseModel, ValidationError
+from typing import Any, Self
 
 from contracts.ports import API
 from managers.access.pause import check as check_pause
+from managers.bao.answers import (
+    CONTENT,
+    OWN,
+    SHARES,
+    BaoError,
+    Bound,
+    Denied,
+    NotSentError,
+    data_of,
+    errors_of,
+    granted,
+    reason,
+    settings_of,
+)
+from managers.bao.exchange import Exchange, Told
 from managers.bao.models import (
     AutopilotState,
     Health,
@@ -29,13 +39,17 @@ from managers.bao.models import (
     RaftAnswer,
     RecoveryShares,
 )
-from runtime.errors import TerminalError, Transient
 
-Answer = TypeVar("Answer", bound=BaseModel)
-TIMEOUT = aiohttp.ClientTimeout(total=5.0, connect=2.0)
-# A snapshot takes as long as it takes, but never is there silence for so long.
-TRANSFER = aiohttp.ClientTimeout(total=None, connect=5.0, sock_read=120.0)
-TRANSFER_BUFFER = 1 << 20
+__all__ = [
+    "AUTOPILOT_SETTINGS",
+    "OPERATOR_MOUNT",
+    "SNAPSHOT",
+    "Bao",
+    "BaoError",
+    "Denied",
+    "JoinOrder",
+    "NotSentError",
+]
 SNAPSHOT = "sys/storage/raft/snapshot"
 SNAPSHOT_FORCE = "sys/storage/raft/snapshot-force"
 AUTOPILOT_SETTINGS = "sys/storage/raft/autopilot/configuration"
@@ -47,28 +61,8 @@ OPERATOR_MOUNT = "jwt-operator"
 """Where the accounts of the operator and of its jobs log in."""
 LOGIN_SETTINGS = f"auth/{OPERATOR_MOUNT}/config"
 NO_SHARES = "no backed-up keys found"
-TOKEN_HEADER = "X-Vault-Token"  # noqa: S105  the name of a header
 # Answers of sys/health: active, standby, uninitialised, sealed. Each has a body.
 HEALTH_CODES = frozenset({200, 429, 501, 503})
-
-
-class BaoError(Transient):
-    """A server could not be asked, or gave an answer that we do not understand."""
-
-
-class NotSentError(BaoError):
-    """No connection came about, so no byte of the request can have been read."""
-
-
-class Denied(TerminalError):  # noqa: N818  named after what happened
-    """The server knows us and refuses: a token that ended, a role or a policy that is missing.
-
-    `code` is that of its answer (400, 403, 404); 0 when there was nothing to ask with.
-    """
-
-    def __init__(self, message: str, code: int = 0) -> None:
-        super().__init__(message)
-        self.code = code
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,12 +93,12 @@ class Bao:
         self, authority: str, server_name: str, port: int = API.number, *, plain: bool = False
     ) -> None:
         """`plain`: without TLS, for a server of one's own pod that only the loopback reaches."""
-        context = ssl.create_default_context(cadata=authority or None)
-        connector = aiohttp.TCPConnector(ssl=context, limit=8)
-        self._server_name = server_name
-        self._port = port
-        self._scheme = "http" if plain else "https"
-        self._session = aiohttp.ClientSession(connector=connector, timeout=TIMEOUT, trust_env=False)
+        self._exchange = Exchange(authority, server_name, port, plain=plain)
+
+    @property
+    def unusable(self) -> str:
+        """An answer that was not read, as it breaks a bound or has another form, and why."""
+        return self._exchange.unusable
 
     async def __aenter__(self) -> Self:
         return self
@@ -119,44 +113,45 @@ class Bao:
 
     async def close(self) -> None:
         """Close all connections; for a session that outlives one block."""
-        await self._session.close()
+        await self._exchange.close()
 
     async def health(self, address: str) -> Health:
         """Ask a server how it is. Raises BaoError when it does not say."""
         code, body = await self._call("GET", address, "sys/health")
         if code not in HEALTH_CODES:
             raise BaoError(f"sys/health of {address} answered {code}")
-        return _read(Health, body)
+        return self._exchange.read(Health, body, "sys/health", address)
 
     async def login(self, address: str, mount: str, role: str, token: str) -> Login:
         """Log in with a ServiceAccount token. Raises Denied, BaoError."""
         path = f"auth/{mount}/login"
         code, body = await self._call("POST", address, path, payload={"role": role, "jwt": token})
-        return _read(Login, _granted(code, body, path).get("auth") or {})
+        auth = granted(code, body, path).get("auth") or {}
+        return self._exchange.read(Login, auth, path, address)
 
     async def members(self, address: str, token: str) -> tuple[Member, ...]:
         """List the raft members. Raises Denied, BaoError."""
         path = "sys/storage/raft/configuration"
         code, body = await self._call("GET", address, path, token=token)
-        return _read(RaftAnswer, _granted(code, body, path)).members
+        return self._exchange.read(RaftAnswer, granted(code, body, path), path, address).members
 
     async def autopilot_state(self, address: str, token: str) -> AutopilotState:
         """Ask the leader how its followers are. Raises Denied, BaoError."""
         path = "sys/storage/raft/autopilot/state"
         code, body = await self._call("GET", address, path, token=token)
-        return _read(AutopilotState, _granted(code, body, path).get("data") or {})
+        data = data_of(granted(code, body, path))
+        return self._exchange.read(AutopilotState, data, path, address)
 
     async def autopilot_settings(self, address: str, token: str) -> Mapping[str, Any]:
         """Read the settings of the autopilot, by the server's names. Raises Denied, BaoError."""
         code, body = await self._call("GET", address, AUTOPILOT_SETTINGS, token=token)
-        data = _granted(code, body, AUTOPILOT_SETTINGS).get("data")
-        return data if isinstance(data, dict) else {}
+        return settings_of(granted(code, body, AUTOPILOT_SETTINGS))
 
     async def set_autopilot(self, address: str, token: str, settings: Mapping[str, Any]) -> None:
         """Write settings of the autopilot; others stay. Raises Denied, BaoError."""
         path = AUTOPILOT_SETTINGS
         code, body = await self._call("POST", address, path, token=token, payload=settings)
-        _granted(code, body, path)
+        granted(code, body, path)
 
     async def recovery_shares(self, address: str, token: str) -> RecoveryShares | None:
         """Read the copy of the encrypted recovery shares; None when the server has none.
@@ -164,16 +159,16 @@ class Bao:
         Raises Denied, BaoError.
         """
         path = "sys/rotate/recovery/backup"
-        code, body = await self._call("GET", address, path, token=token)
-        if code == 400 and NO_SHARES in str(body.get("errors")):
+        code, body = await self._call("GET", address, path, token=token, bound=SHARES)
+        if code == 400 and any(NO_SHARES in one for one in errors_of(body)):
             return None
-        return _read(RecoveryShares, _granted(code, body, path).get("data") or {})
+        data = data_of(granted(code, body, path))
+        return self._exchange.read(RecoveryShares, data, path, address)
 
     async def login_settings(self, address: str, token: str) -> Mapping[str, Any]:
         """Read by which keys logins with a JWT are checked. Raises Denied, BaoError."""
         code, body = await self._call("GET", address, LOGIN_SETTINGS, token=token)
-        data = _granted(code, body, LOGIN_SETTINGS).get("data")
-        return data if isinstance(data, dict) else {}
+        return data_of(granted(code, body, LOGIN_SETTINGS))
 
     async def set_login_settings(
         self, address: str, token: str, settings: Mapping[str, Any]
@@ -181,7 +176,7 @@ class Bao:
         """Replace them; what is not named is gone. Raises Denied, BaoError."""
         path = LOGIN_SETTINGS
         code, body = await self._call("POST", address, path, token=token, payload=settings)
-        _granted(code, body, path)
+        granted(code, body, path)
 
     async def applied_index(self, address: str) -> int:
         """Ask a server how far its own copy of the data is, 0 if it does not say; needs no token.
@@ -205,8 +200,9 @@ class Bao:
         return (await self._leader(address)).leader_address
 
     async def _leader(self, address: str) -> LeaderAnswer:
-        code, body = await self._call("GET", address, "sys/leader")
-        return _read(LeaderAnswer, _granted(code, body, "sys/leader"))
+        path = "sys/leader"
+        code, body = await self._call("GET", address, path)
+        return self._exchange.read(LeaderAnswer, granted(code, body, path), path, address)
 
     async def rotate_root_key(self, address: str, token: str) -> None:
         """Let the leader draw a new root key and wrap it with the current key of its seal.
@@ -215,7 +211,7 @@ class Bao:
         """
         path = "sys/rotate/root"
         code, body = await self._call("POST", address, path, token=token)
-        _granted(code, body, path)
+        granted(code, body, path)
 
     async def initialize(self, address: str) -> str:
         """Make a new cluster of a server without data and return its root token.
@@ -226,7 +222,7 @@ class Bao:
         path = "sys/init"
         payload = {"recovery_shares": 0, "recovery_threshold": 0}
         code, body = await self._call("PUT", address, path, payload=payload)
-        token = _granted(code, body, path).get("root_token")
+        token = granted(code, body, path).get("root_token")
         if not isinstance(token, str) or not token:
             raise BaoError(f"{path} gave no token")
         return token
@@ -237,7 +233,7 @@ class Bao:
         The answer comes before the lead has moved.
         """
         code, body = await self._call("PUT", address, "sys/step-down", token=token)
-        _granted(code, body, "sys/step-down")
+        granted(code, body, "sys/step-down")
 
     async def remove_peer(self, address: str, token: str, node_id: str) -> None:
         """Let the leader take a server out of the raft cluster. Raises Denied, BaoError.
@@ -253,8 +249,8 @@ class Bao:
         Raises Denied, BaoError. The server is a member some time after this.
         """
         code, body = await self._call("PUT", address, JOIN, payload=order.payload())
-        answer = _granted(code, body, JOIN)
-        return _read(JoinAnswer, answer.get("data") or answer).joined
+        answer = granted(code, body, JOIN)
+        return self._exchange.read(JoinAnswer, data_of(answer) or answer, JOIN, address).joined
 
     async def promote(self, address: str, token: str, node_id: str) -> None:
         """Let the leader give a member a vote. Raises Denied, BaoError."""
@@ -267,13 +263,12 @@ class Bao:
     async def _to_peer(self, path: str, address: str, token: str, node_id: str) -> None:
         payload = {"server_id": node_id}
         code, body = await self._call("POST", address, path, token=token, payload=payload)
-        _granted(code, body, path)
+        granted(code, body, path)
 
     async def read(self, address: str, token: str, path: str) -> Mapping[str, Any]:
         """Read `data` of whatever path. Raises Denied, BaoError."""
-        code, body = await self._call("GET", address, path, token=token)
-        data = _granted(code, body, path).get("data")
-        return data if isinstance(data, dict) else {}
+        code, body = await self._call("GET", address, path, token=token, bound=CONTENT)
+        return data_of(granted(code, body, path))
 
     @asynccontextmanager
     async def snapshot(self, address: str, token: str) -> AsyncIterator[AsyncIterator[bytes]]:
@@ -282,21 +277,8 @@ class Bao:
         Opening raises Denied and BaoError, and so does the stream when it breaks. It may break in
         good order: whether a snapshot is whole is written in the snapshot alone.
         """
-        try:
-            async with self._session.get(
-                self._url(address, SNAPSHOT),
-                headers={TOKEN_HEADER: token},
-                server_hostname=self._server_name,
-                allow_redirects=False,
-                timeout=TRANSFER,
-                read_bufsize=TRANSFER_BUFFER,
-            ) as response:
-                if response.status != 200:
-                    _granted(response.status, await _json(response), SNAPSHOT)
-                    raise BaoError(f"{SNAPSHOT} answered {response.status}")
-                yield _pieces(response)
-        except (aiohttp.ClientError, TimeoutError) as error:
-            raise BaoError(f"{SNAPSHOT} of {address}: {type(error).__name__}") from error
+        async with self._exchange.download(address, SNAPSHOT, token) as pieces:
+            yield pieces
 
     async def restore(
         self, address: str, token: str, body: AsyncIterable[bytes], *, force: bool
@@ -309,28 +291,11 @@ class Bao:
         retried here.
         """
         path = SNAPSHOT_FORCE if force else SNAPSHOT
-        try:
-            async with self._session.post(
-                self._url(address, path),
-                headers={TOKEN_HEADER: token, "Content-Type": "application/octet-stream"},
-                data=body,
-                server_hostname=self._server_name,
-                allow_redirects=False,
-                timeout=TRANSFER,
-            ) as response:
-                code, answer = response.status, await _json(response)
-        except aiohttp.ClientConnectorError as error:
-            raise NotSentError(f"{path} of {address}: {type(error).__name__}") from error
-        except (aiohttp.ClientError, TimeoutError) as error:
-            raise BaoError(f"{path} of {address}: {type(error).__name__}") from error
+        code, answer = await self._exchange.upload(address, path, token, body)
         if code == 500:
             # That a snapshot is broken is told so, with the reason in its errors.
-            raise BaoError(f"{path} answered 500: {_errors(answer)}")
-        _granted(code, answer, path)
-
-    def _url(self, address: str, path: str) -> str:
-        host = f"[{address}]" if ipaddress.ip_address(address).version == 6 else address
-        return f"{self._scheme}://{host}:{self._port}/v1/{path}"
+            raise BaoError(f"{path} answered 500: {reason(answer)}")
+        granted(code, answer, path)
 
     async def _call(
         self,
@@ -340,53 +305,8 @@ class Bao:
         *,
         token: str = "",
         payload: Mapping[str, Any] | None = None,
-    ) -> tuple[int, Mapping[str, Any]]:
-        url = self._url(address, path)
+        bound: Bound = OWN,
+    ) -> Told:
         if method != "GET":
             check_pause()
-        try:
-            async with self._session.request(
-                method,
-                url,
-                headers={TOKEN_HEADER: token} if token else {},
-                json=payload,
-                server_hostname=self._server_name,
-                allow_redirects=False,
-            ) as response:
-                body = await response.json(content_type=None)
-        except (aiohttp.ClientError, TimeoutError, ValueError) as error:
-            # The class says what happened; the text of some of these holds the whole request.
-            raise BaoError(f"{path} of {address}: {type(error).__name__}") from error
-        return response.status, body if isinstance(body, dict) else {}
-
-
-def _granted(code: int, body: Mapping[str, Any], path: str) -> Mapping[str, Any]:
-    if code in (400, 403, 404):
-        raise Denied(f"{path} answered {code}: {_errors(body)}", code)
-    if code not in (200, 204):
-        raise BaoError(f"{path} answered {code}")
-    return body
-
-
-def _errors(body: Mapping[str, Any]) -> str:
-    return "; ".join(map(str, body.get("errors") or ()))[:200] or "no reason given"
-
-
-async def _json(response: aiohttp.ClientResponse) -> Mapping[str, Any]:
-    try:
-        body = await response.json(content_type=None)
-    except ValueError:
-        return {}
-    return body if isinstance(body, dict) else {}
-
-
-async def _pieces(response: aiohttp.ClientResponse) -> AsyncIterator[bytes]:
-    async for piece in response.content.iter_any():
-        yield piece
-
-
-def _read(model: type[Answer], body: Mapping[str, Any]) -> Answer:
-    try:
-        return model.model_validate(body)
-    except ValidationError as error:
-        raise BaoError(f"an answer is no {model.__name__}: {error.error_count()} errors") from None
+        return await self._exchange.call(method, address, path, token, payload, bound)

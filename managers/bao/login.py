@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import asyncio
 import base64
-from collections.abc import Awaitable, Callable, Mapping
+import re
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
 
@@ -30,6 +31,9 @@ Answer = TypeVar("Answer")
 OPERATOR_ROLE = "openbao-operator"
 # A token is used for at most this long; well below the hour that its role grants.
 TOKEN_SECONDS = 600.0
+TOKEN_CHARACTERS_MAX = 4096
+_TOKEN = "token"  # noqa: S105  the name of an entry
+_TOKEN_TEXT = re.compile("[!-~]+")
 
 
 class NoToken(Denied):
@@ -118,6 +122,35 @@ class StoredToken:
         return False
 
 
+@dataclass(frozen=True, slots=True)
+class UnusableToken:
+    """A Secret for the root token that holds none. Whoever asks with it gets the refusal."""
+
+    problem: str
+
+    async def token(self, bao: Bao, address: str) -> str:
+        raise Denied(self.problem)
+
+    def forget(self) -> bool:
+        """There is no other one."""
+        return False
+
+
+def stored_token(key: ObjectKey, encoded: str) -> TokenSource:
+    """Take the root token out of its Secret; `encoded` is base64."""
+    try:
+        text = base64.b64decode(encoded).decode("ascii")
+    except ValueError:
+        text = ""
+    # It becomes a header of a request.
+    if not _TOKEN_TEXT.fullmatch(text) or len(text) > TOKEN_CHARACTERS_MAX:
+        return UnusableToken(
+            f"Secret {key}, key {_TOKEN}: it is not 1 to {TOKEN_CHARACTERS_MAX} printable ASCII "
+            "characters without a space or line end: put the token there again"
+        )
+    return StoredToken(text)
+
+
 async def as_known(
     bao: Bao,
     address: str,
@@ -164,8 +197,7 @@ class Logins:
             secret = await self.client.get(SECRET, key)
         except NotFound:
             return None
-        data: Mapping[str, str] = secret.get("data") or {}
-        return StoredToken(base64.b64decode(data.get("token", "")).decode())
+        return stored_token(key, (secret.get("data") or {}).get(_TOKEN, ""))
 
     async def of_cluster(self, cluster: OpenBaoCluster, owner: Owner) -> TokenSource | None:
         """Return the login that the spec of a cluster speaks of, as `of` does."""

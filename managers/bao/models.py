@@ -1,10 +1,24 @@
-"""Answers of the OpenBao API, as far as the operator reads them. No I/O. OpenBao 2.4.0."""
+"""Answers of the OpenBao API, as far as the operator reads them. No I/O. OpenBao 2.4.0.
+
+Texts that become part of a status, a message or a request have the lengths of the status.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Annotated
 
 from pydantic import BaseModel, Field
+
+Word = Annotated[str, Field(max_length=64)]
+NodeId = Annotated[str, Field(max_length=253)]
+Count = Annotated[int, Field(ge=0, lt=2**64)]
+Fingerprint = Annotated[str, Field(pattern=r"^[0-9A-Za-z]{1,64}$")]
+Share = Annotated[
+    str,
+    Field(pattern=r"^([0-9A-Za-z+/]{4})*([0-9A-Za-z+/]{2}==|[0-9A-Za-z+/]{3}=)?$", min_length=4),
+]
+"""A message in base64."""
 
 
 class Health(BaseModel):
@@ -13,14 +27,14 @@ class Health(BaseModel):
     initialized: bool
     sealed: bool
     standby: bool
-    version: str = ""
-    cluster_id: str = ""
+    version: Word = ""
+    cluster_id: Word = ""
 
 
 class Member(BaseModel):
     """One server in the raft configuration."""
 
-    node_id: str
+    node_id: NodeId
     leader: bool = False
     voter: bool = False
 
@@ -53,9 +67,9 @@ class ServerState(BaseModel):
     """One server, as the autopilot of the leader sees it."""
 
     healthy: bool = False
-    status: str = ""
+    status: Word = ""
     """leader, voter or non-voter."""
-    last_index: int = 0
+    last_index: Count = 0
     """Last entry of its log that the leader knows of."""
 
 
@@ -63,19 +77,19 @@ class AutopilotState(BaseModel):
     """`data` of `GET sys/storage/raft/autopilot/state`."""
 
     healthy: bool = False
-    failure_tolerance: int = 0
-    leader: str = ""
-    voters: tuple[str, ...] | None = None
-    servers: dict[str, ServerState] | None = None
+    failure_tolerance: Count = 0
+    leader: NodeId = ""
+    voters: tuple[NodeId, ...] | None = None
+    servers: dict[NodeId, ServerState] | None = None
 
 
 class LeaderAnswer(BaseModel):
     """`GET sys/leader`: what a server says of its leader, and of its own copy of the data."""
 
-    leader_address: str = ""
+    leader_address: Annotated[str, Field(max_length=1024)] = ""
     """Where it sends what only a leader can answer; "" while it knows of none."""
-    raft_applied_index: int = 0
-    raft_committed_index: int = 0
+    raft_applied_index: Count = 0
+    raft_committed_index: Count = 0
     """In spite of its name the last index of the server's log (physical/raft, LastIndex)."""
 
 
@@ -88,12 +102,12 @@ class JoinAnswer(BaseModel):
 class RecoveryShares(BaseModel):
     """`GET sys/rotate/recovery/backup`: encrypted shares by the fingerprint of their key."""
 
-    nonce: str = ""
-    keys_base64: Mapping[str, tuple[str, ...]] = Field(repr=False)
+    nonce: Word = ""
+    keys_base64: Mapping[Fingerprint, tuple[Share, ...]] = Field(repr=False)
 
 
 class Login(BaseModel):
     """A token and how long it lives, in seconds."""
 
-    client_token: str = Field(repr=False)
-    lease_duration: int = 0
+    client_token: str = Field(repr=False, pattern=r"^[\x21-\x7e]+$", max_length=4096)
+    lease_duration: Annotated[int, Field(ge=0, lt=2**53)] = 0

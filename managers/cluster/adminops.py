@@ -7,6 +7,7 @@ and backups will be its steps.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from contracts.api.cluster import OpenBaoCluster
 from contracts.api.cluster_status import AutopilotStatus
@@ -99,6 +100,7 @@ class AdminOpsReconciler:
             autopilot = await self._autopilot(cluster, owner, Asking(bao, pods, login))
             keys = await self._keys.look(bao, pods, login, cluster, owner)
             more = await rewrap(self._context, cluster, owner, Servers(bao, pods, login))
+            answers = replace(answers, unusable=bao.unusable)
         now = self._context.clock.now()
         expected = Expected(
             owner.name,

@@ -24,7 +24,7 @@ from contracts.sets import VoterSet, voter_sets
 from contracts.tenancy import kept_secrets
 from contracts.unseal_keys import KeyRing
 from managers.access.context import MARKS, Context
-from managers.cluster.facts import stateful_set_facts
+from managers.cluster.facts import own_set_facts
 from managers.cluster.observe import CLUSTER_INDEX
 from runtime.cache import Cache
 from runtime.errors import Conflict, NotFound
@@ -107,7 +107,7 @@ class Deletion:
 
     def _newest_key(self, going: Going) -> int:
         key = ObjectKey(going.owner.namespace, going.voters[0])
-        live = stateful_set_facts(self._informers[STATEFUL_SET].get(key))
+        live = own_set_facts(going.owner, self._informers[STATEFUL_SET].get(key))
         ring = KeyRing.parse(live.unseal) if live is not None else None
         return max(key.generation for key in ring.keys) if ring is not None else 0
 

@@ -10,6 +10,7 @@ from typing import Any
 from contracts import names, serving
 from contracts.api.cluster import OpenBaoCluster
 from contracts.api.job_roles import DEFAULTS, chosen, job_role
+from contracts.children import ORDINALS_MAX
 from contracts.executor import Asked, AuthorityFile, Executor, JobLogin
 from contracts.names import Job
 from contracts.observed import ImageVerdict
@@ -190,7 +191,7 @@ def servers_of(cluster: OpenBaoCluster) -> tuple[str, ...]:
     """
     raft = cluster.status.admin_ops.raft if cluster.status.admin_ops else None
     known = raft.voters + raft.non_voters - (raft.read_replicas or 0) if raft else 0
-    count = max(cluster.spec.replicas, known)
+    count = max(cluster.spec.replicas, min(known, ORDINALS_MAX))
     return tuple(one.pod(ordinal) for one in voter_sets(cluster) for ordinal in range(count))
 
 

@@ -126,7 +126,7 @@ def read_pool_facts(
     A StatefulSet of that name that belongs to somebody else is none of ours to judge.
     """
     return ReadPoolFacts(
-        stateful_set=_own_set(owner, live),
+        stateful_set=own_set_facts(owner, live),
         pods=_pods(pods, partial(names.read_ordinal_of, owner.name)),
         claims=_claims(claims, partial(names.read_claim_ordinal_of, owner.name)),
     )
@@ -141,13 +141,17 @@ def second_set_facts(
     """Read a second set of voters; `found` are pods and data volume claims of the cluster."""
     pods, claims = found
     return ReadPoolFacts(
-        stateful_set=_own_set(owner, live),
+        stateful_set=own_set_facts(owner, live),
         pods=pod_facts(second, pods),
         claims=claim_facts(second, claims),
     )
 
 
-def _own_set(owner: Owner, live: Object | None) -> StatefulSetFacts | None:
+def own_set_facts(owner: Owner, live: Object | None) -> StatefulSetFacts | None:
+    """Read the StatefulSet of a cluster; one of that name that is somebody else's counts as absent.
+
+    Any editor of the namespace can make one, and what it says is no fact about our servers.
+    """
     mine = live is not None and claim_of(live, owner, MARKS) is not Claim.FOREIGN
     return stateful_set_facts(live) if mine else None
 

@@ -50,6 +50,7 @@ from managers.images.policy import helper_question, server_question
 from managers.images.verifier import ImageVerifier
 from managers.membership.leadership import ask_who_leads
 from managers.membership.quorum import ask_quorum
+from managers.membership.refusal import interpret
 from managers.upgrade.course import as_accepted, as_targeted
 from managers.upgrade.observe import UpgradeSight
 from managers.workload.hibernate import waking_since
@@ -209,7 +210,8 @@ class Observer:
         if login is None or reach is None:
             return observed
         async with Bao(reach.authority, reach.server_name) as bao:
-            return replace(observed, quorum=await ask_quorum(bao, observed.servers, login))
+            answer = await ask_quorum(bao, observed.servers, login)
+        return replace(observed, quorum=interpret(answer, cluster))
 
     async def _with_leader(self, observed: Observed, owner: Owner) -> Observed:
         reach = observed.reach

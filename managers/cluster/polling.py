@@ -22,11 +22,13 @@ from contracts.children import (
     BEYOND,
     COMMON_CLAIMS,
     OPTIONAL_NAMES,
+    ORDINALS_MAX,
     owned_names,
     server_pools,
 )
 from contracts.observed import PodFacts, Reach
 from contracts.sets import VoterSet, voter_sets
+from managers.cluster.polled_sets import Row, is_settled, replicas_of
 from managers.cluster.pulse import Pulse
 from managers.cluster.sight import is_well
 from managers.cluster.status import Pass
@@ -71,23 +73,6 @@ class Ages:
 EAGER = Ages(sets=5.0, pods=4.0, claims=10.0, children=120.0, optional=15.0, secrets=15.0)
 CALM = Ages(sets=120.0, pods=300.0, claims=900.0, children=900.0, optional=300.0, secrets=60.0)
 """Together less than six requests a minute for three servers with certificates of ours."""
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """One kind of object of one pool of servers, of which there is one per ordinal."""
-
-    resource: Resource
-    name: Callable[[int], str]
-    pool: ObjectKey
-    """The StatefulSet."""
-    least: int
-    """So many ordinals are asked for in any case."""
-    age: float
-
-    def steady(self, live: Object) -> bool:
-        """Whether the object is as it will stay, as far as Kubernetes goes."""
-        return _is_ready(live) if self.resource == POD else _is_bound(live)
 
 
 @dataclass(slots=True)
@@ -235,12 +220,12 @@ class Polling:
         owner = memory.owner
         pools = server_pools(owner.name, sets)
         keys = [ObjectKey(owner.namespace, pool.stateful_set) for pool in pools]
-        due = self._by_age(STATEFUL_SET, keys, ages.sets, memory, _is_settled)
+        due = self._by_age(STATEFUL_SET, keys, ages.sets, memory, is_settled)
         await self._refresh_each(memory, STATEFUL_SET, due)
         least = (replicas, *(0 for _ in pools[1:]))
         await asyncio.gather(
             *(
-                self._ordinals(memory, Row(resource, name, key, count, age))
+                self._ordinals(memory, Row(resource, name, key, count, pool.most, age))
                 for key, pool, count in zip(keys, pools, least, strict=True)
                 for resource, name, age in (
                     (POD, pool.pod, ages.pods),
@@ -252,14 +237,14 @@ class Polling:
     async def _ordinals(self, memory: _Memory, row: Row) -> None:
         """Ask for one kind of object of each ordinal, until enough of them are not there."""
         mirror, owner = self._mirrors[row.resource], memory.owner
-        live = self._mirrors[STATEFUL_SET].get(row.pool)
-        wanted = int(live["spec"].get("replicas", 1)) if live is not None else 0
+        wanted = replicas_of(self._mirrors[STATEFUL_SET].get(row.pool), owner, row.most)
         # Pods of a new cluster are made by a StatefulSet that we make; volumes may have waited.
         beyond = 0 if memory.newborn and row.resource == POD else BEYOND
         done = 0
         while True:
             seen = self._seen(memory, row, done)
             top = max((wanted, row.least, *(ordinal + 1 for ordinal in seen))) + beyond
+            top = min(top, ORDINALS_MAX)
             if top <= done:
                 return
             keys = [ObjectKey(owner.namespace, row.name(one)) for one in range(done, top)]
@@ -373,24 +358,6 @@ def _is_asleep(this: Pass) -> bool:
         and not seen.servers
         and all(live is None or live.replicas == 0 for live in sets)
     )
-
-
-def _is_settled(live: Object) -> bool:
-    return bool(
-        (live.get("status") or {}).get("observedGeneration", 0)
-        >= live["metadata"].get("generation", 0)
-    )
-
-
-def _is_ready(pod: Object) -> bool:
-    return any(
-        one.get("type") == "Ready" and one.get("status") == "True"
-        for one in (pod.get("status") or {}).get("conditions") or ()
-    )
-
-
-def _is_bound(claim: Object) -> bool:
-    return (claim.get("status") or {}).get("phase") == "Bound"
 
 
 def _is_there(_: Object) -> bool:

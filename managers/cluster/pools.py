@@ -15,10 +15,10 @@ from contracts.observed import PodFacts, ReadPoolFacts
 from contracts.set_names import pod_of_claim, stateful_set_of
 from managers.cluster.facts import (
     claim_facts,
+    own_set_facts,
     pod_facts,
     read_pool_facts,
     second_set_facts,
-    stateful_set_facts,
 )
 from managers.upgrade.second import sets_in_sight
 from runtime.ownership import Owner
@@ -71,7 +71,7 @@ def pools_of(
     def live(name: str) -> Object | None:
         return stateful_set(ObjectKey(owner.namespace, name))
 
-    serves = stateful_set_facts(live(serving.stateful_set))
+    serves = own_set_facts(owner, live(serving.stateful_set))
     return Pools(
         strays=() if serves else _strays(owner.name, {one.stateful_set for one in sets}, found),
         voters=ReadPoolFacts(

@@ -36,12 +36,13 @@ class RestoredServers:
 
     async def copies(self, cluster: OpenBaoCluster, owner: Owner) -> CopiesSeen:
         """Ask every server how far its copy is; see managers.restore.recovery.ServerSight."""
-        wanted, _ = wanted_servers(cluster, owner.name)
         reach = await self._observer.reach(cluster, owner)
+        pods = self._pods_of(cluster, owner)
+        servers = servers_there(cluster, owner.name, pods)
         if reach is None:
-            return CopiesSeen([CopySeen(name) for name in wanted])
+            return CopiesSeen([CopySeen(name) for name in servers])
         async with Bao(reach.authority, reach.server_name) as bao:
-            return await copies_of(bao, wanted, self._pods_of(cluster, owner))
+            return await copies_of(bao, servers, pods)
 
     def _pods_of(self, cluster: OpenBaoCluster, owner: Owner) -> Mapping[str, PodFacts]:
         found = self._pods.by_index(CLUSTER_INDEX, str(owner.key))
@@ -77,6 +78,19 @@ def wanted_servers(cluster: OpenBaoCluster, name: str) -> tuple[Sequence[str], f
     away = frozenset(spec.fenced_pods)
     running = [one for one in (*voters, *readers) if one not in away]
     return running, frozenset(one for one in voters if one not in away)
+
+
+def servers_there(
+    cluster: OpenBaoCluster, name: str, pods: Mapping[str, PodFacts]
+) -> Sequence[str]:
+    """The names of the servers that are restarted after a restore: wanted, or on their way out.
+
+    One that the spec asks for no more votes until it has left: it needs the data as the others do.
+    """
+    expected, _ = wanted_servers(cluster, name)
+    away = frozenset(cluster.spec.fenced_pods)
+    there = (pod.name for pod in pods.values() if not pod.terminating and pod.name not in away)
+    return tuple(dict.fromkeys((*expected, *there)))
 
 
 def seen_of(

@@ -25,6 +25,7 @@ from contracts.desired import AppliedSet, Operation
 from contracts.fences import heeding
 from contracts.observed import Observed
 from contracts.pause import is_told
+from contracts.reasons_workload import QUESTION_REFUSED
 from contracts.resolved import Resolved
 from contracts.sets import serving_set
 from managers.cluster.condition_facts import Facts
@@ -128,7 +129,7 @@ def compute(this: Pass) -> ClusterStatus:
         unseal=_unseal(this),
         read_replicas=read_status(cluster.spec, observed, facts.raft),
         tls_secrets=_tls_secrets(cluster, observed),
-        workload=_workload(this.outcome, previous.workload, observed.now),
+        workload=_workload(this),
         resumed_at=_resumed_at(this),
         release=_release(this),
         upgrade=_upgrade(this),
@@ -251,12 +252,11 @@ def _unseal(this: Pass) -> UnsealStatus | None:
     return UnsealStatus(keys=str(rotation.ring), step=rotation.step)
 
 
-def _workload(
-    outcome: Outcome, previous: WorkloadStatus | None, now: datetime
-) -> WorkloadStatus | None:
+def _workload(this: Pass) -> WorkloadStatus | None:
+    previous, now = this.cluster.status.workload, this.observed.now
     told = WorkloadStatus(
-        last_error=_workload_error(outcome, previous, now),
-        rolling_since=_rolling_since(outcome, previous, now),
+        last_error=_workload_error(this.outcome, previous, now),
+        rolling_since=_rolling_since(this, previous, now),
     )
     return None if told == WorkloadStatus() else told
 
@@ -273,11 +273,12 @@ def _workload_error(
     return LastError(reason=outcome.reason, message=message, at=since)
 
 
-def _rolling_since(
-    outcome: Outcome, previous: WorkloadStatus | None, now: datetime
-) -> datetime | None:
+def _rolling_since(this: Pass, previous: WorkloadStatus | None, now: datetime) -> datetime | None:
+    outcome, operation = this.outcome, _operation(this)
     since = previous.rolling_since if previous else None
-    if isinstance(outcome, Wait) and outcome.reason in ROLL:
+    rolls = operation is not None and operation.kind == "Rolling"
+    reasons = {*ROLL, QUESTION_REFUSED} if rolls else ROLL
+    if isinstance(outcome, Wait) and outcome.reason in reasons:
         return since or now.replace(microsecond=0)
     # Something else has the word for now; the pods may still be on their way.
     return since if isinstance(outcome, Blocked) else None

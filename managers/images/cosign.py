@@ -14,13 +14,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import orjson
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec, padding
 
 from contracts import image_reference
 from contracts.api.public_key import PublicKey
+from runtime.depth import UnreadableError
+from runtime.depth import read_json as shallow_json
 
 SIMPLE_SIGNING = "application/vnd.dev.cosign.simplesigning.v1+json"
 BUNDLE = "application/vnd.dev.sigstore.bundle.v0.3+json"
@@ -31,6 +32,7 @@ SIGN_PREDICATE = "https://sigstore.dev/cosign/sign/v1"
 _CLAIM = "cosign container image signature"
 _STATEMENT_TYPES = ("https://in-toto.io/Statement/v1", "https://in-toto.io/Statement/v0.1")
 _MOST = 32
+_VALUES_MAX = 100_000
 # Hash by size of the curve; cosign signs with SHA-256 in the older scheme whatever the curve.
 _NATURAL: Mapping[int, hashes.HashAlgorithm] = {384: hashes.SHA384(), 521: hashes.SHA512()}
 
@@ -153,8 +155,8 @@ def _same_repository(signed: Any, reference: str) -> None:
 def read_json(content: bytes) -> Any:
     """Read JSON. Raises NotProvenError."""
     try:
-        return orjson.loads(content)
-    except ValueError:
+        return shallow_json(content, values=_VALUES_MAX)
+    except UnreadableError:
         raise NotProvenError("what was signed cannot be read as JSON") from None
 
 

@@ -3,8 +3,8 @@
 Protocol: OCI distribution specification 1.1; token login as the distribution project describes it.
 The address comes out of a spec that a tenant wrote, so: only GET, only https (except registries
 that the operator's own settings name), no link-local and no loopback address, no redirect but for
-blobs, no login to any other host than the registry and the token service it names, no body longer
-than its bound, and no text of an answer in any error.
+blobs, no login to any other host than the registry and the token service it names, no answer beyond
+its bounds (runtime.bounded), and no text of an answer in any error.
 """
 
 from __future__ import annotations
@@ -13,20 +13,25 @@ import hashlib
 import ipaddress
 import re
 import socket
+import ssl
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from types import TracebackType
 from typing import Any, Self
 from urllib.parse import urlsplit
 
 import aiohttp
-import orjson
 from aiohttp.abc import AbstractResolver, ResolveResult
 from yarl import URL
 
 from managers.images.credentials import Login
+from runtime.bounded import CIPHERS, bounded_session, broken_bound, read_body
+from runtime.depth import UnreadableError, read_json
 
 MANIFEST_MAX = 4 * 1024 * 1024
+VALUES_MAX = 100_000
+"""Of one manifest: some thousand entries of a list of referrers."""
 BLOB_MAX = 1024 * 1024
 _TOKEN_MAX = 64 * 1024
 _TIMEOUT = aiohttp.ClientTimeout(total=5.0, connect=2.0)
@@ -47,7 +52,8 @@ _METADATA = tuple(
 )
 """Metadata services beside those of the link: Alibaba, Azure, Oracle, AWS and Google over IPv6."""
 _TRANSLATED = ipaddress.ip_network("64:ff9b::/96")
-_PARAMETER = re.compile(r'([a-zA-Z_]+)="([^"]*)"')
+# Looked for at the beginnings of words only: else a long word costs the square of its length.
+_PARAMETER = re.compile(r'(?<![a-zA-Z_])([a-zA-Z_]+)="([^"]*)"')
 
 
 class RegistryError(Exception):
@@ -71,8 +77,8 @@ class Content:
     def json(self) -> Mapping[str, Any]:
         """Read a manifest. Raises RegistryError."""
         try:
-            found = orjson.loads(self.body)
-        except ValueError:
+            found = read_json(self.body, values=VALUES_MAX)
+        except UnreadableError:
             found = None
         if not isinstance(found, dict):
             raise RegistryError("the registry's answer is no manifest", lasting=True)
@@ -127,12 +133,8 @@ class Registry:
         self._repository = repository
         self._login = login
         self._authorization = ""
-        # The authorities of this machine: SSL_CERT_FILE and SSL_CERT_DIR are honoured.
-        connector = aiohttp.TCPConnector(
-            resolver=PublicResolver(loopback=insecure), limit=4, use_dns_cache=False
-        )
-        self._session = aiohttp.ClientSession(
-            connector=connector, timeout=_TIMEOUT, trust_env=False, auto_decompress=False
+        self._session = bounded_session(
+            _TIMEOUT, tls=_tls(), limit=4, resolver=PublicResolver(loopback=insecure)
         )
 
     async def __aenter__(self) -> Self:
@@ -177,7 +179,7 @@ class Registry:
         for _ in range(redirects):
             if status not in _MOVED:
                 break
-            url = str(URL(url).join(URL(headers.get("Location", ""))))
+            url = _moved(url, headers.get("Location", ""))
             # A signed address of a store behind the registry: it needs no login and gets none.
             status, headers, body = await self._request(url, accept, most, "")
         if status == 404:
@@ -214,10 +216,11 @@ class Registry:
                 f"the registry's token service refuses the login (HTTP {status})", lasting=True
             )
         try:
-            answer = orjson.loads(body) if status == 200 else None
-        except ValueError:
+            answer = read_json(body) if status == 200 else None
+        except UnreadableError:
             answer = None
-        token = (answer.get("token") or answer.get("access_token")) if answer else None
+        named = answer if isinstance(answer, dict) else {}
+        token = named.get("token") or named.get("access_token")
         if not isinstance(token, str) or not re.fullmatch(r"[\x21-\x7e]+", token):
             raise RegistryError("the registry's token service gave no token")
         return f"Bearer {token}"
@@ -226,23 +229,26 @@ class Registry:
         self, url: str, accept: str, most: int, authorization: str
     ) -> tuple[int, Mapping[str, str], bytes]:
         self._check_address(url)
-        headers = {"Accept": accept, "Accept-Encoding": "identity"}
+        headers = {"Accept": accept}
         if authorization:
             headers["Authorization"] = authorization
         try:
             async with self._session.get(
                 URL(url, encoded=True), headers=headers, allow_redirects=False
             ) as response:
-                body = await response.content.read(most + 1)
-                while len(body) <= most and not response.content.at_eof():
-                    body += await response.content.read(most + 1 - len(body))
-                answer = response.status, dict(response.headers), body
-        except (aiohttp.ClientError, OSError, TimeoutError, ValueError) as error:
-            # The class says what happened; the text of some of these holds the whole request.
-            raise RegistryError(f"the registry cannot be asked: {type(error).__name__}") from error
-        if len(body) > most:
-            raise RegistryError("the registry's answer is longer than it may be", lasting=True)
-        return answer
+                body = await read_body(response, most)
+                return response.status, dict(response.headers), body
+        except UnreadableError:
+            raise RegistryError(
+                f"the registry's answer is longer than it may be ({most} bytes)", lasting=True
+            ) from None
+        except aiohttp.ClientError as error:
+            told = broken_bound(error)
+            if told is None:
+                raise _unreachable(error) from error
+            raise RegistryError(f"the registry's answer is {told}") from None
+        except (OSError, ValueError) as error:
+            raise _unreachable(error) from error
 
     def _check_address(self, url: str) -> None:
         """Refuse an address that the registry, or the spec, may not send us to."""
@@ -265,6 +271,26 @@ class Registry:
                 "link, which is never asked",
                 lasting=True,
             )
+
+
+def _moved(url: str, location: str) -> str:
+    try:
+        return str(URL(url).join(URL(location)))
+    except ValueError:
+        raise RegistryError("the registry sends us to no address") from None
+
+
+def _unreachable(error: Exception) -> RegistryError:
+    # The class says what happened; the text of some of these holds the whole request.
+    return RegistryError(f"the registry cannot be asked: {type(error).__name__}")
+
+
+@lru_cache(maxsize=1)
+def _tls() -> ssl.SSLContext:
+    """The authorities of this machine: SSL_CERT_FILE and SSL_CERT_DIR are honoured."""
+    context = ssl.create_default_context()
+    context.set_ciphers(CIPHERS)
+    return context
 
 
 def _checked(found: Content, reference: str) -> Content:

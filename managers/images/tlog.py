@@ -48,6 +48,7 @@ class TrustRoot:
 
 
 NOTHING = TrustRoot({})
+_UNREADABLE = "its log entry cannot be read"
 
 
 def read_trust_root(content: bytes) -> TrustRoot:
@@ -109,17 +110,17 @@ class _Promise:
             if own:
                 signature = unbase64(entry.get("SignedEntryTimestamp"))
                 return cls(
-                    str(own["body"]),
+                    _text(own["body"]),
                     int(own["integratedTime"]),
                     int(own["logIndex"]),
-                    str(own["logID"]),
+                    _text(own["logID"]),
                     signature,
                 )
             promise = as_dict(entry.get("inclusionPromise"))
             if not promise:
                 raise NotProvenError("its log entry holds no signed timestamp (Rekor v1)")
             return cls(
-                str(entry["canonicalizedBody"]),
+                _text(entry["canonicalizedBody"]),
                 int(entry["integratedTime"]),
                 int(entry["logIndex"]),
                 unbase64(as_dict(entry["logId"]).get("keyId")).hex(),
@@ -128,19 +129,30 @@ class _Promise:
         except (KeyError, TypeError, ValueError) as error:
             if isinstance(error, NotProvenError):
                 raise
-            raise NotProvenError("its log entry cannot be read") from None
+            raise NotProvenError(_UNREADABLE) from None
 
     def signed_text(self) -> bytes:
-        """Return what the log signs: canonical JSON (RFC 8785), which these values make simple."""
-        return orjson.dumps(
-            {
-                "body": self.body,
-                "integratedTime": self.time,
-                "logID": self.log,
-                "logIndex": self.index,
-            },
-            option=orjson.OPT_SORT_KEYS,
-        )
+        """Return what the log signs: canonical JSON (RFC 8785), which these values make simple.
+
+        Raises NotProvenError for numbers of more than 64 bits, which no log writes.
+        """
+        try:
+            return orjson.dumps(
+                {
+                    "body": self.body,
+                    "integratedTime": self.time,
+                    "logID": self.log,
+                    "logIndex": self.index,
+                },
+                option=orjson.OPT_SORT_KEYS,
+            )
+        except TypeError:
+            raise NotProvenError(_UNREADABLE) from None
+
+
+def _text(value: Any) -> str:
+    """Take a value for a text; the words of another one would be of any depth."""
+    return value if isinstance(value, str) else ""
 
 
 def _check(promise: _Promise, signed: Signed, root: TrustRoot) -> None:
@@ -153,8 +165,9 @@ def _check(promise: _Promise, signed: Signed, root: TrustRoot) -> None:
         raise NotProvenError("its log entry has no time") from None
     if not log.start <= when <= log.end:
         raise NotProvenError("its log entry was made outside of the time of the log's key")
+    text = promise.signed_text()
     try:
-        verify(log.key, promise.signature, promise.signed_text())
+        verify(log.key, promise.signature, text)
     except NotProvenError:
         raise NotProvenError("its log entry was not signed by the log") from None
     _about(as_dict(read_json(unbase64(promise.body))), signed)

@@ -15,7 +15,7 @@ from contracts import image_reference
 from contracts.image_reference import ImageReference
 from contracts.observed import ImageVerdict
 from managers.images.cosign import NotProvenError
-from managers.images.credentials import Login, login_for
+from managers.images.credentials import Login, PullSecretError, login_for
 from managers.images.evidence import prove
 from managers.images.policy import Question, answer_key, record, recorded
 from managers.images.registry import Registry, RegistryError
@@ -108,7 +108,7 @@ class ImageVerifier:
             login = await self._login(question, reference)
             async with Deadline(self._clock, BUDGET):
                 pinned = reference.pinned(await self._prove(reference, question, login))
-        except NotProvenError as error:
+        except (NotProvenError, PullSecretError) as error:
             return _problem(question, "unproven", str(error))
         except ValueError as error:
             return _problem(question, "unproven", f"the policy cannot be used: {error}")

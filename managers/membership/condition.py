@@ -6,7 +6,7 @@ from contracts.api.cluster import ClusterSpec
 from contracts.api.cluster_status import RaftStatus
 from contracts.api.status_parts import LastError
 from contracts.conditions import Finding
-from managers.membership.plan import OUTSIDE, is_as_wanted
+from managers.membership.plan import OUTSIDE, UNUSABLE, is_as_wanted
 
 KIND = "RaftMembershipReady"
 
@@ -20,6 +20,8 @@ def membership_ready(
     many servers of a second set may be members, too (managers.membership.beside).
     """
     readers = spec.servers - spec.replicas
+    if trouble is not None and trouble.reason == UNUSABLE:
+        return Finding(KIND, "Unknown", UNUSABLE, trouble.message)
     if raft is None:
         message = trouble.message if trouble else "The members were not read yet"
         return Finding(KIND, "Unknown", "MembershipUnknown", message)

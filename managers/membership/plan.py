@@ -18,6 +18,7 @@ from runtime.outcome import Done, Outcome, Wait
 # Autopilot takes some ten seconds to give a new server its vote, and tells nobody.
 CONVERGING_RECHECK = 2.0
 OUTSIDE = "ServerOutsideRaft"
+UNUSABLE = "AnswerUnusable"
 QUIET_RECHECK = 60.0
 
 
@@ -33,6 +34,8 @@ class Answers:
     """Why the members are not known, for a person; "" when they are."""
     healthy: frozenset[str] = frozenset()
     """Node ids that the autopilot finds well; only asked for with read replicas."""
+    unusable: str = ""
+    """Which answer was not read because no OpenBao gives it, and why; "" when all were read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +65,8 @@ def judge(
     error: tuple[str, str] | None = None
     if split is not None:
         error = ("SplitBrain", split)
+    elif answers.unusable:
+        error = (UNUSABLE, _whose_fault(answers.unusable))
     elif answers.trouble:
         error = ("MembershipUnknown", answers.trouble)
     elif outside := _outside(answers, expected):
@@ -139,6 +144,13 @@ def _how_to_join(outside: tuple[str, ...]) -> str:
         "started with the volume of an earlier server, and never join with that data. When nobody "
         f"needs it: `kubectl delete pvc {volume} --wait=false`, then `kubectl delete pod {first}`, "
         "and it joins with an empty volume"
+    )
+
+
+def _whose_fault(unusable: str) -> str:
+    return (
+        f"{unusable}. No OpenBao answers like this: look at the image of that server (spec.image), "
+        "and at what stands between it and the operator"
     )
 
 

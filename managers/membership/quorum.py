@@ -7,11 +7,15 @@ from collections.abc import Collection, Sequence
 
 from contracts.observed import PodFacts, Quorum, RaftServer
 from managers.bao.client import Bao, BaoError, Denied
-from managers.bao.login import TokenSource, as_known
+from managers.bao.login import NoToken, TokenSource, as_known
 from managers.bao.models import AutopilotState, Member
+from managers.membership.refusal import INDEX, LOGIN, MEMBERS, STATE, TOKEN
+
+# OpenBao 2.4.0: what a path answers that has nothing to tell.
+ABSENT = 404
 
 
-async def ask_quorum(bao: Bao, pods: Sequence[PodFacts], login: TokenSource) -> Quorum | None:
+async def ask_quorum(bao: Bao, pods: Sequence[PodFacts], login: TokenSource) -> Quorum:
     """Read members and the autopilot's opinion of them from the one server that says it leads.
 
     Who is a member is told by the raft configuration: the autopilot goes on naming for a while
@@ -21,25 +25,45 @@ async def ask_quorum(bao: Bao, pods: Sequence[PodFacts], login: TokenSource) -> 
     need longer than that to reach one that was restarted (it looks up the new address, and waits
     longer after each failure). So each server is asked whether the leader's log has reached it.
 
-    None when the operator may not ask: then a roll goes by the readiness of the pods, as it does
-    without a login. Never raises.
+    What is refused is named with its path; managers.membership.refusal says what it means. A leader
+    whose autopilot is switched off keeps no opinion: then the logs alone tell who is well. Never
+    raises.
     """
     leaders = [pod for pod in pods if pod.ip and pod.ready and pod.registration.active]
     if len(leaders) != 1:
         return Quorum(trouble="not exactly one ready server says that it leads")
-    address = leaders[0].ip
+    address, path = leaders[0].ip, LOGIN
     try:
+        await login.token(bao, address)
+        path = MEMBERS
         members = await as_known(bao, address, login, bao.members)
-        state = await as_known(bao, address, login, bao.autopilot_state)
+        path = STATE
+        state = await _opinion(bao, address, login)
+        path = INDEX
         reached = await bao.applied_index(address)
-    except Denied:
-        return None
+    except NoToken as error:
+        return Quorum(trouble=str(error), refused=TOKEN)
+    except Denied as error:
+        return Quorum(trouble=str(error), refused=path)
     except BaoError as error:
         return Quorum(trouble=str(error))
     others = [pod for pod in pods if pod.ready and pod.ip and pod is not leaders[0]]
     ends = await asyncio.gather(*(_log_end(bao, pod.ip) for pod in others))
     follow = {pod.name for pod, end in zip(others, ends, strict=True) if end >= reached}
     return _quorum(members, state, follow | {leaders[0].name})
+
+
+async def _opinion(bao: Bao, address: str, login: TokenSource) -> AutopilotState | None:
+    """Ask for the opinion of the autopilot; None when it is switched off.
+
+    The same token was good a moment ago: a refusal is not for want of a newer one.
+    """
+    try:
+        return await bao.autopilot_state(address, await login.token(bao, address))
+    except Denied as error:
+        if error.code == ABSENT:
+            return None
+        raise
 
 
 async def _log_end(bao: Bao, address: str) -> int:
@@ -49,17 +73,33 @@ async def _log_end(bao: Bao, address: str) -> int:
         return -1
 
 
-def _quorum(members: Sequence[Member], state: AutopilotState, follow: Collection[str]) -> Quorum:
+def _quorum(
+    members: Sequence[Member], state: AutopilotState | None, follow: Collection[str]
+) -> Quorum:
+    if state is None:
+        return _by_log(members, follow)
     seen = state.servers or {}
-    return Quorum(
-        servers=tuple(
-            RaftServer(
-                member.node_id,
-                voter=member.voter,
-                healthy=member.node_id in seen and seen[member.node_id].healthy,
-                follows=member.node_id in follow,
-            )
-            for member in sorted(members, key=lambda one: one.node_id)
-        ),
-        failure_tolerance=state.failure_tolerance,
+    well = {name for name, server in seen.items() if server.healthy}
+    return Quorum(_servers(members, well, follow), state.failure_tolerance)
+
+
+def _by_log(members: Sequence[Member], follow: Collection[str]) -> Quorum:
+    """Count as the autopilot does, of those whose log holds what the leader had a moment ago."""
+    servers = _servers(members, follow, follow)
+    voters = [server for server in servers if server.voter]
+    spare = sum(server.healthy for server in voters) - (len(voters) // 2 + 1)
+    return Quorum(servers, max(0, spare))
+
+
+def _servers(
+    members: Sequence[Member], well: Collection[str], follow: Collection[str]
+) -> tuple[RaftServer, ...]:
+    return tuple(
+        RaftServer(
+            member.node_id,
+            voter=member.voter,
+            healthy=member.node_id in well,
+            follows=member.node_id in follow,
+        )
+        for member in sorted(members, key=lambda one: one.node_id)
     )

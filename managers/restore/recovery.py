@@ -55,7 +55,7 @@ class CopySeen:
 
 @dataclass(frozen=True, slots=True)
 class CopiesSeen:
-    """The copies of all servers that the spec wants, against that of their leader."""
+    """The copies of all servers that are wanted or there, against that of their leader."""
 
     copies: Sequence[CopySeen]
     leader: str = ""
@@ -68,7 +68,7 @@ class ServerSight(Protocol):
     """Whoever can look at servers."""
 
     async def copies(self, cluster: OpenBaoCluster, owner: Owner) -> CopiesSeen:
-        """Ask the servers that the spec wants how far they are. Nobody has to log in for that.
+        """Ask all servers, wanted or there, how far they are. Nobody has to log in for that.
 
         Raises what the API server may raise; a server that does not answer is no error.
         """

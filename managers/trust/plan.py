@@ -37,11 +37,15 @@ def correction(
 
     `settings` are the present ones, `chosen` the issuer that the spec names, if it does.
     """
-    if any(settings.get(source) for source in OTHER_SOURCES) or not settings.get(KEYS):
+    trusted = settings.get(KEYS)
+    if any(settings.get(source) for source in OTHER_SOURCES):
+        return None
+    if not isinstance(trusted, list) or not trusted:
+        # No key is trusted, or what answers is no OpenBao.
         return None
     name = chosen or issuer.issuer
     wanted = sorted(map(str.strip, issuer.public_keys))
-    present = sorted(str(key).strip() for key in settings[KEYS])
+    present = sorted(str(key).strip() for key in trusted)
     if present == wanted and settings.get("bound_issuer") == name:
         return None
     kept = {key: settings[key] for key in KEPT if settings.get(key)}

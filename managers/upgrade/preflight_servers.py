@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from contracts.observed import PodFacts
+from contracts.reasons_workload import QUESTION_REFUSED
 from managers.upgrade.preflight_question import Answer, Question, Warnings, wait
 from runtime import quantity
 
@@ -55,8 +56,8 @@ def quorum_is_well(ask: Question) -> Answer:
     if quorum is None:
         return None
     if quorum.trouble:
-        told = f"the leader could not be asked for its followers: {quorum.trouble}"
-        return wait("LeaderUnknown", told)
+        reason = QUESTION_REFUSED if quorum.refused else "LeaderUnknown"
+        return wait(reason, quorum.unanswered)
     voters = [server for server in quorum.servers if server.voter]
     healthy = [server for server in voters if server.healthy]
     if len(healthy) < ask.majority:

@@ -26,6 +26,7 @@ from contracts.api.status_upgrade import UpgradeRequestsStatus, UpgradeStatus
 from contracts.machine import Guard, Row, always
 from contracts.observed import Observed
 from contracts.pause import counted_from
+from contracts.reasons_workload import QUESTION_REFUSED
 from contracts.upgrade import FREE_LOCK as FREE_LOCK
 from contracts.upgrade import MAKE_HAND_OVER, SNAPSHOT_TRIES, Release
 from contracts.upgrade import MAKE_SNAPSHOT as MAKE_SNAPSHOT
@@ -274,8 +275,20 @@ def _unwell_late(now: Situation) -> str | None:
 
 
 def _unready_late(now: Situation) -> str | None:
-    ready = all(pod.ready for pod in now.observed.servers) and now.observed.servers
-    return None if ready else _late(now)
+    return None if _all_ready(now) else _late(now)
+
+
+def _all_ready(now: Situation) -> bool:
+    servers = now.observed.servers
+    return bool(servers) and all(pod.ready for pod in servers)
+
+
+def _may_not_ask(now: Situation) -> str | None:
+    """A person has to act, and nobody is ill as far as is known: no time runs meanwhile."""
+    quorum = now.observed.quorum
+    if quorum is None or not quorum.refused or not _all_ready(now):
+        return None
+    return quorum.unanswered
 
 
 def _on_its_way(now: Situation) -> str | None:
@@ -354,6 +367,7 @@ ROWS: tuple[Row[Situation], ...] = (
     Row(ROLLING, _refused_hand_over, "no Job", FAILED, FREE_LOCK, "StepDownFailed", SOON),
     Row(ROLLING, _hand_over_late, "leads still", FAILED, FREE_LOCK, "StepDownTimeout", SOON),
     Row(ROLLING, _unready_late, "pod not back", FAILED, FREE_LOCK, "PodNotReady", SOON),
+    Row(ROLLING, _may_not_ask, "question refused", reason=QUESTION_REFUSED, after=RECHECK),
     Row(ROLLING, _unwell_late, "server not well", FAILED, FREE_LOCK, "HealthCheckFailed", SOON),
     Row(ROLLING, _both(_changed, _refused), "refused", blocked=True, after=ROLL_RECHECK),
     Row(ROLLING, _on_its_way, "pods to go", reason="UpgradeInProgress", after=ROLL_RECHECK),

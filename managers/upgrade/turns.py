@@ -15,6 +15,7 @@ from contracts.conditions import clean_message
 from contracts.course import Course
 from contracts.desired import Effect
 from contracts.machine import Decision
+from contracts.reasons_workload import QUESTION_REFUSED
 from contracts.upgrade import HandOver, Release
 from managers.oplock.plan import UPGRADE_HOLDER
 from managers.upgrade.condition import upgrading
@@ -120,10 +121,21 @@ def _status(now: Situation, decision: Decision[Situation]) -> UpgradeStatus:
     if row.at == ROLLING and leads_again(now):
         # What that Job did is undone: the next one has another name.
         changes |= {"step_down_job": None}
-    if before.step_started_at is None and row.at == ROLLING:
-        # A pause took the clock away: the step is given all of its time again.
-        changes.setdefault("step_started_at", moment)
+    changes = {**_clock(now, decision), **changes}
     return before.model_copy(update=changes) if changes else before
+
+
+def _clock(now: Situation, decision: Decision[Situation]) -> dict[str, Any]:
+    """Stop the time of a step while a question is refused, and give all of it again after that.
+
+    A pause takes the clock away, too.
+    """
+    row = decision.row
+    if row.reason == QUESTION_REFUSED:
+        return {"step_started_at": None}
+    if now.upgrade.step_started_at is None and row.at == ROLLING:
+        return {"step_started_at": _moment(now)}
+    return {}
 
 
 def _begun(now: Situation, moment: datetime) -> UpgradeStatus:

@@ -16,6 +16,7 @@ from contracts.observed import ClaimFacts, Observed, Quorum, RaftServer
 from contracts.resolved import Resolved
 from contracts.sets import VoterSet
 from managers.workload.peers import Peer, leader_of, removal
+from managers.workload.quorum import wait_for_answer
 from managers.workload.size import SCALE_RECHECK, SCALING, Size
 from runtime.outcome import Blocked, Wait
 
@@ -154,9 +155,9 @@ def _unknown(
         return None
     told = (
         f"spec.replicas is {resolved.replicas}: the leader has to be asked for its members before "
-        f"{node_id} starts with volume {claim.name}: {observed.quorum.trouble}"
+        f"{node_id} starts with volume {claim.name}"
     )
-    return Size(ordinal, Wait(SCALING, told, SCALE_RECHECK))
+    return Size(ordinal, wait_for_answer(observed.quorum, SCALING, told, SCALE_RECHECK))
 
 
 def _no_login(resolved: Resolved, ordinal: int, claim: ClaimFacts) -> Size:

@@ -15,7 +15,7 @@ from contracts.api.cluster import ClusterSpec
 from contracts.desired import Effect, Operation
 from contracts.observed import Observed, PodFacts
 from contracts.resolved import Resolved
-from managers.workload.quorum import is_down, majority
+from managers.workload.quorum import QUESTION_RECHECK, is_down, majority
 from managers.workload.replace import STEP_DOWN, STEP_DOWN_AGAIN, ask_leader
 from runtime.outcome import Blocked, Done, Outcome, Wait
 
@@ -123,12 +123,8 @@ def _objection(observed: Observed, victim: PodFacts, size: int) -> Wait | Blocke
         others = sum(pod.ready for pod in observed.pods if pod.uid != victim.uid)
         return None if others >= majority(size) else _refused(victim, others, majority(size))
     if quorum.trouble:
-        return Wait(
-            FENCING,
-            f"{victim.name} runs on: the leader could not be asked for its followers: "
-            f"{quorum.trouble}",
-            ASK_AGAIN,
-        )
+        message = f"{victim.name} runs on: {quorum.unanswered}"
+        return Wait(FENCING, message, QUESTION_RECHECK if quorum.refused else ASK_AGAIN)
     voters = [server for server in quorum.servers if server.voter]
     others = sum(
         server.healthy and server.follows for server in voters if server.node_id != victim.name

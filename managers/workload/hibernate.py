@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from contracts.api.cluster import OpenBaoCluster
+from contracts.api.cluster import VOTERS_MAX, OpenBaoCluster
 from contracts.desired import Operation
 from contracts.observed import Observed
 from contracts.pause import counted_from, resumed_at
@@ -21,8 +21,6 @@ from runtime.outcome import Wait
 HIBERNATED = "Hibernated"
 HIBERNATING = "Hibernating"
 WAKING = "Waking"
-# As many as the API allows: volumes of more are nobody's servers.
-SERVERS_MAX = 15
 # A server is back within seconds; after this it is in trouble like any other that does not start.
 WAKE_PATIENCE_SECONDS = 300.0
 
@@ -92,7 +90,8 @@ def slept(resolved: Resolved, observed: Observed) -> int:
     ]
     by_volume = max((ordinal + 1 for ordinal in ordinals if ordinal is not None), default=0)
     found = max(by_volume, resolved.voters or 0)
-    return min(found, SERVERS_MAX) if found else resolved.replicas
+    # Volumes of more than the API allows are nobody's servers.
+    return min(found, VOTERS_MAX) if found else resolved.replicas
 
 
 def waking_since(cluster: OpenBaoCluster, now: datetime) -> datetime | None:

@@ -10,6 +10,7 @@ from itertools import islice
 from contracts.api.cluster import ClusterSpec
 from contracts.desired import Effect, Operation, Plan, Rolled
 from contracts.observed import Observed, PodFacts, StatefulSetFacts
+from contracts.reasons_workload import QUESTION_REFUSED
 from contracts.resolved import Resolved
 from contracts.upgrade import MAKE_HAND_OVER, HandOver
 from managers.workload import fence as fencing
@@ -20,6 +21,7 @@ from managers.workload.hibernate import hibernate
 from managers.workload.hold import Hold, hold
 from managers.workload.marks import pod_marks
 from managers.workload.pod import server_mounts
+from managers.workload.quorum import QUESTION_RECHECK
 from managers.workload.read_size import asks_for_members, asks_for_votes
 from managers.workload.recreate import renewal
 from managers.workload.reload import (
@@ -32,7 +34,7 @@ from managers.workload.reload import (
     split,
 )
 from managers.workload.replace import REST, Move, ask_leader, mark_log, next_move
-from managers.workload.size import Row, Size, first_boot
+from managers.workload.size import Row, Size, first_boot, guarded
 from managers.workload.statefulset import Shape, disruption_budget, stateful_set, template_digest
 from managers.workload.stuck import absent, stuck
 from managers.workload.unstarted import replace_unstarted
@@ -110,7 +112,7 @@ def plan(resolved: Resolved, observed: Observed, inputs: Inputs) -> Plan:
         claim_size=live.claim_size if live else resolved.storage_size,
         claim_class=live.claim_class if live else resolved.storage_class,
     )
-    budget = disruption_budget(resolved)
+    budget = disruption_budget(resolved, guarded(resolved, observed, size))
     servers = stateful_set(resolved, shape)
     intents = (servers, *(() if budget is None else (budget,)))
     if not resolved.initialized:
@@ -188,7 +190,7 @@ def _later(pods: Pods, held: Hold | None) -> Wait | None:
 
 def _roll(pods: Pods, progress: Outcome, shape: Shape) -> Operation | None:
     """Count the pods that are new and ready, as long as pods are replaced."""
-    if not isinstance(progress, Wait) or progress.reason not in ROLL:
+    if not isinstance(progress, Wait) or progress.reason not in {*ROLL, QUESTION_REFUSED}:
         return None
     return Operation("Rolling", min(pods.renewed, shape.replicas), shape.replicas)
 
@@ -323,6 +325,8 @@ def _progress(observed: Observed, pods: Pods, move: Move, size: int) -> Outcome:
 
 def _rolling(observed: Observed, told: str, move: Move) -> Outcome:
     told = "; ".join(filter(None, (told, move.why)))
+    if move.reason:
+        return Wait(move.reason, told, QUESTION_RECHECK)
     after = QUORUM_RECHECK if move.kind in ("hold", "step-down", "mark") else None
     late = is_late(observed)
     # What the scheduler says is no passing state, and worth a word at once.

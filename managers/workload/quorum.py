@@ -5,7 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 
 from contracts.observed import PodFacts, Quorum, RaftServer
+from contracts.reasons_workload import QUESTION_REFUSED
+from runtime.outcome import Wait
 
+# A policy is mended by a person, of whom no event tells. A leader that has just been elected may
+# refuse what it grants a moment later.
+QUESTION_RECHECK = 5.0
 # Below three servers no loss can be tolerated: a restart is an outage, however it is done.
 TOLERANT = 3
 
@@ -20,6 +25,19 @@ def is_down(pod: PodFacts) -> bool:
     return not pod.ready and bool(pod.waiting)
 
 
+def reason_of(quorum: Quorum | None) -> str:
+    """Return the reason of its own that a refused question has; "" for any other answer."""
+    return QUESTION_REFUSED if quorum is not None and quorum.refused else ""
+
+
+def wait_for_answer(quorum: Quorum, reason: str, message: str, after: float) -> Wait:
+    """Wait for an answer: for `after` seconds with that `reason`, or until a person has acted."""
+    message = f"{message}: {quorum.trouble}" if quorum.trouble else message
+    if quorum.refused:
+        return Wait(QUESTION_REFUSED, message, QUESTION_RECHECK)
+    return Wait(reason, message, after)
+
+
 def objection(quorum: Quorum | None, victim: PodFacts, size: int) -> str:
     """Say why the victim may not go now; "" when it may.
 
@@ -30,7 +48,7 @@ def objection(quorum: Quorum | None, victim: PodFacts, size: int) -> str:
     if quorum is None or size == 1 or is_down(victim):
         return ""
     if quorum.trouble:
-        return f"the leader could not be asked for its followers: {quorum.trouble}"
+        return quorum.unanswered
     voters = [server for server in quorum.servers if server.voter]
     others = sum(server.healthy for server in voters if server.node_id != victim.name)
     needed = majority(len(voters))
@@ -68,7 +86,7 @@ def objection_to_hand_over(
     if quorum is None or size == 1:
         return ""
     if quorum.trouble:
-        return f"the leader could not be asked for its followers: {quorum.trouble}"
+        return quorum.unanswered
     voters = [server for server in quorum.servers if server.voter]
     if len(voters) != size:
         return f"{len(voters)} of {size} servers are voters"

@@ -30,7 +30,8 @@ from managers.workload.plan import (
     restart,
     sort_pods,
 )
-from managers.workload.read_size import LEAVING, RECHECK, VOTES, read_size
+from managers.workload.quorum import wait_for_answer
+from managers.workload.read_size import LEAVING, NO_LEADER, RECHECK, VOTES, read_size
 from managers.workload.reload import RELOADING
 from managers.workload.statefulset import Shape, stateful_set, template_digest
 from runtime.memo import remembered
@@ -191,13 +192,22 @@ def next_victim(seen: Observed, outdated: Collection[PodFacts], size: int) -> Po
     return max(choice, key=lambda pod: pod.ordinal, default=None)
 
 
-def _vote(observed: Observed, victim: PodFacts | None) -> Blocked | None:
-    """Refuse to replace a server that somebody promoted, as long as it runs."""
-    servers = observed.quorum.servers if observed.quorum else ()
-    votes = victim is not None and any(
-        server.voter and server.healthy and server.node_id == victim.name for server in servers
+def _vote(observed: Observed, victim: PodFacts | None) -> Blocked | Wait | None:
+    """Refuse to replace a server that somebody promoted, as long as it runs.
+
+    A leader that was asked and did not answer leaves open who votes.
+    """
+    quorum = observed.quorum
+    if victim is None or quorum is None:
+        return None
+    if quorum.trouble:
+        message = f"{victim.name} runs an older template, and it is not known whether it has a vote"
+        return wait_for_answer(quorum, NO_LEADER, message, RECHECK)
+    votes = any(
+        server.voter and server.healthy and server.node_id == victim.name
+        for server in quorum.servers
     )
-    if victim is None or not votes:
+    if not votes:
         return None
     return Blocked(
         VOTES,

@@ -15,6 +15,7 @@ from contracts.resolved import Resolved
 from managers.workload.claims import STALE, answered, discard, is_marked, is_spent, member
 from managers.workload.hold import hold
 from managers.workload.peers import Peer, leader_of, refusal, removal
+from managers.workload.quorum import wait_for_answer
 from managers.workload.size import Size
 from runtime.outcome import Blocked, Wait
 
@@ -114,8 +115,8 @@ def _obstacle(
         # Nobody tells who is a member: what is not marked may be one, and comes back.
         return Size(ordinal, _stale(name, claim, ordinal)) if marked else None
     if quorum.trouble:
-        why = f"the leader could not be asked for its members: {quorum.trouble}"
-        return Size(ordinal, Wait(NO_LEADER, why, RECHECK))
+        why = "the leader could not be asked for its members"
+        return Size(ordinal, wait_for_answer(quorum, NO_LEADER, why, RECHECK))
     joined = member(quorum, name)
     if marked:
         peer = Peer(name, claim=claim)
@@ -142,8 +143,9 @@ def _leaving(resolved: Resolved, observed: Observed, asked: int, there: int) -> 
         # and keeps its volume: it may come back, and without a vote nobody waits for it.
         return Size(there - 1, Wait(LEAVING, told, RECHECK), (), count)
     if observed.quorum.trouble:
-        why = f"{told}; the leader could not be asked: {observed.quorum.trouble}"
-        return Size(there, Wait(NO_LEADER, why, RECHECK), (), count)
+        why = f"{told}; the leader could not be asked"
+        waits = wait_for_answer(observed.quorum, NO_LEADER, why, RECHECK)
+        return Size(there, waits, (), count)
     step = _removed(resolved, observed, observed.quorum, there - 1)
     if step is None:
         return Size(there - 1, Wait(LEAVING, told, RECHECK), (), count)
@@ -161,7 +163,7 @@ def _tidied(resolved: Resolved, observed: Observed, asked: int) -> Size:
     quorum = answered(observed)
     if volumes and observed.quorum is not None and (quorum is None or not leader_of(observed)):
         told = "the leader has to be asked for its members before the last volumes are judged"
-        return Size(asked, Wait(NO_LEADER, told, RECHECK))
+        return Size(asked, wait_for_answer(observed.quorum, NO_LEADER, told, RECHECK))
     if quorum is None or hold(resolved):
         return Size(asked)
     pods = {pod.ordinal for pod in observed.read.pods}

@@ -16,7 +16,7 @@ from typing import Any, Literal
 from contracts.desired import Effect
 from contracts.observed import Attempt, Observed, PodFacts, Reach
 from contracts.upgrade import HandOver
-from managers.workload.quorum import is_down, objection, objection_to_hand_over
+from managers.workload.quorum import is_down, objection, objection_to_hand_over, reason_of
 
 STEP_DOWN = "step-down"
 # A server that stepped down sleeps for ten seconds before it may lead again: who still leads after
@@ -48,6 +48,8 @@ class Move:
     kind: Literal["replace", "step-down", "mark", "hold", "rest", "restart"]
     pod: PodFacts | None = None
     why: str = ""
+    reason: str = ""
+    """Of the catalogue, for a `hold` that a person has to end; "" for one that ends by itself."""
     pods: tuple[PodFacts, ...] = ()
 
 
@@ -123,11 +125,12 @@ def _hand_over(observed: Observed, leader: PodFacts, size: int, asked: Attempt |
         leader,
         size,
         young={pod.name for pod in young},
-        unproven={pod.name for pod in young if observed.attempted(MARK_LOG, pod.uid) is None},
+        unproven={pod.name for pod in young if not _is_marked(observed, pod)},
     )
     if not reason:
         return Move("step-down", leader)
-    return _mark_first(observed, leader) or Move("hold", leader, reason)
+    held = Move("hold", leader, reason, reason_of(observed.quorum))
+    return held if held.reason else _mark_first(observed, leader) or held
 
 
 def _unless_objected(
@@ -137,7 +140,7 @@ def _unless_objected(
 ) -> Move:
     reason = objection(observed.quorum, pod, size)
     if reason:
-        return Move("hold", pod, reason)
+        return Move("hold", pod, reason, reason_of(observed.quorum))
     if _sleeps(observed, pod):
         return Move("hold", pod, f"{pod.name} stepped down, and cannot end for ten seconds")
     return _mark_first(observed, pod) or Move("replace", pod)
@@ -157,7 +160,20 @@ def _mark_first(observed: Observed, victim: PodFacts) -> Move | None:
     young = _unmarked(observed, victim)
     if young is None:
         return None
+    attempt = observed.attempted(MARK_LOG, young.uid)
+    if attempt is not None:
+        message = (
+            f"{young.name} is new, and OpenBao does not let the operator prove that it follows the "
+            f"leader: {attempt.refused}. It goes on when {young.name} is {YOUNG.seconds} s old"
+        )
+        return Move("hold", victim, message)
     return Move("mark", young, f"{young.name} is new, and has to follow the leader first")
+
+
+def _is_marked(observed: Observed, pod: PodFacts) -> bool:
+    """Tell whether the leader wrote something since a pod is there; what was refused is nothing."""
+    attempt = observed.attempted(MARK_LOG, pod.uid)
+    return attempt is not None and not attempt.refused
 
 
 def _starts(observed: Observed, pod: PodFacts) -> bool:
@@ -183,7 +199,7 @@ def _unmarked(observed: Observed, victim: PodFacts) -> PodFacts | None:
             if pod.uid != victim.uid
             and pod.uid != observed.leaders[0].uid
             and _is_young(observed, pod)
-            and observed.attempted(MARK_LOG, pod.uid) is None
+            and not _is_marked(observed, pod)
         ),
         None,
     )

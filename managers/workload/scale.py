@@ -142,6 +142,13 @@ def _held(resolved: Resolved, observed: Observed, count: int, told: str) -> Held
             f"made, or with the root token): set spec.replicas to {count}",
             BLOCKED_RECHECK,
         )
+    if quorum.refused:
+        return Blocked(
+            BLOCKED,
+            f"{told}: the operator takes no voter away, because it may not ask the leader for its "
+            f"members: {quorum.trouble}; or set spec.replicas to {count}",
+            BLOCKED_RECHECK,
+        )
     if quorum.trouble:
         why = f"{told}; the leader could not be asked for its members: {quorum.trouble}"
         return Wait(SCALING, why, SCALE_RECHECK)

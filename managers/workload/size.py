@@ -43,6 +43,18 @@ def standing(resolved: Resolved, observed: Observed) -> int:
     return highest + 1
 
 
+def guarded(resolved: Resolved, observed: Observed, size: Size) -> int:
+    """How many servers a disruption budget has to reckon with: wanted, on their way, or there.
+
+    Whoever asks for fewer has them leave one after the other, and each votes until it has left.
+    Those of a second set vote beside them.
+    """
+    live, second = observed.stateful_set, observed.green
+    there = max(live.replicas if live else 0, len(observed.pods))
+    beside = max(second.stateful_set.replicas if second.stateful_set else 0, len(second.pods))
+    return max(resolved.replicas, size.replicas, there) + beside
+
+
 def first_boot(resolved: Resolved, observed: Observed) -> Size | None:
     """Start a cluster without data as one pod."""
     return None if resolved.initialized else Size(1)

@@ -106,9 +106,13 @@ def _claim(resolved: Resolved, shape: Shape) -> dict[str, Any]:
 
 
 @remembered
-def disruption_budget(resolved: Resolved) -> Intent | None:
-    """Build the budget: at most one voter away at a time. None for clusters too small for one."""
-    if resolved.replicas < QUORUM_FLOOR:
+def disruption_budget(resolved: Resolved, servers: int) -> Intent | None:
+    """Build the budget: at most one voter away at a time. None for too few `servers` to need one.
+
+    One voter fewer is a majority of any number from QUORUM_FLOOR on, odd or even, so the budget is
+    right at each step from one number of servers to another.
+    """
+    if servers < QUORUM_FLOOR:
         return None
     return cluster_object(
         resolved,

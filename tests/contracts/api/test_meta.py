@@ -8,7 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
-from contracts.api.meta import StorageSize, freeze, parse_duration, rfc3339, thaw
+from contracts.api.meta import (
+    StorageSize,
+    counted_duration,
+    freeze,
+    parse_duration,
+    rfc3339,
+    thaw,
+)
 
 
 @pytest.mark.parametrize(
@@ -35,6 +42,13 @@ def test_a_duration_is_read_as_go_reads_it(text: str, seconds: float) -> None:
 def test_it_is_no_duration(text: str) -> None:
     with pytest.raises(ValueError, match="duration"):
         parse_duration(text)
+
+
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize("text", ["1" * 200_000, "1s" * 100_000, "1." * 100_000])
+def test_a_long_text_is_no_duration_and_costs_nothing(text: str) -> None:
+    """Servers name durations, too: 16 KB of digits took six seconds."""
+    assert counted_duration(text) is None
 
 
 @pytest.mark.parametrize("text", ["", "Gi", "1gi", "-1Gi", "1 Gi", "1Gi ", "1Gib", "1e", "0x1"])

@@ -39,6 +39,8 @@ class Server:
     authority: KeyPair
     answers: dict[str, tuple[int, Any]] = field(default_factory=dict)
     asked: list[Asked] = field(default_factory=list)
+    peers: set[object] = field(default_factory=set)
+    """Where connections came from."""
     port: int = 0
 
     def client(self, *, authority: KeyPair | None = None, name: str = NAME) -> Bao:
@@ -50,6 +52,7 @@ class Server:
         """Note the request and answer it."""
         body = await request.json() if request.can_read_body else None
         token = request.headers.get("X-Vault-Token", "")
+        self.peers.add(request.transport and request.transport.get_extra_info("peername"))
         self.asked.append(Asked(request.method, request.path, token, body))
         code, answer = self.answers.get(request.path.removeprefix("/v1/"), (404, {"errors": []}))
         if code in (301, 307):
@@ -59,18 +62,23 @@ class Server:
         return web.json_response(answer, status=code)
 
 
+def tls(folder: Path, authority: KeyPair, name: str = NAME) -> ssl.SSLContext:
+    """TLS of a server with a certificate for `name`."""
+    pair = issue_server(authority, (name,), (), SystemClock().now())
+    (folder / "tls.crt").write_bytes(pair.certificate)
+    (folder / "tls.key").write_bytes(pair.key)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(folder / "tls.crt", folder / "tls.key")
+    return context
+
+
 @asynccontextmanager
 async def serving(
     folder: Path, answers: Mapping[str, tuple[int, Any]], *, name: str = NAME
 ) -> AsyncIterator[Server]:
     """Serve these answers with a certificate for `name`."""
-    now = SystemClock().now()
-    server = Server(make_authority("x", now), dict(answers))
-    pair = issue_server(server.authority, (name,), (), now)
-    (folder / "tls.crt").write_bytes(pair.certificate)
-    (folder / "tls.key").write_bytes(pair.key)
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(folder / "tls.crt", folder / "tls.key")
+    server = Server(make_authority("x", SystemClock().now()), dict(answers))
+    context = tls(folder, server.authority, name)
     app = web.Application()
     app.router.add_route("*", "/{path:.*}", server.handle)
     runner = web.AppRunner(app)

@@ -5,11 +5,20 @@ import asyncio
 import pytest
 
 from managers.access.account_token import DOUBTFUL_AFTER, RENEW_AFTER
+from managers.access.secret_object import secret_object
 from managers.bao.client import BaoError, Denied
-from managers.bao.login import TOKEN_SECONDS, Logins, NoToken, ServiceAccountLogin
+from managers.bao.login import (
+    TOKEN_CHARACTERS_MAX,
+    TOKEN_SECONDS,
+    Logins,
+    NoToken,
+    ServiceAccountLogin,
+    as_known,
+)
 from managers.bao.models import Login
 from runtime.clock import yield_to_loop
 from runtime.errors import LeaseLost, TransportError
+from runtime.resources import SECRET
 from runtime.testing.clock import ManualClock
 from tests import gen
 from tests.gen.api import FakeApi, api_error
@@ -161,3 +170,28 @@ async def test_nothing_that_is_kept_shows_a_token() -> None:
     shown = f"{await bench.login()!r} {bench.logins!r}"
     assert token not in shown
     assert "jwt-1" not in shown
+
+
+# sentence: what somebody put in the place of the root token
+NO_TOKEN: dict[str, bytes] = {
+    "bytes": b"\xff\xfe",
+    "a line end": b"hvs.abc\n",
+    "letters of another language": "é".encode(),
+    "nothing": b"",
+    "much more than a token": b"a" * (TOKEN_CHARACTERS_MAX + 1),
+}
+
+
+@pytest.mark.parametrize("content", NO_TOKEN.values(), ids=NO_TOKEN.keys())
+async def test_a_secret_without_a_root_token_is_a_refusal_that_names_it(content: bytes) -> None:
+    """A refusal is a finding wherever a login is used; any other error would end each pass."""
+    bench = Bench(gen.cluster())
+    secret = secret_object(bench.cluster.owner(), "x-root-token", {"token": content})
+    bench.api.holding((SECRET, secret))
+    source = await bench.logins.of_cluster(bench.cluster.read(), bench.cluster.owner())
+    assert source is not None
+    with pytest.raises(Denied, match=r"Secret ns/x-root-token, key token: .*put the token"):
+        await source.token(bench.servers, AT)
+    assert not source.forget()
+    with pytest.raises(Denied):
+        await as_known(bench.servers, AT, source, bench.servers.members)

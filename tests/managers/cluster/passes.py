@@ -98,7 +98,7 @@ _RAFT = st.fixed_dictionaries(
 )
 _TROUBLE = st.fixed_dictionaries(
     {
-        "reason": st.sampled_from(["SplitBrain", "MembershipUnknown"]),
+        "reason": st.sampled_from(["SplitBrain", "MembershipUnknown", "AnswerUnusable"]),
         "message": st.just("told by adminops"),
     }
 )

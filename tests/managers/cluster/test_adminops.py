@@ -209,6 +209,19 @@ async def test_a_cluster_without_a_login_is_asked_for_its_health_alone(
     assert not any("root-token" in line for line in bench.api.asked)
 
 
+async def test_an_answer_that_was_not_read_is_told_of_until_all_are(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    bench = Bench(monkeypatch, OLD, TLS, TOKEN)
+    bench.servers.unusable = "sys/health of 10.0.0.1: the answer is longer than 262144 bytes"
+    assert await bench.turn() == Done(QUIET_RECHECK)
+    assert bench.written["lastError"]["reason"] == "AnswerUnusable"
+    assert bench.servers.unusable in bench.written["lastError"]["message"]
+    bench.servers.unusable = ""
+    await bench.turn()
+    assert "lastError" not in bench.written
+
+
 async def test_a_token_that_the_api_server_refuses_is_told(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

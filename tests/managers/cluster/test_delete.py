@@ -131,6 +131,17 @@ class TestRetain:
         await bench.run("Retain")
         assert bench.secret("x-unseal-key")["metadata"]["ownerReferences"]
 
+    @pytest.mark.parametrize(("ours", "looked"), [(True, True), (False, False)])
+    async def test_a_set_of_ours_alone_says_how_many_keys_there_are(
+        self, ours: bool, looked: bool
+    ) -> None:
+        live = gen.stateful_set().knowing("a=key-40").object()
+        if not ours:
+            del live["metadata"]["ownerReferences"]
+        bench = Bench((STATEFUL_SET, live))
+        await bench.run("Retain")
+        assert ("peek Secret x.40-unseal-key" in bench.api.asked) is looked
+
     async def test_the_patch_hits_the_secret_that_was_read_or_none(self) -> None:
         bench = Bench()
         uid = bench.secret("x-unseal-key")["metadata"]["uid"]

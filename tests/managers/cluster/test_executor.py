@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from contracts import names
+from contracts.children import ORDINALS_MAX
 from contracts.executor import Asked, AuthorityFile, Executor, JobLogin
 from contracts.names import Job
 from contracts.observed import ImageVerdict
@@ -162,6 +163,7 @@ SIZES: dict[str, tuple[gen.Cluster, int]] = {
     "as many as are wanted": (PLAIN.wanting(replicas=3), 3),
     "more while it shrinks": (PLAIN.wanting(replicas=3).having(adminOps=raft(5)), 5),
     "no more while it grows": (PLAIN.wanting(replicas=5).having(adminOps=raft(3, 1)), 5),
+    "a status of any number stays small": (PLAIN.having(adminOps=raft(100_000)), ORDINALS_MAX),
     "none of the read replicas": (PLAIN.wanting(replicas=3).having(adminOps=raft(3, 2, 2)), 3),
 }
 

@@ -80,6 +80,19 @@ def test_a_second_set_of_somebody_else_is_none_of_ours_to_judge() -> None:
     assert found.second.stateful_set is None
 
 
+def test_a_set_of_somebody_else_that_has_the_name_of_the_serving_one_is_no_witness() -> None:
+    theirs = gen.stateful_set().sized(100_000).object()
+    del theirs["metadata"]["ownerReferences"]
+    assert seen({"x": theirs}).voters.stateful_set is None
+
+
+def test_a_set_that_a_person_hands_over_serves() -> None:
+    handed = gen.stateful_set().object()
+    del handed["metadata"]["ownerReferences"]
+    handed["metadata"]["annotations"] = {labels.ADOPT: "x"}
+    assert seen({"x": handed}).voters.stateful_set is not None
+
+
 def test_what_is_learnt_of_the_pods_goes_back_to_the_set_that_they_are_of() -> None:
     before = seen(greenRevision=GREEN)
     after = before.seen(tuple(gen.pod(7).facts() for _ in before.servers))

@@ -145,6 +145,8 @@ LIES: dict[str, tuple[dict[str, Any], str]] = {
     "nothing": ({}, "no signed timestamp"),
     "no numbers": (changed(integratedTime="soon"), "cannot be read"),
     "a time that is none": (changed(integratedTime=10**30), "no time"),
+    "a place beyond every number": (changed(logIndex=2**64), "cannot be read"),
+    "a time beyond every number": (changed(integratedTime="9" * 5000), "cannot be read"),
     "a log without name": (changed(logID=None), "does not trust"),
 }
 

@@ -14,6 +14,7 @@ from aiohttp import web
 from contracts import image_reference
 from contracts.api.image_verification import ImageVerification
 from contracts.observed import ImageVerdict
+from managers.images.credentials import LOGINS_MAX
 from managers.images.evidence import prove
 from managers.images.policy import Question, answer_key
 from managers.images.registry import Registry
@@ -280,6 +281,19 @@ async def test_pull_secrets_are_read_by_name_once_and_not_kept(wants: str) -> No
         await here.verifier.verdict(asked)
         assert here.api.asked == []
         assert "sesame" not in repr(vars(here.verifier))
+
+
+async def test_a_pull_secret_beyond_a_limit_is_named_and_the_registry_is_not_asked() -> None:
+    async with bench(wants="basic") as here:
+        here.signed_image()
+        auths = {f"{n}.example.com": {"auth": "dTpw"} for n in range(LOGINS_MAX + 1)}
+        live = pull_secret(here.server.address)
+        live["data"] = {".dockerconfigjson": base64_of(orjson.dumps({"auths": auths}))}
+        here.api.holding((SECRET, live))
+        verdict = await here.verifier.verdict(replace(here.question(), pull_secrets=("login",)))
+        assert verdict.problem == "unproven"
+        assert f"Secret shop/login: it holds {LOGINS_MAX + 1} logins" in verdict.message
+        assert here.server.requests == 0
 
 
 async def test_a_slow_registry_holds_one_worker_per_namespace_and_never_all() -> None:

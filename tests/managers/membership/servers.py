@@ -25,6 +25,8 @@ ALL = tuple(
 class Servers(Bao):
     """Answers in the place of a session; the wire is tested in tests/managers/bao."""
 
+    unusable = ""
+
     def __init__(self) -> None:
         self.asked: list[str] = []
         self.silent: set[str] = set()
@@ -35,6 +37,7 @@ class Servers(Bao):
         self.logins = 0
         self.trouble: Exception | None = None
         self.refused = ""
+        self.refused_by = Denied("permission denied", 403)
         self.autopilot: dict[str, Any] = {}
         self.state = WELL
         self.ends: dict[str, int] = {}
@@ -99,7 +102,7 @@ class Servers(Bao):
     def _grant(self, what: str, token: str) -> None:
         self.asked.append(f"{what} {token}")
         if self.refused and what.startswith(self.refused):
-            raise Denied("permission denied", 403)
+            raise self.refused_by
         if self.trouble is not None:
             raise self.trouble
         if not self.valid(token):

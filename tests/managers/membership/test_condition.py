@@ -39,6 +39,22 @@ def test_members_that_were_read_before_are_no_proof() -> None:
     assert found.reason == "VotersMissing"
 
 
+@pytest.mark.parametrize("known", [None, RaftStatus(voters=3, leader="x-0", cluster_id="c1")])
+@pytest.mark.parametrize("second", [0, 3])
+def test_an_answer_that_was_not_read_is_told_of_with_its_bound(
+    known: RaftStatus | None, second: int
+) -> None:
+    """Whatever was known before: a server that answers like this is no witness."""
+    told = "sys/health of 10.0.0.1: the answer is longer than 262144 bytes"
+    answers = Answers(IDS, TWO, "", unusable=told)
+    status, _ = judge(answers, Expected("x", 3), None, gen.NOW)
+    spec = gen.cluster().read().spec
+    found = membership_ready(spec, known, status.last_error, second=second)
+    assert (found.status, found.reason) == ("Unknown", "AnswerUnusable")
+    assert found.message.startswith(told)
+    assert "spec.image" in found.message
+
+
 def raft_of(voters: int, others: int, readers: int | None = None) -> RaftStatus:
     return RaftStatus(
         voters=voters, non_voters=others, read_replicas=readers, leader="x-0", cluster_id="c1"

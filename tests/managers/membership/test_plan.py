@@ -38,9 +38,12 @@ def judged(
 
 
 def answers(
-    found: tuple[Member, ...] | None = None, ids: dict[str, str] | None = None, trouble: str = ""
+    found: tuple[Member, ...] | None = None,
+    ids: dict[str, str] | None = None,
+    trouble: str = "",
+    unusable: str = "",
 ) -> Answers:
-    return Answers(ONE_CLUSTER if ids is None else ids, found, trouble)
+    return Answers(ONE_CLUSTER if ids is None else ids, found, trouble, unusable=unusable)
 
 
 ALL = answers(members(3))
@@ -126,6 +129,12 @@ ROWS: dict[str, tuple[Answers, dict[str, Any] | None, str, Outcome]] = {
         answers(members(3), {"x-0": "c1", "x-1": ""}),
         {"voters": 3, "nonVoters": 0, "leader": "x-0", "clusterID": "c1"},
         "",
+        Done(QUIET_RECHECK),
+    ),
+    "an answer that was not read": (
+        answers(members(2), unusable="sys/health of 10.0.0.1: the answer is longer than 5 bytes"),
+        {"voters": 2, "nonVoters": 0, "leader": "x-0", "clusterID": "c1"},
+        "AnswerUnusable",
         Done(QUIET_RECHECK),
     ),
     "two clusters are worse than a silent leader": (

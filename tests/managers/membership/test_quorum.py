@@ -3,17 +3,18 @@
 import pytest
 
 from contracts.observed import Quorum, RaftServer
-from managers.bao.client import BaoError, Denied
-from managers.bao.login import StoredToken
+from managers.bao.client import Bao, BaoError, Denied
+from managers.bao.login import NoToken, StoredToken
 from managers.bao.models import AutopilotState, Member
 from managers.membership.quorum import ask_quorum
+from managers.membership.refusal import LOGIN, MEMBERS, STATE, TOKEN
 from tests import gen
 from tests.managers.membership.servers import Servers
 
 PODS = tuple(gen.pod(n).ready(leading=n == 1).facts() for n in range(3))
 ROOT = StoredToken("root-token")
 # As OpenBao 2.4.0 answers, with what is not read left out.
-STATE = {
+OPINION = {
     "healthy": False,
     "failure_tolerance": 1,
     "leader": "x-1",
@@ -28,7 +29,7 @@ STATE = {
 
 async def test_the_leader_alone_is_asked() -> None:
     servers = Servers()
-    servers.state = AutopilotState.model_validate(STATE)
+    servers.state = AutopilotState.model_validate(OPINION)
     assert await ask_quorum(servers, PODS, ROOT) == Quorum(
         (
             RaftServer("x-0", voter=True, healthy=False),
@@ -48,7 +49,6 @@ async def test_who_is_a_member_is_told_by_raft_and_not_by_the_autopilot() -> Non
         Member(node_id="x-3", voter=False),
     )
     found = await ask_quorum(servers, PODS, ROOT)
-    assert found is not None
     assert found.servers == (
         RaftServer("x-0", voter=True, healthy=True),
         RaftServer("x-3", voter=False, healthy=False, follows=False),
@@ -60,7 +60,6 @@ async def test_a_server_that_the_leaders_log_has_not_reached_does_not_follow() -
     servers = Servers()
     servers.ends = {"leader": 97, "10.0.0.1": 64, "10.0.0.3": 97}
     found = await ask_quorum(servers, PODS, ROOT)
-    assert found is not None
     assert {one.node_id: one.follows for one in found.servers} == {
         "x-0": False,
         "x-1": True,
@@ -78,22 +77,75 @@ async def test_an_empty_answer_is_no_quorum_at_all() -> None:
 async def test_nobody_is_asked_while_it_is_unclear_who_leads() -> None:
     servers = Servers()
     found = await ask_quorum(servers, PODS[:1], ROOT)
-    assert found is not None
     assert found.trouble
     assert servers.asked == []
 
 
-async def test_an_operator_that_may_not_ask_goes_by_the_pods() -> None:
+# sentence: (what is refused, with which code, the path)
+REFUSALS = {
+    "the members": ("members", 403, MEMBERS),
+    "the members, as a bad request": ("members", 400, MEMBERS),
+    "a path that is not there": ("members", 404, MEMBERS),
+    "the autopilot": ("state", 403, STATE),
+    "the autopilot, as a bad request": ("state", 400, STATE),
+}
+
+
+@pytest.mark.parametrize(("what", "code", "path"), REFUSALS.values(), ids=REFUSALS.keys())
+async def test_a_refused_question_is_no_answer(what: str, code: int, path: str) -> None:
     servers = Servers()
-    servers.trouble = Denied("permission denied", 403)
-    assert await ask_quorum(servers, PODS, ROOT) is None
+    servers.refused, servers.refused_by = what, Denied(f"{path} answered {code}: no", code)
+    answer = await ask_quorum(servers, PODS, ROOT)
+    assert answer == Quorum(trouble=f"{path} answered {code}: no", refused=path)
+
+
+class NoLogin:
+    """A login that is refused, by OpenBao or by the API server."""
+
+    def __init__(self, error: Denied) -> None:
+        self.error = error
+
+    async def token(self, bao: Bao, address: str) -> str:
+        raise self.error
+
+    def forget(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(
+    ("error", "path"),
+    [(Denied("auth/jwt-operator/login answered 400: no", 400), LOGIN), (NoToken("no"), TOKEN)],
+)
+async def test_a_refused_login_is_no_answer(error: Denied, path: str) -> None:
+    servers = Servers()
+    answer = await ask_quorum(servers, PODS, NoLogin(error))
+    assert answer == Quorum(trouble=str(error), refused=path)
+    assert servers.asked == []
+
+
+async def test_without_an_autopilot_the_logs_say_who_is_well() -> None:
+    """It is switched off: then each server shows by its log that it follows."""
+    servers = Servers()
+    servers.raft = tuple(Member(node_id=f"x-{n}", leader=n == 1, voter=True) for n in range(3))
+    servers.refused, servers.refused_by = "state", Denied(f"{STATE} answered 404: no", 404)
+    servers.ends = {"leader": 97, "10.0.0.1": 64, "10.0.0.3": 97}
+    assert await ask_quorum(servers, PODS, ROOT) == Quorum(
+        (
+            RaftServer("x-0", voter=True, healthy=False, follows=False),
+            RaftServer("x-1", voter=True, healthy=True),
+            RaftServer("x-2", voter=True, healthy=True),
+        ),
+        failure_tolerance=0,
+    )
+    servers.ends["10.0.0.1"] = 97
+    answer = await ask_quorum(servers, PODS, ROOT)
+    assert answer.failure_tolerance == 1
 
 
 async def test_a_leader_that_does_not_answer_holds_the_roll() -> None:
     servers = Servers()
     servers.trouble = BaoError("no answer")
     found = await ask_quorum(servers, PODS, ROOT)
-    assert found is not None
     assert found.trouble == "no answer"
 
 

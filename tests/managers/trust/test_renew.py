@@ -69,6 +69,20 @@ async def test_a_source_that_an_administrator_chose_is_left_alone(source: str) -
     assert server.written == []
 
 
+@pytest.mark.parametrize("keys", [None, [], 5, "a key", {"a": "key"}, True])
+async def test_keys_that_are_no_list_are_left_alone(keys: Any) -> None:
+    server = Trusting(jwt_validation_pubkeys=keys)
+    assert await renew(server, "10.0.0.1", StoredToken("t"), BOTH, None) == known(BOTH)
+    assert server.written == []
+
+
+@pytest.mark.parametrize("keys", [[None], [5, OLD], [[OLD]], [{"a": "key"}]])
+async def test_a_key_that_is_no_text_is_another_key(keys: Any) -> None:
+    server = Trusting(jwt_validation_pubkeys=keys)
+    await renew(server, "10.0.0.1", StoredToken("t"), BOTH, None)
+    assert server.written[0]["jwt_validation_pubkeys"] == sorted((OLD, NEW))
+
+
 async def test_the_issuer_of_the_spec_stays() -> None:
     server = Trusting(bound_issuer="https://mine.example.com")
     await renew(server, "10.0.0.1", StoredToken("t"), BOTH, "https://mine.example.com")

@@ -121,6 +121,7 @@ def test_every_reason_of_a_check_may_be_told() -> None:
         "OperationLockBlocked",
         "ClusterNotReady",
         "QuorumLost",
+        "QuorumQuestionRefused",
         "LeaderUnknown",
         "MultipleLeaders",
         "StorageResizing",

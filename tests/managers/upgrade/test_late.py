@@ -6,9 +6,11 @@ from datetime import timedelta
 
 import pytest
 
+from contracts.course import Course
 from contracts.observed import Quorum, RaftServer
 from managers.oplock.plan import UPGRADE_HOLDER
 from managers.upgrade.course import direct
+from runtime.outcome import Wait
 from tests import gen
 
 DEADLINE = timedelta(seconds=20)
@@ -51,3 +53,40 @@ def test_the_server_that_is_not_well_is_named(quorum: Quorum | None, named: str)
     assert course.upgrade.failure is not None
     assert course.upgrade.failure.reason == "HealthCheckFailed"
     assert named in course.upgrade.failure.message
+
+
+REFUSED = Quorum(trouble="sys/x answered 403: no: give the policy the right", refused="sys/x")
+
+
+def seen(quorum: Quorum | None, world: gen.World | None = None, **upgrade: object) -> Course:
+    cluster = CLUSTER.having(upgrade={**ROLLS, **upgrade})
+    facts = (world or gen.running(CLUSTER)).with_quorum(quorum).facts()
+    return direct(cluster.read(), facts, DEADLINE)
+
+
+def test_a_refused_question_is_no_failure_of_a_server() -> None:
+    course = seen(REFUSED)
+    assert isinstance(course.outcome, Wait)
+    assert course.outcome.reason == "QuorumQuestionRefused"
+    assert "give the policy the right" in course.outcome.message
+    assert course.upgrade is not None
+    assert course.upgrade.failure is None
+
+
+def test_once_it_is_answered_the_next_step_has_all_of_its_time() -> None:
+    held = seen(REFUSED).upgrade
+    assert held is not None
+    assert held.step_started_at is None
+    course = seen(Quorum((*WELL, RaftServer("x-2", voter=True, healthy=True))), stepStartedAt=None)
+    assert course.upgrade is not None
+    assert course.upgrade.failure is None
+    assert course.upgrade.step_started_at == gen.NOW
+
+
+def test_a_server_that_does_not_come_back_is_one_all_the_same() -> None:
+    away = gen.running(CLUSTER)
+    away = away.with_pods(*away.pods[:2], gen.pod(2).waiting("CrashLoopBackOff"))
+    course = seen(REFUSED, away, pod="x-2")
+    assert course.upgrade is not None
+    assert course.upgrade.failure is not None
+    assert course.upgrade.failure.reason == "PodNotReady"

@@ -156,6 +156,10 @@ ROWS: dict[str, tuple[gen.Cluster, gen.World, str, str]] = {
     "a leader that does not answer": (
         CLUSTER, quorum(trouble="timed out"), "quorum wait LeaderUnknown", "timed out",
     ),
+    "a leader that may not be asked": (
+        CLUSTER, FINE.with_quorum(Quorum(trouble="give it the right", refused="sys/x")),
+        "quorum wait QuorumQuestionRefused", "give it the right",
+    ),
     "a server without a vote": (
         CLUSTER, quorum({"voter": False}), "quorum wait ClusterNotReady", "2 of 3",
     ),

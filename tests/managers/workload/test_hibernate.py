@@ -5,9 +5,9 @@ from datetime import timedelta
 
 import pytest
 
+from contracts.api.cluster import VOTERS_MAX
 from contracts.desired import Operation
 from managers.workload.hibernate import (
-    SERVERS_MAX,
     WAKE_PATIENCE_SECONDS,
     hibernate,
     slept,
@@ -126,7 +126,7 @@ SLEPT: dict[str, tuple[gen.Cluster, gen.World, int]] = {
     "never more than the API allows": (
         AWAKE,
         gen.world().with_claims(*range(40)),
-        SERVERS_MAX,
+        VOTERS_MAX,
     ),
 }
 

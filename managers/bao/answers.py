@@ -1,0 +1,130 @@
+"""What the answer of a server means: a value, a refusal, or an error. No I/O.
+
+Which program answers is a choice of the cluster's owner (spec.image), so an answer is bounded in
+every way before it is used. Texts of it go into messages as one short line.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import orjson
+from pydantic import BaseModel, ValidationError
+
+from contracts.conditions import clean_message
+from runtime.depth import VALUES_MAX, UnreadableError, read_json
+from runtime.errors import TerminalError, Transient
+
+Answer = TypeVar("Answer", bound=BaseModel)
+LEVELS_MAX = 64
+"""As deep as a spec; what OpenBao says of itself has less than ten levels."""
+REASONS_MAX = 8
+"""Errors of one refusal that are looked at; OpenBao gives one, sometimes two."""
+REASON_MAX = 200
+SETTING_MAX = 256
+_PLACE_MAX = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """How much of an answer is read."""
+
+    size: int
+    """Bytes."""
+    values: int = VALUES_MAX
+    levels: int = LEVELS_MAX
+    decode: Callable[[bytes], Any] = orjson.loads
+
+
+OWN = Bound(256 * 1024)
+"""What a server says of itself and of its cluster. The longest is the state of the autopilot, with
+some 400 bytes for each member."""
+SHARES = Bound(1024 * 1024)
+"""255 shares for keys of 4096 bits, each in hexadecimal digits and in base64, have 600 KiB."""
+# sys/mounts lists each of up to 14,000 secret engines twice. Integers keep all of their digits, as
+# in the digests of older snapshots.
+CONTENT = Bound(16 * 1024 * 1024, values=1_000_000, decode=json.loads)
+"""What is kept in the server; only jobs ask for it, in pods of their own."""
+
+
+class BaoError(Transient):
+    """A server could not be asked, or gave an answer that we do not understand."""
+
+
+class NotSentError(BaoError):
+    """No connection came about, so no byte of the request can have been read."""
+
+
+class Denied(TerminalError):  # noqa: N818  named after what happened
+    """The server knows us and refuses: a token that ended, a role or a policy that is missing.
+
+    `code` is that of its answer (400, 403, 404); 0 when there was nothing to ask with.
+    """
+
+    def __init__(self, message: str, code: int = 0) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+def as_object(text: bytes, bound: Bound) -> Mapping[str, Any]:
+    """Read the body of an answer; an empty one for none, and for JSON that is no object.
+
+    Raises UnreadableError.
+    """
+    if not text.strip():
+        return {}
+    body = read_json(text, levels=bound.levels, values=bound.values, decode=bound.decode)
+    return body if isinstance(body, dict) else {}
+
+
+def granted(code: int, body: Mapping[str, Any], path: str) -> Mapping[str, Any]:
+    """Return the body of an answer that is no refusal. Raises Denied, BaoError."""
+    if code in (400, 403, 404):
+        raise Denied(f"{path} answered {code}: {reason(body)}", code)
+    if code not in (200, 204):
+        raise BaoError(f"{path} answered {code}")
+    return body
+
+
+def data_of(body: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return `data` of an answer; nothing when it has none."""
+    data = body.get("data")
+    return data if isinstance(data, dict) else {}
+
+
+def settings_of(body: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the settings in `data` of an answer; without those that are no short value."""
+    return {
+        name: value
+        for name, value in data_of(body).items()
+        if isinstance(value, bool | int | float)
+        or (isinstance(value, str) and len(value) <= SETTING_MAX)
+    }
+
+
+def reason(body: Mapping[str, Any]) -> str:
+    """Say why a server refuses, in its own words, as one short line."""
+    told = "; ".join(one[:REASON_MAX] for one in errors_of(body))
+    return clean_message(" ".join(told.split()))[:REASON_MAX] or "no reason given"
+
+
+def errors_of(body: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the first texts among the errors of an answer."""
+    listed = body.get("errors")
+    texts = listed[:REASONS_MAX] if isinstance(listed, list) else ()
+    return tuple(one for one in texts if isinstance(one, str))
+
+
+def as_model(model: type[Answer], body: Mapping[str, Any]) -> Answer:
+    """Read an answer as what it should be. Raises UnreadableError."""
+    try:
+        return model.model_validate(body)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+        # A place may hold a key of the answer.
+        place = clean_message(".".join(str(part)[:_PLACE_MAX] for part in first["loc"]))
+        told = f"no {model.__name__}: {place[:_PLACE_MAX]}: {first['msg']}"
+        raise UnreadableError(told) from None

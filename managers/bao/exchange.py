@@ -1,0 +1,173 @@
+"""Requests to the servers of one cluster over HTTPS, and the bodies of their answers.
+
+May use aiohttp. Called by managers.bao.client, which knows what to ask. Which program answers is a
+choice of the cluster's owner, so runtime.bounded decides how much of an answer is taken.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import ssl
+from collections.abc import AsyncIterable, AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from typing import Any, TypeVar
+
+import aiohttp
+from pydantic import BaseModel
+
+from managers.bao.answers import (
+    OWN,
+    BaoError,
+    Bound,
+    NotSentError,
+    as_model,
+    as_object,
+    granted,
+)
+from runtime.bounded import CIPHERS, bounded_session, broken_bound, read_body, refuse_packed
+from runtime.depth import UnreadableError
+
+Answer = TypeVar("Answer", bound=BaseModel)
+Told = tuple[int, Mapping[str, Any]]
+"""Code and body of an answer."""
+TIMEOUT = aiohttp.ClientTimeout(total=5.0, connect=2.0)
+# A snapshot takes as long as it takes, but never is there silence for so long.
+TRANSFER = aiohttp.ClientTimeout(total=None, connect=5.0, sock_read=120.0)
+TRANSFER_BUFFER = 1 << 20
+_CONNECTIONS = 8
+_TOKEN_HEADER = "X-Vault-Token"  # noqa: S105  the name of a header
+
+
+class Exchange:
+    """Connections to the servers of one cluster, which have one name and one authority."""
+
+    def __init__(self, authority: str, server_name: str, port: int, *, plain: bool) -> None:
+        self._tls = ssl.create_default_context(cadata=authority or None)
+        self._tls.set_ciphers(CIPHERS)
+        self._server_name = server_name
+        self._port = port
+        self._scheme = "http" if plain else "https"
+        self._session = bounded_session(TIMEOUT, tls=self._tls, limit=_CONNECTIONS)
+        self._transfers: aiohttp.ClientSession | None = None
+        self.unusable = ""
+
+    async def close(self) -> None:
+        """Close all connections."""
+        await self._session.close()
+        if self._transfers is not None:
+            await self._transfers.close()
+
+    async def call(
+        self,
+        method: str,
+        address: str,
+        path: str,
+        token: str,
+        payload: Mapping[str, Any] | None,
+        bound: Bound,
+    ) -> Told:
+        """Ask once. Raises BaoError."""
+        url = self._url(address, path)
+        try:
+            async with self._session.request(
+                method,
+                url,
+                headers={_TOKEN_HEADER: token} if token else {},
+                json=payload,
+                server_hostname=self._server_name,
+                allow_redirects=False,
+            ) as response:
+                text = await _text(response, bound)
+            return response.status, as_object(text, bound)
+        except (aiohttp.ClientError, OSError, ValueError) as error:
+            raise self._failed(path, address, error) from error
+
+    @asynccontextmanager
+    async def download(
+        self, address: str, path: str, token: str
+    ) -> AsyncIterator[AsyncIterator[bytes]]:
+        """Open the stream of an answer, in pieces of up to TRANSFER_BUFFER bytes.
+
+        Opening raises Denied and BaoError, and so does the stream when it breaks.
+        """
+        try:
+            async with self._transfer().get(
+                self._url(address, path),
+                headers={_TOKEN_HEADER: token},
+                server_hostname=self._server_name,
+                allow_redirects=False,
+                read_bufsize=TRANSFER_BUFFER,
+            ) as response:
+                if response.status != 200:
+                    granted(response.status, await _reasons(response), path)
+                    raise BaoError(f"{path} answered {response.status}")
+                refuse_packed(response)
+                yield _pieces(response)
+        except (aiohttp.ClientError, UnreadableError, TimeoutError) as error:
+            raise self._failed(path, address, error) from error
+
+    async def upload(self, address: str, path: str, token: str, body: AsyncIterable[bytes]) -> Told:
+        """Send a stream once. Raises NotSentError when nothing was sent, and BaoError."""
+        try:
+            async with self._transfer().post(
+                self._url(address, path),
+                headers={_TOKEN_HEADER: token, "Content-Type": "application/octet-stream"},
+                data=body,
+                server_hostname=self._server_name,
+                allow_redirects=False,
+            ) as response:
+                return response.status, await _reasons(response)
+        except aiohttp.ClientConnectorError as error:
+            raise NotSentError(f"{path} of {address}: {type(error).__name__}") from error
+        except (aiohttp.ClientError, UnreadableError, TimeoutError) as error:
+            raise self._failed(path, address, error) from error
+
+    def read(self, model: type[Answer], body: Mapping[str, Any], path: str, address: str) -> Answer:
+        """Read the body of an answer as what it should be. Raises BaoError."""
+        try:
+            return as_model(model, body)
+        except UnreadableError as error:
+            raise self._failed(path, address, error) from None
+
+    def _transfer(self) -> aiohttp.ClientSession:
+        if self._transfers is None:
+            self._transfers = bounded_session(
+                TRANSFER, tls=self._tls, limit=_CONNECTIONS, pieces=False
+            )
+        return self._transfers
+
+    def _url(self, address: str, path: str) -> str:
+        host = f"[{address}]" if ipaddress.ip_address(address).version == 6 else address
+        return f"{self._scheme}://{host}:{self._port}/v1/{path}"
+
+    def _failed(self, path: str, address: str, error: Exception) -> BaoError:
+        broken = broken_bound(error) if isinstance(error, aiohttp.ClientError) else error
+        if isinstance(broken, UnreadableError):
+            told = f"{path} of {address}: the answer is {broken}"
+            # The same one of several in every session, so that a status stays as it is.
+            self.unusable = min(self.unusable or told, told)
+            return BaoError(told)
+        # The class says what happened; the text of some of these holds the whole request.
+        return BaoError(f"{path} of {address}: {type(error).__name__}")
+
+
+async def _text(response: aiohttp.ClientResponse, bound: Bound) -> bytes:
+    refuse_packed(response)
+    # Of a transfer nothing else bounds the time in which the server says how it went.
+    async with asyncio.timeout(TIMEOUT.total):
+        return await read_body(response, bound.size)
+
+
+async def _reasons(response: aiohttp.ClientResponse) -> Mapping[str, Any]:
+    """What is said beside the code of an answer; nothing when it is no JSON."""
+    text = await _text(response, OWN)
+    try:
+        return as_object(text, OWN)
+    except UnreadableError:
+        return {}
+
+
+async def _pieces(response: aiohttp.ClientResponse) -> AsyncIterator[bytes]:
+    async for piece in response.content.iter_any():
+        yield piece

@@ -1,0 +1,78 @@
+"""The whole way of the data, for a cluster whose leader refuses the question about the quorum."""
+
+import copy
+from typing import Any
+
+import pytest
+
+from contracts.api.group import CLUSTERS
+from managers.bao.client import Denied
+from managers.cluster import observe
+from managers.cluster.status_writer import DETAIL_INTERVAL
+from runtime.resources import SECRET, STATEFUL_SET
+from runtime.types import ObjectKey
+from tests import gen
+from tests.managers.cluster.test_reconcile import KEY, Bench, booted
+from tests.managers.membership.servers import Servers
+
+PATH = "sys/storage/raft/configuration"
+ANSWERED = {"raft": {"voters": 3, "nonVoters": 0, "leader": "x-0"}}
+HELD = ("False", "QuorumQuestionRefused")
+
+
+async def to_be_rolled(
+    monkeypatch: pytest.MonkeyPatch, servers: Servers, admin_ops: dict[str, Any] | None
+) -> Bench:
+    """A cluster of three, all of whose pods are to be replaced."""
+    monkeypatch.setattr(observe, "Bao", lambda authority, name: servers)
+    bench = await booted(gen.cluster())
+    known = copy.deepcopy(bench.cluster)
+    known["status"]["adminOps"] = admin_ops
+    bench.api.holding((CLUSTERS, known))
+    bench.ask_for(runtime={"restartAt": "now"})
+    await bench.turn()
+    live = bench.api.objects[(STATEFUL_SET, KEY)]
+    bench.api.holding((STATEFUL_SET, {**live, "status": {"observedGeneration": 9}}))
+    await bench.outside.clock.advance(DETAIL_INTERVAL)
+    await bench.turn()
+    return bench
+
+
+def refusing() -> Servers:
+    servers = Servers()
+    servers.trouble = Denied(f"{PATH} answered 403: permission denied", 403)
+    return servers
+
+
+def replaced(bench: Bench) -> list[str]:
+    return [word for word in bench.writes if word.startswith("delete Pod")]
+
+
+async def test_a_policy_that_was_narrowed_is_no_consent(monkeypatch: pytest.MonkeyPatch) -> None:
+    servers = refusing()
+    bench = await to_be_rolled(monkeypatch, servers, ANSWERED)
+    assert replaced(bench) == []
+    assert bench.condition("Ready") == HELD
+    (ready,) = [one for one in bench.cluster["status"]["conditions"] if one["type"] == "Ready"]
+    assert f"{PATH} answered 403" in ready["message"]
+    assert "Secret x-root-token" in ready["message"]
+    # Its certificates go on being renewed: a roll that lasts reloads what waits for its pod.
+    assert bench.cluster["status"]["workload"]["rollingSince"]
+    servers.trouble = None
+    await bench.turn()
+    assert replaced(bench) == ["delete Pod x-2"]
+
+
+async def test_a_cluster_that_never_got_an_answer_goes_by_its_pods(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    bench = await to_be_rolled(monkeypatch, refusing(), None)
+    assert replaced(bench) == ["delete Pod x-2"]
+
+
+async def test_so_does_one_whose_login_was_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The token was revoked, and somebody deleted its Secret as the message says."""
+    bench = await to_be_rolled(monkeypatch, refusing(), ANSWERED)
+    del bench.api.objects[(SECRET, ObjectKey(gen.NAMESPACE, "x-root-token"))]
+    await bench.turn()
+    assert replaced(bench) == ["delete Pod x-2"]

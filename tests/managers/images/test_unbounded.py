@@ -1,0 +1,153 @@
+"""managers.images: a registry may be a tenant's own, and its answers are no load on others.
+
+What it says is an error of that one image, whatever it is: never another exception, and never more
+than was meant to be read.
+"""
+
+import asyncio
+from datetime import UTC, datetime
+
+import orjson
+import pytest
+from aiohttp import web
+
+from managers.images.cosign import NotProvenError, Signed
+from managers.images.registry import _PARAMETER, MANIFEST_MAX, Registry, RegistryError
+from managers.images.tlog import LogKey, TrustRoot, check_logged
+from runtime.bounded import INTERIM_MAX
+from tests.managers.images.recorded import base64_of
+from tests.managers.images.registry_server import registry_server
+from tests.managers.images.signing import Signer
+from tests.runtime.pouring import CHUNK, ENDLESS, WRONG, answer, bomb, nested, pouring
+
+REPOSITORY = "team/openbao"
+
+
+def asking(address: str) -> Registry:
+    return Registry(address, REPOSITORY, None, insecure=True)
+
+
+async def test_a_manifest_without_end_is_cut_off() -> None:
+    async with pouring(ENDLESS, CHUNK) as server, asking(f"127.0.0.1:{server.port}") as registry:
+        with pytest.raises(RegistryError, match=f"longer than it may be.*{MANIFEST_MAX}"):
+            await registry.manifest("x")
+        await asyncio.wait_for(server.cut.wait(), 10)
+        assert server.sent < 2 * MANIFEST_MAX
+
+
+@pytest.mark.parametrize("first", WRONG.values(), ids=WRONG.keys())
+async def test_a_head_beyond_its_bounds_is_an_error_of_the_registry(first: bytes) -> None:
+    async with pouring(first) as server, asking(f"127.0.0.1:{server.port}") as registry:
+        with pytest.raises(RegistryError) as raised:
+            await registry.manifest("x")
+    assert not raised.value.lasting
+
+
+async def test_interim_answers_without_end_are_cut_off() -> None:
+    forever = b"HTTP/1.1 103 Early Hints\r\n\r\n"
+    async with pouring(b"", forever) as server, asking(f"127.0.0.1:{server.port}") as registry:
+        with pytest.raises(RegistryError, match=f"more than {INTERIM_MAX} interim"):
+            await registry.manifest("x")
+
+
+async def test_what_is_packed_is_not_unpacked() -> None:
+    async with pouring(bomb(8 << 20)) as server, asking(f"127.0.0.1:{server.port}") as registry:
+        found = await registry.manifest("x")
+    assert found is not None
+    assert len(found.body) < 1 << 20
+    with pytest.raises(RegistryError, match="no manifest"):
+        found.json()
+
+
+LISTED: dict[str, bytes] = {
+    "deep": nested(1000),
+    "very deep": nested(100_000),
+    "of a million values": b'{"manifests":[' + b"[]," * 1_000_000 + b"[]]}",
+    "no object": b"[]",
+    "no JSON": b"\x00",
+}
+
+
+@pytest.mark.parametrize("body", LISTED.values(), ids=LISTED.keys())
+async def test_a_list_that_nobody_can_use_is_no_manifest(body: bytes) -> None:
+    async with pouring(answer(body)) as server, asking(f"127.0.0.1:{server.port}") as registry:
+        found = await registry.referrers("sha256:" + "a" * 64, "x")
+        assert found is not None
+        with pytest.raises(RegistryError, match="no manifest"):
+            found.json()
+
+
+TOKENS: dict[str, object] = {
+    "a list": ["token"],
+    "a text": "token",
+    "nothing": None,
+    "a token of another type": {"token": {"token": "x"}},
+    "a line": {"token": "a\r\nb"},
+    "a deep one": orjson.Fragment(nested(1000)),
+}
+
+
+@pytest.mark.parametrize("token", TOKENS.values(), ids=TOKENS.keys())
+async def test_what_is_no_token_is_an_error_of_the_registry(token: object) -> None:
+    def other(request: web.Request) -> web.Response | None:
+        if request.path != "/token":
+            return None
+        return web.Response(body=orjson.dumps(token))
+
+    async with (
+        registry_server(wants="bearer", fault=other) as server,
+        asking(server.address) as registry,
+    ):
+        with pytest.raises(RegistryError, match="gave no token"):
+            await registry.manifest("x")
+
+
+@pytest.mark.parametrize("location", ["http://[", "//[::1", "http://a:99999999/", "http://[x]/"])
+async def test_a_blob_that_is_at_no_address_is_an_error_of_the_registry(location: str) -> None:
+    def moved(request: web.Request) -> web.Response:
+        return web.Response(status=307, headers={"Location": location})
+
+    async with registry_server(fault=moved) as server, asking(server.address) as registry:
+        with pytest.raises(RegistryError, match="sends us to no address"):
+            await registry.blob("sha256:" + "a" * 64)
+
+
+@pytest.mark.timeout(20)
+def test_a_long_challenge_is_read_once() -> None:
+    """With the square of its length this takes an hour; 8 KiB of a header took a second."""
+    assert _PARAMETER.findall("a" * 500_000) == []
+    challenge = 'realm="https://x/token",service="s_1",scope="a:b:pull"'
+    assert _PARAMETER.findall(challenge) == [
+        ("realm", "https://x/token"),
+        ("service", "s_1"),
+        ("scope", "a:b:pull"),
+    ]
+
+
+DEEP = orjson.loads(nested(1000))
+# sentence: what stands in the promise of a log, in cosign's own form
+PROMISES: dict[str, dict[str, object]] = {
+    "a deep body": {"body": DEEP},
+    "a deep log": {"logID": DEEP},
+    "a time of another age": {"integratedTime": 10**30},
+    "a time that is a text of digits": {"integratedTime": "9" * 30},
+    "a negative time": {"integratedTime": -(2**63)},
+    "an index beyond counting": {"logIndex": 1e300},
+    "half an index": {"logIndex": 0.5},
+    "an index that is true": {"logIndex": True},
+    "no index": {"logIndex": None},
+}
+
+
+@pytest.mark.parametrize("fields", PROMISES.values(), ids=PROMISES.keys())
+def test_a_promise_that_nobody_can_read_proves_nothing(fields: dict[str, object]) -> None:
+    promise = {"body": "", "integratedTime": 1, "logIndex": 1, "logID": "aa", **fields}
+    signed = Signed(
+        b"content",
+        b"signature",
+        ({"Payload": promise, "SignedEntryTimestamp": base64_of(b"x")},),
+    )
+    begin, end = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
+    root = TrustRoot({"aa": LogKey(Signer().key.public_key(), begin, end)})
+    with pytest.raises(NotProvenError, match="log entry"):
+        check_logged(signed, root)

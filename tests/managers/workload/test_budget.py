@@ -1,0 +1,137 @@
+"""The disruption budget guards the voters that stand, whatever the spec asks for by now."""
+
+from dataclasses import replace
+
+import pytest
+
+from contracts.desired import Plan
+from contracts.observed import Observed, ReadPoolFacts
+from managers.workload.plan import Inputs, plan
+from managers.workload.quorum import majority
+from managers.workload.reload import Files
+from runtime.resources import POD_DISRUPTION_BUDGET, STATEFUL_SET
+from tests import gen
+from tests.managers.workload.scale_worlds import (
+    FIVE,
+    ONE,
+    THREE,
+    TWO,
+    Servers,
+    numbered,
+    pods,
+    raft,
+    servers,
+)
+
+INPUTS = Inputs("restart", Files("config", "certificate", "authority"))
+GREEN = "0123456789abcdef"
+ASLEEP = gen.stateful_set().sized(0)
+
+
+def planned(cluster: gen.Cluster, facts: Observed) -> Plan:
+    return plan(gen.resolved(cluster), facts, INPUTS)
+
+
+def guards(made: Plan) -> bool:
+    budgets = [one for one in made.intents if one.resource == POD_DISRUPTION_BUDGET]
+    assert all(one.body["spec"]["maxUnavailable"] == 1 for one in budgets)
+    return bool(budgets)
+
+
+def size_of(made: Plan) -> int:
+    (live_set,) = [one for one in made.intents if one.resource == STATEFUL_SET]
+    return int(live_set.body["spec"]["replicas"])
+
+
+def beside(world: Servers, second: int) -> Observed:
+    """Let a second set of voters stand beside the first one."""
+    live = gen.stateful_set().of(GREEN).sized(second)
+    green = tuple(gen.pod(n).of(GREEN).ready().facts() for n in range(second))
+    facts = world.facts()
+    return replace(facts, green=ReadPoolFacts(live.facts(), green))
+
+
+# sentence: (what the spec asks for, what stands)
+GUARDED = {
+    "all that the spec asks for": (THREE, servers(3)),
+    "the operator has no login to take voters away": (ONE, servers(3).silent()),
+    "the leader cannot be asked": (ONE, servers(3).saying(trouble="no answer")),
+    "the first of two is asked to leave": (ONE, servers(3)),
+    "one of three was removed and still runs": (
+        TWO,
+        servers(3).marked(2).saying(*raft(*numbered(2))),
+    ),
+    "the pod of the third is on its way out": (
+        ONE,
+        servers(2).pods(*pods(2), gen.pod(2).terminating()),
+    ),
+    "the set is being made anew around its pods": (ONE, servers(3).set_to(None)),
+    "somebody scaled the set, and its pods are still there": (
+        ONE,
+        servers(3).set_to(gen.stateful_set().sized(1)),
+    ),
+    "two of three pods are away": (ONE, servers(3).pods(gen.pod(0).ready())),
+    "it falls asleep": (
+        ONE.wanting(hibernate=True),
+        servers(3).set_to(ASLEEP),
+    ),
+    "three that slept come back": (
+        ONE,
+        servers(0).set_to(ASLEEP).volumes(0, 1, 2, owner_uid="uid-x"),
+    ),
+    "it sleeps and three are asked for": (
+        THREE.wanting(hibernate=True),
+        servers(0).set_to(ASLEEP).volumes(0, 1, 2, owner_uid="uid-x"),
+    ),
+}
+
+
+@pytest.mark.parametrize(("cluster", "world"), GUARDED.values(), ids=GUARDED.keys())
+def test_a_budget_stays_while_three_servers_stand(cluster: gen.Cluster, world: Servers) -> None:
+    assert guards(planned(cluster, world.facts()))
+
+
+LEFT_ALONE = {
+    "one server": (ONE, servers(1)),
+    "two servers": (TWO, servers(2)),
+    "one of two leaves": (ONE, servers(2)),
+    "it sleeps and one is asked for": (
+        ONE.wanting(hibernate=True),
+        servers(0).set_to(ASLEEP).volumes(0, 1, 2, owner_uid="uid-x"),
+    ),
+    "only volumes are left of the others": (ONE, servers(1).volumes(0, 1, 2)),
+}
+
+
+@pytest.mark.parametrize(("cluster", "world"), LEFT_ALONE.values(), ids=LEFT_ALONE.keys())
+def test_below_three_there_is_none(cluster: gen.Cluster, world: Servers) -> None:
+    assert not guards(planned(cluster, world.facts()))
+
+
+def test_from_five_to_three_no_eviction_costs_the_quorum() -> None:
+    """One voter fewer than there are is a majority, at each number of pods and of voters."""
+    sizes = []
+    for count, voters in ((5, 5), (5, 4), (4, 4), (4, 3), (3, 3)):
+        world = servers(count).saying(*raft(*numbered(voters)))
+        if voters < count:
+            world = world.marked(count - 1)
+        made = planned(THREE, world.facts())
+        assert guards(made)
+        # The budget lets one pod go of as many as the StatefulSet wants, and it may be a voter.
+        assert voters - 1 >= majority(voters)
+        sizes.append(size_of(made))
+    assert sizes == [5, 4, 4, 3, 3]
+
+
+def test_from_three_to_one_it_goes_with_the_third_server() -> None:
+    three = servers(3).marked(2).saying(*raft(*numbered(2)))
+    made = planned(ONE, three.facts())
+    # The write that takes the third one away is on its way only.
+    assert (size_of(made), guards(made)) == (2, True)
+    assert not guards(planned(ONE, servers(2).facts()))
+
+
+def test_servers_of_both_sets_count() -> None:
+    assert guards(planned(TWO, beside(servers(2), 2)))
+    assert not guards(planned(ONE, beside(servers(1), 1)))
+    assert guards(planned(FIVE, beside(servers(5), 5)))

@@ -1,0 +1,163 @@
+"""A refused question about the quorum is no consent: nothing is done that takes a server away."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+from contracts.desired import Plan
+from contracts.observed import Quorum
+from contracts.reasons_workload import QUESTION_REFUSED
+from managers.workload.fence import FENCING, fence
+from managers.workload.quorum import QUESTION_RECHECK
+from managers.workload.replace import MARK_LOG, YOUNG, next_move
+from managers.workload.scale import BLOCKED, scale
+from runtime.outcome import Blocked, Wait
+from tests import gen
+from tests.managers.workload import read_worlds
+from tests.managers.workload.scale_worlds import FIVE, ONE, THREE, servers
+from tests.managers.workload.test_plan import digest, planned, serving
+
+WHY = "sys/storage/raft/configuration answered 403: permission denied: give the policy the right"
+REFUSED = Quorum(trouble=WHY, refused="sys/storage/raft/configuration")
+OLD = tuple(gen.pod(n).made_from("old").ready(leading=n == 0) for n in range(3))
+
+
+def world(*pods: gen.Pod, quorum: Quorum | None = REFUSED) -> gen.World:
+    return serving().with_pods(*(pods or OLD)).reached().with_quorum(quorum)
+
+
+def effects_of(plan: Plan) -> str:
+    return " ".join(f"{effect.name} {effect.target}" for effect in plan.effects)
+
+
+def wait_of(plan: Plan) -> Wait:
+    assert isinstance(plan.outcome, Wait)
+    assert plan.outcome.after is not None
+    return plan.outcome
+
+
+class TestRoll:
+    def test_no_pod_is_replaced_and_the_message_says_why(self) -> None:
+        made = planned(THREE, world())
+        assert made.effects == ()
+        waits = wait_of(made)
+        assert (waits.reason, waits.after) == (QUESTION_REFUSED, QUESTION_RECHECK)
+        assert WHY in waits.message
+
+    def test_it_is_still_told_as_that_when_it_lasts(self) -> None:
+        late = world().rolling_for(timedelta(hours=1))
+        assert wait_of(planned(THREE, late)).reason == QUESTION_REFUSED
+
+    def test_it_counts_as_a_roll(self) -> None:
+        """So that servers which wait for long read a newer certificate meanwhile."""
+        operation = planned(THREE, world()).operation
+        assert operation is not None
+        assert operation.kind == "Rolling"
+
+    def test_the_leader_is_not_asked_to_step_down(self) -> None:
+        pods = (OLD[0], *(gen.pod(n).made_from(digest()).ready() for n in (1, 2)))
+        facts = world(*pods).facts()
+        made = next_move(facts, facts.pods[:1], 3)
+        assert (made.kind, made.reason) == ("hold", QUESTION_REFUSED)
+
+    def test_a_server_that_does_not_run_is_missed_by_nobody(self) -> None:
+        down = gen.pod(2).made_from("old").waiting("CrashLoopBackOff")
+        assert effects_of(planned(THREE, world(*OLD[:2], down))) == "replace-pod x-2"
+
+    def test_a_single_server_is_an_outage_however_it_restarts(self) -> None:
+        alone = serving(1, template="old").with_quorum(REFUSED)
+        assert effects_of(planned(ONE, alone)) == "replace-pod x-0"
+
+    def test_without_a_login_the_pods_decide_as_before(self) -> None:
+        assert effects_of(planned(THREE, world(quorum=None))) == "replace-pod x-2"
+
+    def test_what_only_did_not_answer_is_told_as_before(self) -> None:
+        made = planned(THREE, world(quorum=Quorum(trouble="no answer")))
+        assert wait_of(made).reason == "RollingOut"
+
+
+class TestProofOfReplication:
+    """The leader writes something, so that a new pod has to follow: that may be refused, too."""
+
+    NEW = gen.pod(2).made_from("new").ready().born(timedelta(seconds=5))
+    WELL = servers(3).facts().quorum
+
+    def test_a_refused_write_proves_nothing(self) -> None:
+        there = world(*OLD[:2], self.NEW, quorum=self.WELL).tried(MARK_LOG, "uid-x-2", refused="no")
+        facts = there.facts()
+        made = next_move(facts, facts.pods[:2], 3)
+        assert (made.kind, made.pod and made.pod.name) == ("hold", "x-1")
+        assert "x-2" in made.why
+
+    def test_nor_that_the_new_one_could_lead(self) -> None:
+        pods = (OLD[0], gen.pod(1).made_from("new").ready().born(timedelta(seconds=5)), self.NEW)
+        there = world(*pods, quorum=self.WELL)
+        for uid in ("uid-x-1", "uid-x-2"):
+            there = there.tried(MARK_LOG, uid, refused="no")
+        facts = there.facts()
+        assert next_move(facts, facts.pods[:1], 3).kind == "hold"
+
+    def test_it_goes_on_when_the_leader_must_have_reached_it(self) -> None:
+        grown = self.NEW.born(YOUNG)
+        there = world(*OLD[:2], grown, quorum=self.WELL).tried(MARK_LOG, "uid-x-2", refused="no")
+        facts = there.facts()
+        assert next_move(facts, facts.pods[:2], 3).kind == "replace"
+
+
+def test_no_server_is_taken_away_and_the_path_is_named() -> None:
+    there = replace(servers(3), quorum=REFUSED)
+    size = scale(gen.resolved(ONE, there.world), there.facts())
+    assert (size.replicas, size.effects) == (3, ())
+    assert isinstance(size.outcome, Blocked)
+    assert size.outcome.reason == BLOCKED
+    assert WHY in size.outcome.message
+    assert "set spec.replicas to 3" in size.outcome.message
+
+
+def test_no_server_starts_with_a_volume_of_which_nobody_knows() -> None:
+    there = replace(servers(3).volumes(*range(5), owner_uid="uid-x"), quorum=REFUSED)
+    size = scale(gen.resolved(FIVE, there.world), there.facts())
+    assert size.replicas == 3
+    assert isinstance(size.outcome, Wait)
+    assert size.outcome.reason == QUESTION_REFUSED
+    assert WHY in size.outcome.message
+
+
+def test_no_server_is_fenced() -> None:
+    cluster = THREE.wanting(fencedPods=["x-2"])
+    live = gen.stateful_set().gated()
+    facts = world().with_set(live).facts()
+    made = fence(gen.resolved(cluster), facts)
+    assert made.effects == ()
+    assert isinstance(made.outcome, Wait)
+    assert made.outcome.reason == FENCING
+    assert WHY in made.outcome.message
+    assert made.outcome.after == QUESTION_RECHECK
+
+
+class TestReadReplicas:
+    def there(self, quorum: Quorum | None, template: str = "") -> gen.World:
+        return read_worlds.serving(template=template).with_quorum(quorum)
+
+    def test_one_that_may_have_a_vote_is_not_replaced(self) -> None:
+        made = read_worlds.planned(read_worlds.TWO, self.there(REFUSED, "old"))
+        assert read_worlds.named(made) == []
+        waits = wait_of(made.plan)
+        assert waits.reason == QUESTION_REFUSED
+        assert "whether it has a vote" in waits.message
+        assert WHY in waits.message
+
+    def test_nor_while_the_leader_does_not_answer(self) -> None:
+        silent = Quorum(trouble="no answer")
+        made = read_worlds.planned(read_worlds.TWO, self.there(silent, "old"))
+        assert read_worlds.named(made) == []
+        assert wait_of(made.plan).reason == "LeaderUnknown"
+
+    def test_without_a_login_they_are_replaced_as_before(self) -> None:
+        made = read_worlds.planned(read_worlds.TWO, self.there(None, "old"))
+        assert read_worlds.named(made) == [("replace-pod", "x-read-1")]
+
+    def test_none_is_taken_away_while_it_would_stay_a_member(self) -> None:
+        made = read_worlds.planned(read_worlds.ONE, self.there(REFUSED)).plan
+        assert made.intents[0].body["spec"]["replicas"] == 2
+        assert wait_of(made).reason == QUESTION_REFUSED
+        assert WHY in wait_of(made).message
