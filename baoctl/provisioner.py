@@ -86,7 +86,9 @@ def build_controller(settings: ProvisionerSettings, parts: Parts, delegate: Clie
         clock=parts.clock,
         metrics=parts.metrics,
         workers=parts.settings.workers,
-        options=ControllerOptions(limiter=lambda: ItemExponentialFailure(base=0.1, cap=60.0)),
+        options=ControllerOptions(
+            limiter=lambda: ItemExponentialFailure(base=0.1, cap=60.0), fair=True
+        ),
     )
     watch_tenants(controller, tenants, clusters)
     return controller

@@ -28,6 +28,8 @@ DEFAULT_AUDIENCE = "openbao-internal"
 SECRET_RECHECK = 15.0
 ADMISSION_RECHECK = 600.0
 POD_DEADLINE = 600.0
+WORKERS: Final = 16
+"""Passes side by side of one controller; those of one namespace take at most a quarter of them."""
 NO_TRUST = Trust()
 AUTO = "auto"
 SINGLE_TENANT = "single-tenant"
@@ -93,7 +95,7 @@ def from_environment(
         namespaces=namespaces,
         leader_election=True,
         identity=f"{pod or socket.gethostname()}_{uuid.uuid4()}",
-        workers=4,
+        workers=WORKERS,
         listen=variables.text(env, "LISTEN_ADDRESS", "", variables.is_address, variables.ADDRESS),
         port=variables.port(env, "METRICS_PORT", 8080),
         log_level=variables.log_level(env),

@@ -250,13 +250,17 @@ def leads(elector: LeaderElector | None) -> Callable[[], bool]:
 def _controller(
     parts: Parts, name: str, reconcile: Reconciler, workers: int | None = None
 ) -> Controller:
+    """Make a controller; with workers of its own number it is one of administrators, whose
+    namespaces need no protection from each other."""
     return Controller(
         name,
         reconcile,
         clock=parts.clock,
         metrics=parts.metrics,
         workers=workers or parts.settings.workers,
-        options=ControllerOptions(limiter=lambda: ItemExponentialFailure(base=0.1, cap=60.0)),
+        options=ControllerOptions(
+            limiter=lambda: ItemExponentialFailure(base=0.1, cap=60.0), fair=workers is None
+        ),
     )
 
 

@@ -27,8 +27,8 @@ Informer
 Event handler, predicate
     What turns a change into requests, and what decides that a change is of no interest.
 Workqueue
-    Requests waiting for a worker: each at most once, never with two workers, by priority, delayed
-    and retried with backoff (workqueue, ratelimit).
+    Requests waiting for a worker: each at most once, never with two workers, by priority and then
+    by namespace in turn, delayed and retried with backoff (workqueue, flows, ratelimit).
 Controller
     Informers feeding a workqueue, and workers that call a reconciler, each pass within a deadline
     (controller, watchdog).
@@ -42,7 +42,7 @@ Manager
     Starts and stops all of these in order; what crashes ends the process (manager).
 Metrics, health
     The families and endpoints of controller-runtime, under the same names (metrics, series,
-    health).
+    flow_series, health).
 
 How they work together
 ----------------------

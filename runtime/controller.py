@@ -67,13 +67,15 @@ def numbered_ids() -> Callable[[], str]:
 class ControllerOptions:
     """`deadline` of one reconciliation and `sync_timeout` of all sources together, in seconds.
 
-    `limiter` builds the retry policy. `reconcile_id` names one pass in the logs.
+    `limiter` builds the retry policy. `reconcile_id` names one pass in the logs. `fair`: whether
+    workers are kept free for other namespaces than those whose passes hold them (runtime.flows).
     """
 
     deadline: float = 120.0
     sync_timeout: float = 120.0
     limiter: Callable[[], RateLimiter] = ItemExponentialFailure
     reconcile_id: Callable[[], str] = field(default_factory=numbered_ids)
+    fair: bool = False
 
 
 class Feed:
@@ -135,7 +137,13 @@ class Controller:
         self._options = options or ControllerOptions()
         self._series = metrics.register_controller(name)
         self._error_classes = metrics.reconcile_error_classes_total
-        self._queue = Workqueue(name, clock=clock, limiter=self._options.limiter(), metrics=metrics)
+        self._queue = Workqueue(
+            name,
+            clock=clock,
+            limiter=self._options.limiter(),
+            metrics=metrics,
+            workers=workers if self._options.fair else None,
+        )
         self._sources: list[Source] = []
         self._watchdog = Watchdog(clock, self._options.deadline)
         self._active = 0

@@ -34,6 +34,7 @@ from prometheus_client import (
 )
 
 from runtime.applied import Verdict
+from runtime.flow_series import FlowFamilies, FlowReadings
 from runtime.series import (
     DepthSeries,
     ObjectCounter,
@@ -100,7 +101,8 @@ class RequestFamilies:
 class QueueReadings:
     """What a workqueue knows anyway and is asked for at each scrape.
 
-    `depth` counts its ready keys by priority; `unfinished` and `longest` answer in seconds.
+    `depth` counts its ready keys by priority; `unfinished`, `longest` and `longest_wait` answer in
+    seconds, `flows` says how namespaces share the workers.
     client-go refreshes these gauges at every change or every 500 ms, which costs more and tells
     less.
     """
@@ -108,6 +110,8 @@ class QueueReadings:
     depth: Mapping[int, int]
     unfinished: Callable[[], float]
     longest: Callable[[], float]
+    longest_wait: Callable[[], float]
+    flows: Callable[[], FlowReadings]
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,6 +255,8 @@ class Metrics:
         unfinished.set_function(readings.unfinished)
         longest = self.workqueue_longest_running_processor_seconds.labels(**both)
         longest.set_function(readings.longest)
+        self.workqueue_longest_wait_seconds.labels(**both).set_function(readings.longest_wait)
+        self.flows.register(name, readings.flows)
         return QueueSeries(
             depth=DepthSeries(self.workqueue_depth, name, readings.depth),
             adds=self.workqueue_adds_total.labels(name, name),
@@ -340,6 +346,10 @@ class Metrics:
         self.workqueue_longest_running_processor_seconds = self.gauge(
             "workqueue_longest_running_processor_seconds", "Age of the oldest key in hand.", both
         )
+        self.workqueue_longest_wait_seconds = self.gauge(
+            "workqueue_longest_wait_seconds", "Age of the oldest ready key.", both
+        )
+        self.flows = FlowFamilies(self.gauge)
         self.workqueue_retries_total = self._tallies(
             "workqueue_retries_total", "Adds that asked for a delay.", both
         )

@@ -1,6 +1,7 @@
 """The queue between events and workers: each key at most once, never with two workers.
 
-Uses runtime.clock, runtime.ratelimit and runtime.metrics. Event handlers and controllers add
+Uses runtime.clock, runtime.flows, runtime.ratelimit and runtime.metrics. Event handlers and
+controllers add
 requests, the workers of one controller take them. One event loop only: nothing here is safe to
 call from another thread.
 
@@ -11,25 +12,28 @@ since v0.23):
   the two times and the higher of the two priorities; a ready entry absorbs a delayed add, and an
   add without delay makes a waiting entry ready. A reconciler therefore asks for its next look
   every time it needs one.
-- Of the ready keys the one with the highest priority leaves first, and within a priority the one
-  that became ready, or was raised to that priority, first.
+- Of the ready keys the one with the highest priority leaves first. Within a priority the flows of
+  runtime.flows (namespaces) take turns, and within a flow the key leaves first that became ready,
+  or was raised to that priority, first.
+- With `workers` a flow holds at most a share of them, so that slow passes of one namespace never
+  hold all of them.
 - A key that a worker holds is passed over, not blocked on, until `done`: any number of adds in
   the meantime collapse into one more run.
 
-Unlike its model it starves nothing: every AGEING-th key taken is the oldest of all priorities. A
-key that n others precede in age is taken within AGEING * (n + 1) takes, whatever is added later,
-because nothing that becomes ready or is raised later is ever older.
+Unlike its model it starves nothing: every AGEING-th key taken is the oldest of all priorities that
+may be taken. A key that n others precede in age is taken within AGEING * (n + 1) takes at which its
+flow may have a worker, whatever is added later, because nothing that becomes ready or is raised
+later is ever older.
 """
 
 import asyncio
-import bisect
 import heapq
 import itertools
 from collections import deque
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from runtime.clock import Clock
+from runtime.flows import Flows, Ready
 from runtime.metrics import Metrics, QueueReadings
 from runtime.ratelimit import RateLimiter
 from runtime.types import Request
@@ -41,20 +45,9 @@ NORMAL = 0
 LOW = -100
 """For what only repeats: initial adds, resyncs, updates to the version seen last."""
 
-AGEING = 8
-
 
 class ShutDown(Exception):  # noqa: N818 - the end of a queue is no error of the worker
     """The queue was shut down: the worker that asked for a key should end."""
-
-
-@dataclass(slots=True)
-class _Ready:
-    """A key to be taken; `order` is unique, `since` the monotonic time it became ready."""
-
-    priority: int
-    order: int
-    since: float
 
 
 @dataclass(slots=True)
@@ -66,73 +59,27 @@ class _Waiting:
     priority: int
 
 
-class _Line:
-    """The ready keys that no worker holds, in the order in which they are to be taken.
-
-    One heap of orders per priority. An entry whose order is not that of `ready` was raised since,
-    stands further up too, and is skipped when its turn comes.
-    """
-
-    def __init__(self, ready: Mapping[Request, _Ready]) -> None:
-        self._ready = ready
-        self._heaps: dict[int, list[tuple[int, Request]]] = {}
-        self._priorities: list[int] = []
-        self._live = 0
-        self._taken = 0
-
-    def __len__(self) -> int:
-        return self._live
-
-    def push(self, request: Request, entry: _Ready) -> None:
-        self._live += 1
-        self.move(request, entry)
-
-    def move(self, request: Request, entry: _Ready) -> None:
-        """Line a key up again that stands in line with an order it no longer has."""
-        heap = self._heaps.get(entry.priority)
-        if heap is None:
-            heap = self._heaps[entry.priority] = []
-            bisect.insort(self._priorities, entry.priority)
-        heapq.heappush(heap, (entry.order, request))
-
-    def pop(self) -> Request:
-        """Take the first live entry out. IndexError without one."""
-        self._live -= 1
-        self._taken += 1
-        by_age = self._taken % AGEING == 0
-        while True:
-            top = -1
-            if by_age and len(self._priorities) > 1:
-                heads = [self._heaps[priority][0] for priority in self._priorities]
-                top = heads.index(min(heads))
-            priority = self._priorities[top]
-            heap = self._heaps[priority]
-            order, request = heapq.heappop(heap)
-            if not heap:
-                del self._heaps[priority]
-                del self._priorities[top]
-            entry = self._ready.get(request)
-            if entry is not None and entry.order == order:
-                return request
-
-    def clear(self) -> None:
-        self._heaps.clear()
-        self._priorities.clear()
-        self._live = 0
-
-
 class Workqueue:
     """Requests waiting for a worker.
 
     The worker's side: `get`, then exactly one `done` for it, in a finally.
     """
 
-    def __init__(self, name: str, *, clock: Clock, limiter: RateLimiter, metrics: Metrics) -> None:
+    def __init__(
+        self,
+        name: str,
+        *,
+        clock: Clock,
+        limiter: RateLimiter,
+        metrics: Metrics,
+        workers: int | None = None,
+    ) -> None:
+        """`workers`: how many there are for flows to share; None: no flow is limited."""
         self._clock = clock
         self._limiter = limiter
         self._order = itertools.count()
-        self._ready: dict[Request, _Ready] = {}
-        self._line = _Line(self._ready)
+        self._ready: dict[Request, Ready] = {}
+        self._line = Flows(self._ready, workers)
         # Of the ready keys, held ones included, by priority; no entry stands at zero.
         self._depth: dict[int, int] = {}
         self._waiting: dict[Request, _Waiting] = {}
@@ -146,7 +93,14 @@ class Workqueue:
         self._idle = asyncio.Event()
         self._closed = False
         self._series = metrics.register_queue(
-            name, QueueReadings(self._depth, self._unfinished, self._longest)
+            name,
+            QueueReadings(
+                self._depth,
+                self._unfinished,
+                self._longest,
+                self._longest_wait,
+                self._line.readings,
+            ),
         )
         for priority in (NORMAL, LOW):
             self._series.depth.show(priority)
@@ -206,24 +160,26 @@ class Workqueue:
 
     async def get(self) -> Request:
         """Take the next ready key, waiting for one. Raises ShutDown once the queue is closed."""
-        while not self._line and not self._closed:
+        while not self._closed and not self._line.may_take():
             getter = asyncio.get_running_loop().create_future()
             self._getters.append(getter)
             try:
                 await getter
             except asyncio.CancelledError:
                 # A wake-up that this task can no longer use belongs to the next one.
-                if getter.done() and not getter.cancelled() and self._line:
+                if getter.done() and not getter.cancelled():
                     self._wake()
                 raise
         if self._closed:
             raise ShutDown
-        request = self._line.pop()
+        request = self._line.take()
         entry = self._ready.pop(request)
         now = self._clock.monotonic()
         self._held[request] = (now, entry.priority)
         self._count_out(entry.priority)
         self._series.queue_seconds.observe(now - entry.since)
+        # One key given back may let two flows go on, and wakes only one worker.
+        self._wake()
         return request
 
     def priority_of(self, request: Request) -> int:
@@ -234,9 +190,11 @@ class Workqueue:
         """Give `request` back. Raises KeyError if no worker holds it."""
         started, _ = self._held.pop(request)
         self._series.work_seconds.observe(self._clock.monotonic() - started)
+        self._line.give_back(request)
         entry = self._ready.get(request)
         if entry is not None:
-            self._line_up(request, entry)
+            self._line.push(request, entry)
+        self._wake()
         if not self._held:
             self._idle.set()
 
@@ -260,27 +218,24 @@ class Workqueue:
             await self._idle.wait()
 
     def _make_ready(self, request: Request, priority: int) -> None:
-        entry = _Ready(priority, next(self._order), self._clock.monotonic())
+        entry = Ready(priority, next(self._order), self._clock.monotonic())
         self._ready[request] = entry
         self._series.adds.inc()
         self._count_in(priority)
         if request not in self._held:
-            self._line_up(request, entry)
+            self._line.push(request, entry)
+            self._wake()
 
-    def _line_up(self, request: Request, entry: _Ready) -> None:
-        self._line.push(request, entry)
-        self._wake()
-
-    def _raise(self, request: Request, entry: _Ready, priority: int) -> None:
+    def _raise(self, request: Request, entry: Ready, priority: int) -> None:
         """Move a ready key to the end of a higher priority; to a lower one nothing moves."""
         if priority <= entry.priority:
             return
         self._count_out(entry.priority)
         self._count_in(priority)
-        entry.priority = priority
+        before, entry.priority = entry.priority, priority
         entry.order = next(self._order)
         if request not in self._held:
-            self._line.move(request, entry)
+            self._line.move(request, entry, before)
 
     def _count_in(self, priority: int) -> None:
         count = self._depth.get(priority, 0)
@@ -296,7 +251,8 @@ class Workqueue:
             del self._depth[priority]
 
     def _wake(self) -> None:
-        while self._getters:
+        """Send the next idle worker to the line, if there is something for it."""
+        while self._getters and self._line.may_take():
             getter = self._getters.popleft()
             if not getter.done():
                 getter.set_result(None)
@@ -344,3 +300,7 @@ class Workqueue:
     def _longest(self) -> float:
         now = self._clock.monotonic()
         return max((now - started for started, _ in self._held.values()), default=0.0)
+
+    def _longest_wait(self) -> float:
+        now = self._clock.monotonic()
+        return max((now - entry.since for entry in self._ready.values()), default=0.0)

@@ -42,6 +42,7 @@ SEMANTICS: Mapping[int, str] = {
     31: "memory and turns of the loop stay within their budgets",
     32: "nothing grows over hours of faults",
     33: "tokens and authorities are renewed in place",
+    34: "no namespace takes the workers of the others",
 }
 
 _NAMED = re.compile(r"(?:test_t|TestT)(\d\d)(?=_|[A-Z]|$)")

@@ -2,6 +2,7 @@
 
 import asyncio
 import itertools
+import math
 from collections import Counter
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
@@ -10,16 +11,21 @@ from typing import Any, TypeVar
 from hypothesis.stateful import RuleBasedStateMachine
 
 from runtime.clock import yield_to_loop
+from runtime.flows import AGEING, SHARE
 from runtime.metrics import Metrics
 from runtime.ratelimit import ItemExponentialFailure
 from runtime.testing.clock import ManualClock
 from runtime.types import Request
-from runtime.workqueue import AGEING, LOW, NORMAL, Workqueue
+from runtime.workqueue import LOW, NORMAL, Workqueue
 
 T = TypeVar("T")
 
 KEYS = [Request("default", name) for name in "abcd"]
 A, B, C, D = KEYS
+
+NAMESPACES = ("default", "shop", "")
+SPREAD = [Request(namespace, name) for namespace in NAMESPACES for name in "ab"]
+"""Keys of three flows."""
 
 PRIORITIES = [NORMAL, NORMAL, LOW, 50]
 """Most adds are normal; two classes below and above them."""
@@ -34,10 +40,13 @@ BASE, CAP = 1.0, 8.0
 class Rig:
     clock: ManualClock = field(default_factory=ManualClock)
     metrics: Metrics = field(default_factory=Metrics)
+    workers: int | None = None
 
     def __post_init__(self) -> None:
         limiter = ItemExponentialFailure(base=BASE, cap=CAP)
-        self.queue = Workqueue("q", clock=self.clock, limiter=limiter, metrics=self.metrics)
+        self.queue = Workqueue(
+            "q", clock=self.clock, limiter=limiter, metrics=self.metrics, workers=self.workers
+        )
 
     async def take(self) -> Request | None:
         """What a worker that does not wait would get."""
@@ -78,7 +87,10 @@ class Item:
 class Model:
     """The semantics in their simplest form: one dict, sorted anew at every take."""
 
-    def __init__(self) -> None:
+    def __init__(self, workers: int | None = None) -> None:
+        self.workers = workers
+        # Of each flow with keys of a priority: how many workers it holds, and since when.
+        self.turns: dict[tuple[int, str], tuple[int, int]] = {}
         self.now = 0.0
         self.orders = itertools.count()
         self.takes = 0
@@ -94,6 +106,7 @@ class Model:
         if item.due is not None and self.now + seconds < item.due:
             item.due = self.now + seconds if seconds else None
             item.order = next(self.orders)
+        self.note_turns()
 
     def add_rate_limited(self, key: Request, priority: int) -> None:
         self.add(key, priority, min(BASE * 2 ** self.failures[key], CAP))
@@ -104,28 +117,61 @@ class Model:
         due = [(i.due, i.order, i) for i in self.items.values() if i.due is not None]
         for _, _, item in sorted((d, o, i) for d, o, i in due if d <= self.now):
             item.due, item.order = None, next(self.orders)
+            self.note_turns()
+
+    def done(self, key: Request) -> None:
+        del self.held[key]
+        self.note_turns()
+
+    def seats(self, namespace: str) -> int:
+        return sum(key.namespace == namespace for key in self.held)
+
+    def note_turns(self) -> None:
+        """Who holds another number of workers than before, or had no key, is last of its like."""
+        free = [key for key in self.ready() if key not in self.held]
+        flows = {(self.items[key].priority, key.namespace) for key in free}
+        self.turns = {flow: turn for flow, turn in self.turns.items() if flow in flows}
+        for flow in flows:
+            seats = self.seats(flow[1])
+            if flow not in self.turns or self.turns[flow][0] != seats:
+                self.turns[flow] = (seats, next(self.orders))
 
     def ready(self) -> list[Request]:
         return [key for key, item in self.items.items() if item.due is None]
 
     def take(self) -> Request | None:
-        free = {key: self.items[key] for key in self.ready() if key not in self.held}
+        limit = len(self.held) + 1
+        if self.workers is not None:
+            limit = min(math.ceil(self.workers / SHARE), self.workers - len(self.held))
+        free = {
+            key: self.items[key]
+            for key in self.ready()
+            if key not in self.held and self.seats(key.namespace) < limit
+        }
         if not free:
             return None
         self.takes += 1
         aged = self.takes % AGEING == 0
-        key = min(free, key=lambda k: (0 if aged else -free[k].priority, free[k].order))
+
+        def rank(key: Request) -> tuple[int, tuple[int, int], int]:
+            item = free[key]
+            if aged:
+                return 0, (0, 0), item.order
+            return -item.priority, self.turns[item.priority, key.namespace], item.order
+
+        key = min(free, key=rank)
         self.held[key] = self.items.pop(key).priority
+        self.note_turns()
         return key
 
 
 class QueueMachine(RuleBasedStateMachine):
     """A state machine whose rules run on an event loop of its own."""
 
-    def __init__(self) -> None:
+    def __init__(self, workers: int | None = None) -> None:
         super().__init__()
         self.loop = asyncio.new_event_loop()
-        self.rig = Rig()
+        self.rig = Rig(workers=workers)
 
     def teardown(self) -> None:
         async def end() -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from prometheus_client import generate_latest
 
+from runtime.flow_series import FlowReadings
 from runtime.metrics import Metrics, QueueReadings
 from runtime.series import Spreads, Tallies
 from runtime.types import ObjectKey
@@ -42,7 +43,12 @@ FAMILIES = {
     "watch_events_total": "counter",
     "workqueue_adds_total": "counter",
     "workqueue_depth": "gauge",
+    "workqueue_flow_seats_max": "gauge",
+    "workqueue_flow_waiting_max": "gauge",
+    "workqueue_flows": "gauge",
+    "workqueue_flows_at_limit": "gauge",
     "workqueue_longest_running_processor_seconds": "gauge",
+    "workqueue_longest_wait_seconds": "gauge",
     "workqueue_queue_duration_seconds": "histogram",
     "workqueue_retries_total": "counter",
     "workqueue_unfinished_work_seconds": "gauge",
@@ -57,7 +63,9 @@ def metrics() -> Metrics:
     """All families, and every series whose labels are known when a process starts."""
     metrics = Metrics(request_details=True)
     metrics.register_controller("shop")
-    metrics.register_queue("shop", QueueReadings({0: 2}, lambda: 7.0, lambda: 3.0)).depth.show(0)
+    flows = FlowReadings(flows=3, at_limit=1, most_waiting=9, most_seats=4)
+    readings = QueueReadings({0: 2}, lambda: 7.0, lambda: 3.0, lambda: 2.0, lambda: flows)
+    metrics.register_queue("shop", readings).depth.show(0)
     metrics.register_informer("secrets")
     metrics.register_apply("secrets")
     return metrics
@@ -119,7 +127,7 @@ def test_t30_buckets_are_those_of_controller_runtime(metrics: Metrics) -> None:
 
 def test_attributes_bear_the_names_of_their_families(metrics: Metrics) -> None:
     own = [name for name in FAMILIES if not name.startswith(FOREIGN)]
-    holders = (metrics, metrics.requests)
+    holders = (metrics, metrics.requests, metrics.flows)
     assert [name for name in own if not any(hasattr(holder, name) for holder in holders)] == []
 
 

@@ -8,9 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from runtime.clock import yield_to_loop
+from runtime.flows import AGEING
 from runtime.series import OVER_LIMIT, PRIORITY_LIMIT
 from runtime.types import Request
-from runtime.workqueue import AGEING, LOW, NORMAL, STALE_ENTRIES, ShutDown
+from runtime.workqueue import LOW, NORMAL, STALE_ENTRIES, ShutDown
 from tests.runtime.queue_rig import KEYS, A, B, C, D, Rig
 
 

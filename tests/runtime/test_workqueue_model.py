@@ -3,6 +3,8 @@
 import asyncio
 import itertools
 import random
+from collections import Counter
+from typing import ClassVar
 
 from hypothesis import settings
 from hypothesis import strategies as st
@@ -10,9 +12,9 @@ from hypothesis.stateful import invariant, precondition, rule, run_state_machine
 
 from runtime.types import Request
 from runtime.workqueue import LOW, NORMAL
-from tests.runtime.queue_rig import KEYS, PRIORITIES, Model, QueueMachine
+from tests.runtime.queue_rig import PRIORITIES, SPREAD, Model, QueueMachine
 
-KEY = st.sampled_from(KEYS)
+KEY = st.sampled_from(SPREAD)
 PRIORITY = st.sampled_from(PRIORITIES)
 DELAY = st.sampled_from([1.0, 2.0, 3.0, 5.0, 8.0])
 WORKERS = 3
@@ -22,9 +24,11 @@ STEP = st.sampled_from([0.5, 1.0, 2.0, 4.0])
 class QueueEqualsModel(QueueMachine):
     """Every answer of the queue, its size and its metrics are those of the model."""
 
+    workers: ClassVar[int | None] = None
+
     def __init__(self) -> None:
-        super().__init__()
-        self.model = Model()
+        super().__init__(self.workers)
+        self.model = Model(self.workers)
 
     @rule(key=KEY, priority=PRIORITY)
     def add(self, key: Request, priority: int) -> None:
@@ -62,7 +66,7 @@ class QueueEqualsModel(QueueMachine):
     @rule(pick=st.randoms(use_true_random=False))
     def done(self, pick: random.Random) -> None:
         key = pick.choice(sorted(self.model.held))
-        del self.model.held[key]
+        self.model.done(key)
         self.call(self.rig.queue.done, key)
 
     @rule(adds=st.lists(st.tuples(KEY, PRIORITY), min_size=1, max_size=12))
@@ -80,9 +84,15 @@ class QueueEqualsModel(QueueMachine):
         ready = [self.model.items[key].priority for key in self.model.ready()]
         for priority in (NORMAL, LOW):
             assert self.rig.depth(priority) == ready.count(priority)
-        assert [self.rig.queue.num_requeues(key) for key in KEYS] == [
-            self.model.failures[key] for key in KEYS
+        assert [self.rig.queue.num_requeues(key) for key in SPREAD] == [
+            self.model.failures[key] for key in SPREAD
         ]
+
+
+class FairQueueEqualsModel(QueueEqualsModel):
+    """The same with five workers, of which a flow holds at most two."""
+
+    workers = 5
 
 
 class WorkersOverQueue(QueueMachine):
@@ -91,8 +101,10 @@ class WorkersOverQueue(QueueMachine):
     No key is ever with two of them, and none is run unless somebody asked for that run.
     """
 
+    limit: ClassVar[int | None] = None
+
     def __init__(self) -> None:
-        super().__init__()
+        super().__init__(self.limit)
         self.in_hand: dict[int, Request] = {}
         self.release: dict[int, asyncio.Event] = {}
         self.names = itertools.count()
@@ -174,16 +186,19 @@ class WorkersOverQueue(QueueMachine):
 class WorkersMissNothing(WorkersOverQueue):
     """Moreover: no worker waits while a key is free, and in the end every key was run."""
 
+    def takeable(self) -> set[Request]:
+        return self.pending - {*self.in_hand.values()}
+
     @invariant()
     def nobody_is_idle_while_a_key_is_free(self) -> None:
-        free = self.pending - {*self.in_hand.values()}
+        free = self.takeable()
         assert not free or len(self.in_hand) == len(self.workers), f"lost wake-up for {free}"
 
     def teardown(self) -> None:
         try:
             self.hire(WORKERS)
             self.advance(10.0)
-            for _ in range(2 * len(KEYS)):
+            for _ in range(2 * len(SPREAD)):
                 self.finish(0)
             assert not self.pending, "idle workers and a key that nobody takes"
             assert len(self.rig.queue) == 0
@@ -191,8 +206,28 @@ class WorkersMissNothing(WorkersOverQueue):
             super().teardown()
 
 
+class FairWorkersMissNothing(WorkersMissNothing):
+    """A key is free as long as its flow may hold a worker more."""
+
+    limit = WORKERS + 2
+
+    def takeable(self) -> set[Request]:
+        seats = Counter(key.namespace for key in self.in_hand.values())
+        most = min(2, WORKERS + 2 - len(self.in_hand))
+        return {key for key in super().takeable() if seats[key.namespace] < most}
+
+    @invariant()
+    def no_flow_has_more_than_its_share(self) -> None:
+        seats = Counter(key.namespace for key in self.in_hand.values())
+        assert max(seats.values(), default=0) <= 2
+
+
 def test_t01_the_queue_answers_as_its_model_does() -> None:
     explore(QueueEqualsModel, examples=60)
+
+
+def test_t01_the_queue_with_shares_answers_as_its_model_does() -> None:
+    explore(FairQueueEqualsModel, examples=60)
 
 
 def test_t02_no_key_is_with_two_workers_and_none_runs_unasked() -> None:
@@ -201,6 +236,10 @@ def test_t02_no_key_is_with_two_workers_and_none_runs_unasked() -> None:
 
 def test_t03_no_wake_up_is_lost_and_the_queue_drains() -> None:
     explore(WorkersMissNothing, examples=50)
+
+
+def test_t03_no_wake_up_is_lost_between_flows() -> None:
+    explore(FairWorkersMissNothing, examples=50)
 
 
 def explore(machine: type[QueueMachine], *, examples: int) -> None:
