@@ -8,7 +8,7 @@ from __future__ import annotations
 import gc
 import random
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import replace
 from functools import partial
 
@@ -30,7 +30,9 @@ from managers.access.pause import Pausing, both
 from managers.access.secrets import SecretStore
 from managers.access.seen_objects import SeenObjects
 from managers.access.token_issuer import ApiServer
+from managers.bao.breakers import Breakers
 from managers.bao.login import Logins
+from managers.bao.patience import Patient, lives_of
 from managers.certs.look import ServedCertificates
 from managers.cluster.adminops import AdminOpsReconciler
 from managers.cluster.apply import Applier
@@ -63,7 +65,7 @@ from runtime.leader import LeaderElector, LeaderOptions, LeaseLock
 from runtime.manager import Group, Manager, Runnable
 from runtime.metrics import Metrics
 from runtime.ratelimit import ItemExponentialFailure
-from runtime.resources import SERVICE_ACCOUNT
+from runtime.resources import POD, SERVICE_ACCOUNT
 from runtime.settled import Settled
 from runtime.types import Resource
 
@@ -163,20 +165,30 @@ def build_controllers(parts: Parts) -> tuple[Controller, ...]:
     series = ClusterMetrics(parts.metrics, clusters, store, leads(parts.elector))
     gate = caches.gate
     telling = Telling(Pausing(workload, clusters), clusters, gate, statuses, parts.clock)
-    first = _controller(parts, "openbaocluster-workload", counted(telling, series))
-    second = _controller(
-        parts, "openbaocluster-adminops", Gated(Pausing(adminops, clusters), clusters, gate)
-    )
+    patient = _asking(parts, children[POD])
+    first = patient("openbaocluster-workload", counted(telling, series))
+    second = patient("openbaocluster-adminops", Gated(Pausing(adminops, clusters), clusters, gate))
     watch_workload(first, clusters, children)
     watch_optional(first, clusters, kinds)
     watch_adminops(second, clusters, children)
     for controller in (first, second):
         watch_gates(controller, clusters, caches.opened, caches.tenants)
     restored = RestoredServers(children, observer, logins)
-    restores = build_restore_controller(
-        parts, caches, executors, restored, partial(_controller, parts)
-    )
+    restores = build_restore_controller(parts, caches, executors, restored, patient)
     return first, second, restores, *_further_controllers(parts, caches, executors)
+
+
+def _asking(parts: Parts, pods: Cache) -> Callable[[str, Reconciler], Controller]:
+    """Make a maker of controllers whose passes ask servers."""
+    breakers = Breakers(parts.clock, parts.metrics)
+
+    def lives(namespace: str) -> Mapping[str, Hashable]:
+        return lives_of(pods.list(namespace))
+
+    def make(name: str, reconcile: Reconciler) -> Controller:
+        return _controller(parts, name, Patient(reconcile, parts.clock, breakers, lives))
+
+    return make
 
 
 def _admission(parts: Parts) -> AdmissionPolicies:

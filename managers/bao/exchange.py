@@ -1,7 +1,8 @@
 """Requests to the servers of one cluster over HTTPS, and the bodies of their answers.
 
-May use aiohttp. Called by managers.bao.client, which knows what to ask. Which program answers is a
-choice of the cluster's owner, so runtime.bounded decides how much of an answer is taken.
+May use aiohttp. Called by managers.bao.client, which knows what to ask; managers.bao.patience says
+how long a question may take. Which program answers is a choice of the cluster's owner, so
+runtime.bounded decides how much of an answer is taken.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import ipaddress
 import ssl
 from collections.abc import AsyncIterable, AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 import aiohttp
@@ -25,18 +27,33 @@ from managers.bao.answers import (
     as_object,
     granted,
 )
+from managers.bao.breakers import UnansweredError
+from managers.bao.patience import question
 from runtime.bounded import CIPHERS, bounded_session, broken_bound, read_body, refuse_packed
 from runtime.depth import UnreadableError
 
 Answer = TypeVar("Answer", bound=BaseModel)
 Told = tuple[int, Mapping[str, Any]]
 """Code and body of an answer."""
-TIMEOUT = aiohttp.ClientTimeout(total=5.0, connect=2.0)
+_QUESTION, _CONNECT = 5.0, 2.0
+TIMEOUT = aiohttp.ClientTimeout(total=_QUESTION, connect=_CONNECT)
 # A snapshot takes as long as it takes, but never is there silence for so long.
 TRANSFER = aiohttp.ClientTimeout(total=None, connect=5.0, sock_read=120.0)
 TRANSFER_BUFFER = 1 << 20
 _CONNECTIONS = 8
 _TOKEN_HEADER = "X-Vault-Token"  # noqa: S105  the name of a header
+
+
+@dataclass(frozen=True, slots=True)
+class ServerRequest:
+    """One question."""
+
+    method: str
+    address: str
+    path: str
+    token: str = field(repr=False)
+    payload: Mapping[str, Any] | None = field(repr=False)
+    bound: Bound
 
 
 class Exchange:
@@ -68,20 +85,28 @@ class Exchange:
         bound: Bound,
     ) -> Told:
         """Ask once. Raises BaoError."""
-        url = self._url(address, path)
+        with question(address, path, _QUESTION) as seconds:
+            return await self.send(
+                ServerRequest(method, address, path, token, payload, bound), seconds
+            )
+
+    async def send(self, request: ServerRequest, seconds: float) -> Told:
+        """Send a question that may take so long. Raises BaoError."""
+        url = self._url(request.address, request.path)
         try:
             async with self._session.request(
-                method,
+                request.method,
                 url,
-                headers={_TOKEN_HEADER: token} if token else {},
-                json=payload,
+                headers={_TOKEN_HEADER: request.token} if request.token else {},
+                json=request.payload,
                 server_hostname=self._server_name,
                 allow_redirects=False,
+                timeout=aiohttp.ClientTimeout(total=seconds, connect=_CONNECT),
             ) as response:
-                text = await _text(response, bound)
-            return response.status, as_object(text, bound)
+                text = await _text(response, request.bound)
+            return response.status, as_object(text, request.bound)
         except (aiohttp.ClientError, OSError, ValueError) as error:
-            raise self._failed(path, address, error) from error
+            raise self._failed(request.path, request.address, error) from error
 
     @asynccontextmanager
     async def download(
@@ -149,7 +174,8 @@ class Exchange:
             self.unusable = min(self.unusable or told, told)
             return BaoError(told)
         # The class says what happened; the text of some of these holds the whole request.
-        return BaoError(f"{path} of {address}: {type(error).__name__}")
+        made = UnansweredError if isinstance(error, TimeoutError) else BaoError
+        return made(f"{path} of {address}: {type(error).__name__}")
 
 
 async def _text(response: aiohttp.ClientResponse, bound: Bound) -> bytes:

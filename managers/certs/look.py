@@ -16,6 +16,9 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 
 from contracts.observed import PodFacts
 from contracts.ports import API
+from managers.bao.answers import BaoError
+from managers.bao.breakers import UnansweredError
+from managers.bao.patience import TLS, question
 from runtime.bounded import CIPHERS
 
 TIMEOUT = 2.0
@@ -32,11 +35,8 @@ async def handshake(address: str, server_name: str) -> str:
     context.verify_mode = ssl.CERT_NONE
     context.set_ciphers(CIPHERS)
     try:
-        async with asyncio.timeout(TIMEOUT):
-            _, writer = await asyncio.open_connection(
-                address, API.number, ssl=context, server_hostname=server_name
-            )
-    except (OSError, TimeoutError, ssl.SSLError):
+        writer = await _connect(address, server_name, context)
+    except (BaoError, OSError, ssl.SSLError):
         return ""
     tls: ssl.SSLObject = writer.get_extra_info("ssl_object")
     served = tls.getpeercert(binary_form=True)
@@ -47,6 +47,18 @@ async def handshake(address: str, server_name: str) -> str:
     # A server that goes on sending would hold the connection for half a minute.
     writer.transport.abort()
     return hashlib.sha256(served).hexdigest() if served else ""
+
+
+async def _connect(address: str, server_name: str, context: ssl.SSLContext) -> asyncio.StreamWriter:
+    with question(address, "the handshake", TIMEOUT, TLS) as seconds:
+        try:
+            async with asyncio.timeout(seconds):
+                _, writer = await asyncio.open_connection(
+                    address, API.number, ssl=context, server_hostname=server_name
+                )
+        except TimeoutError as error:
+            raise UnansweredError(f"the handshake of {address}: no answer") from error
+    return writer
 
 
 class ServedCertificates:
