@@ -17,12 +17,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from baoctl.controllers import CHILDREN
 from baoctl.parts import Parts
 from contracts import labels
 from contracts.api.group import BACKUPS, CLUSTERS, RESTORES, TENANTS
 from contracts.optional_kinds import OPTIONAL_KINDS
+from managers.bao.client import Bao
 from managers.cluster.polling import Polling
 from managers.cluster.pulse import Pulse
 from managers.cluster.sight import Sight, Watched
@@ -155,7 +157,8 @@ def _polled(parts: Parts) -> Caches:
     definitions = _definitions(parts)
     kinds = OptionalKinds(made, OPTIONAL_KINDS, _ours, definitions.cache)
     tenants = parts.informers.informer(Selection(TENANTS, transform=shallow))
-    polling = Polling(made.all, lambda: kinds.offers, Pulse(), parts.clock, parts.rng)
+    pulse = Pulse(partial(Bao, guard=parts.client.guard))
+    polling = Polling(made.all, lambda: kinds.offers, pulse, parts.clock, parts.rng)
     return Caches(
         *_own(parts),
         {**mirrors, **kinds.caches},

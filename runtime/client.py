@@ -27,6 +27,7 @@ from runtime.codec import (
 )
 from runtime.credentials import Credentials
 from runtime.errors import Gone, Invalid, PatchFailed
+from runtime.guarded import Guard, unguarded
 from runtime.metrics import Metrics
 from runtime.transport import Call, Transport, Wire
 from runtime.types import Object, ObjectKey, Resource, key_of
@@ -101,6 +102,9 @@ class Client:
     own bound, watches only while opening).
     """
 
+    guard: Guard
+    """What each write is asked for. Who acts elsewhere for the same reason asks it there too."""
+
     def __init__(
         self,
         credentials: Credentials,
@@ -108,9 +112,10 @@ class Client:
         user_agent: str,
         clock: Clock,
         metrics: Metrics | None = None,
-        guard: Callable[[], None] | None = None,
+        guard: Guard | None = None,
         timeout: float = 10.0,
     ) -> None:
+        self.guard = guard or unguarded
         wire = HttpWire(credentials, user_agent=user_agent, guard=guard)
         self._transport = Transport(
             wire, credentials, clock=clock, metrics=metrics, guard=guard, timeout=timeout
@@ -124,7 +129,7 @@ class Client:
         *,
         clock: Clock,
         metrics: Metrics | None = None,
-        guard: Callable[[], None] | None = None,
+        guard: Guard | None = None,
         timeout: float = 10.0,
     ) -> Self:
         """A client whose calls go over another wire, such as a server in memory.
@@ -132,6 +137,7 @@ class Client:
         Second tries, deadlines, the guard and the counting are the same.
         """
         made = cls.__new__(cls)
+        made.guard = guard or unguarded
         made._transport = Transport(
             wire, credentials, clock=clock, metrics=metrics, guard=guard, timeout=timeout
         )

@@ -58,6 +58,10 @@ class StatusInfo:
     retry_after: float | None = None
 
 
+class ConnectionDropped(TransportError):
+    """The connection was lost after the call had been sent, or part of it."""
+
+
 class ApiError(Exception):
     """The API server answered with an error.
 

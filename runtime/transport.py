@@ -14,7 +14,13 @@ from urllib.parse import urlencode, urlsplit
 from runtime.clock import Clock, Deadline
 from runtime.codec import JSON
 from runtime.credentials import Credentials
-from runtime.errors import ApiError, ResourceVersionTooLarge, TransportError, Unauthorized
+from runtime.errors import (
+    ApiError,
+    ConnectionDropped,
+    ResourceVersionTooLarge,
+    TransportError,
+    Unauthorized,
+)
 from runtime.metrics import Metrics
 
 TRIES = 4
@@ -55,10 +61,6 @@ class Answer:
 
     status: int
     body: bytes
-
-
-class ConnectionDropped(TransportError):  # noqa: N818 - named like its siblings in errors
-    """The connection was lost after the call had been sent, or part of it."""
 
 
 class Wire(Protocol):

@@ -9,18 +9,16 @@ and looking them up costs two thread hops per request.
 """
 
 import socket
-from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
 
 import aiohttp
-from aiohttp.abc import AbstractStreamWriter
-from aiohttp.client_middlewares import ClientHandlerType
-from aiohttp.payload import BytesPayload
 from yarl import URL
 
 from runtime.credentials import Credentials
-from runtime.errors import LeaseLost, TransportError, api_error
-from runtime.transport import Answer, Call, ConnectionDropped
+from runtime.errors import ConnectionDropped, TransportError, api_error
+from runtime.guarded import Guard, GuardedBody, LastLook, no_silent_resend, unguarded
+from runtime.transport import Answer, Call
 
 REQUEST_POOL = 32
 """Requests in flight: our own cap, well below the fair share of one client of a busy server."""
@@ -34,52 +32,10 @@ LONGEST_LINE = 32 << 20
 """Bytes of one watch event. etcd stores at most 1.5 MiB per object by default."""
 
 
-async def _no_silent_resend(
-    request: aiohttp.ClientRequest, handler: ClientHandlerType
-) -> aiohttp.ClientResponse:
-    """Raise a class that aiohttp does not know.
-
-    It resends GET, PUT and DELETE by itself after its own connection errors, which must not
-    happen to a write behind our back.
-    """
-    try:
-        return await handler(request)
-    except aiohttp.ClientConnectorError:
-        raise
-    except (aiohttp.ClientOSError, aiohttp.ServerDisconnectedError) as error:
-        raise ConnectionDropped(_words(error)) from error
-
-
-class _GuardedBody(BytesPayload):
-    """The body of a write, which asks the guard once more when it is about to be sent.
-
-    Waiting for a free connection, a name, a handshake, or for our turn in a busy loop can take as
-    long as the whole deadline, and a process that was stopped meanwhile runs what is ready before
-    what the timers woke. Headers leave together with the body, and between this question and the
-    socket nothing is awaited. `refused` is the guard's no.
-    """
-
-    def __init__(self, body: bytes, guard: Callable[[], None]) -> None:
-        super().__init__(body)
-        self._guard = guard
-        self.refused: LeaseLost | None = None
-
-    async def write_with_length(
-        self, writer: AbstractStreamWriter, content_length: int | None
-    ) -> None:
-        try:
-            self._guard()
-        except LeaseLost as lost:
-            # aiohttp makes an error of the connection of it, and closes that.
-            self.refused = lost
-            raise
-        await super().write_with_length(writer, content_length)
-
-
 class HttpWire:
     """The only holder of aiohttp sessions for the API server; a runtime.transport.Wire.
 
-    `guard` is called when a write is about to go out and may raise LeaseLost to stop it.
+    `guard` is called when a write is about to go out and may raise to stop it.
     """
 
     def __init__(
@@ -87,11 +43,11 @@ class HttpWire:
         credentials: Credentials,
         *,
         user_agent: str,
-        guard: Callable[[], None] | None = None,
+        guard: Guard | None = None,
     ) -> None:
         self._credentials = credentials
         self._user_agent = user_agent
-        self._guard = guard
+        self._guard = guard or unguarded
         self._requests: aiohttp.ClientSession | None = None
         self._streams: aiohttp.ClientSession | None = None
 
@@ -122,7 +78,10 @@ class HttpWire:
 
     async def _open(self, session: aiohttp.ClientSession, call: Call) -> aiohttp.ClientResponse:
         """Send and return the answer, its body unread; errors are read and raised."""
-        body = self._body(call)
+        look = LastLook(self._guard if call.writes else unguarded)
+        body = None
+        if call.body is not None:
+            body = GuardedBody(call.body, look, content_type=call.content_type)
         try:
             response = await session.request(
                 call.method,
@@ -138,19 +97,14 @@ class HttpWire:
                 read_bufsize=WATCH_BUFFER,
             )
         except (aiohttp.ClientError, OSError) as error:
-            if isinstance(body, _GuardedBody) and body.refused is not None:
-                raise body.refused from None
+            if look.refused is not None:
+                raise look.refused from None
             # TimeoutError is an OSError too: here it is a connect that the kernel gave up.
             raise TransportError(f"{call.method} {call.path}: {_words(error)}") from error
         if response.status < 300:
             return response
         async with response:
             raise api_error(response.status, response.headers, await _read(response))
-
-    def _body(self, call: Call) -> BytesPayload | None:
-        if call.body is None or self._guard is None or not call.writes:
-            return None if call.body is None else BytesPayload(call.body)
-        return _GuardedBody(call.body, self._guard)
 
     def _session(self, *, limit: int) -> aiohttp.ClientSession:
         connector = aiohttp.TCPConnector(
@@ -161,7 +115,7 @@ class HttpWire:
         return aiohttp.ClientSession(
             connector=connector,
             timeout=aiohttp.ClientTimeout(total=None, sock_connect=None),
-            middlewares=(_no_silent_resend,),
+            middlewares=(no_silent_resend,),
             cookie_jar=aiohttp.DummyCookieJar(),
             headers={"User-Agent": self._user_agent, "Accept-Encoding": "identity"},
             trust_env=False,

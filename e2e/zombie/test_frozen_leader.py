@@ -1,7 +1,6 @@
 """Two operators: the leader is frozen in the middle of its work and resumed when it is too late."""
 
 import signal
-from pathlib import Path
 
 import pytest
 
@@ -9,29 +8,19 @@ from contracts import names
 from contracts.api.group import CLUSTERS
 from e2e.harness.audit import AuditLog, tally, writes
 from e2e.harness.clusters import Cluster
-from e2e.harness.installation import NAMESPACE, Identity, add_account, identity
+from e2e.harness.installation import NAMESPACE, Identity
 from e2e.harness.kubernetes import Api
 from e2e.harness.manifests import cluster as manifest
 from e2e.harness.operator import Launcher
 from e2e.harness.waiting import Stopwatch, until
-from e2e.rig import Rig
 from runtime.resources import CONFIG_MAP, LEASE
 from runtime.types import uid_of
 
-RIVAL = "openbao-operator-rival"
 LEASE_NAME = "openbao-operator"
 LEASE_SECONDS = 15.0
 # A candidate looks every 2 to 4.4 seconds.
 TAKEOVER_WITHIN = LEASE_SECONDS + 20.0
 ENDS_WITHIN = 30.0
-
-
-@pytest.fixture(scope="module")
-def rival(rig: Rig, api: Api, tmp_path_factory: pytest.TempPathFactory) -> Identity:
-    """The same rights under another name, so that the audit log tells the two apart."""
-    folder: Path = tmp_path_factory.mktemp("rival")
-    add_account(api, RIVAL)
-    return identity(rig, api, folder, RIVAL)
 
 
 def holder(api: Api) -> str:

@@ -2,8 +2,8 @@
 
 A reconciler looks at spec.paused when its pass begins, and may go on for seconds. So each pass
 is run by `Pausing`, which remembers which clusters it is about, and every write asks `check` right
-before it is sent: those to the API server through the guard of the client, those to the servers of
-OpenBao in managers.bao.client. Both cost a look into a cache. What a pass does that began under a
+before it is sent: those to the API server and those to the servers of OpenBao, both through the
+guard of the client. It costs a look into a cache. What a pass does that began under a
 pause is its reconciler's own affair: it says so in a status, once, and no more.
 
 A write that was on the wire already is not taken back. Deletion goes on: a cluster that is being

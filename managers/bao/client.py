@@ -13,7 +13,6 @@ from types import TracebackType
 from typing import Any, Self
 
 from contracts.ports import API
-from managers.access.pause import check as check_pause
 from managers.bao.answers import (
     CONTENT,
     OWN,
@@ -39,6 +38,7 @@ from managers.bao.models import (
     RaftAnswer,
     RecoveryShares,
 )
+from runtime.guarded import Guard
 
 __all__ = [
     "AUTOPILOT_SETTINGS",
@@ -90,10 +90,21 @@ class Bao:
     """A session with the servers of one cluster. Use as an async context manager."""
 
     def __init__(
-        self, authority: str, server_name: str, port: int = API.number, *, plain: bool = False
+        self,
+        authority: str,
+        server_name: str,
+        port: int = API.number,
+        *,
+        guard: Guard,
+        plain: bool = False,
     ) -> None:
-        """`plain`: without TLS, for a server of one's own pod that only the loopback reaches."""
-        self._exchange = Exchange(authority, server_name, port, plain=plain)
+        """`guard` is asked before and when a request leaves that changes something.
+
+        Sessions of the operator come from managers.bao.login, with the guard of its client; a
+        process without a lease says `unguarded`. `plain`: without TLS, for a server of one's own
+        pod that only the loopback reaches.
+        """
+        self._exchange = Exchange(authority, server_name, port, guard=guard, plain=plain)
 
     @property
     def unusable(self) -> str:
@@ -307,6 +318,4 @@ class Bao:
         payload: Mapping[str, Any] | None = None,
         bound: Bound = OWN,
     ) -> Told:
-        if method != "GET":
-            check_pause()
         return await self._exchange.call(method, address, path, token, payload, bound)

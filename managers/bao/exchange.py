@@ -3,6 +3,9 @@
 May use aiohttp. Called by managers.bao.client, which knows what to ask; managers.bao.patience says
 how long a question may take. Which program answers is a choice of the cluster's owner, so
 runtime.bounded decides how much of an answer is taken.
+
+What is no GET changes something, and asks the guard twice as a write to the API server does: before
+it looks for a connection, and when its bytes leave (runtime.guarded). It is sent at most once.
 """
 
 from __future__ import annotations
@@ -16,6 +19,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 import aiohttp
+import orjson
 from pydantic import BaseModel
 
 from managers.bao.answers import (
@@ -31,10 +35,13 @@ from managers.bao.breakers import UnansweredError
 from managers.bao.patience import question
 from runtime.bounded import CIPHERS, bounded_session, broken_bound, read_body, refuse_packed
 from runtime.depth import UnreadableError
+from runtime.errors import ConnectionDropped
+from runtime.guarded import Guard, GuardedBody, LastLook, guarded_pieces, no_silent_resend
 
 Answer = TypeVar("Answer", bound=BaseModel)
 Told = tuple[int, Mapping[str, Any]]
 """Code and body of an answer."""
+# Of a write too: one that the guard of an elector let out has ended before another may lead.
 _QUESTION, _CONNECT = 5.0, 2.0
 TIMEOUT = aiohttp.ClientTimeout(total=_QUESTION, connect=_CONNECT)
 # A snapshot takes as long as it takes, but never is there silence for so long.
@@ -59,7 +66,10 @@ class ServerRequest:
 class Exchange:
     """Connections to the servers of one cluster, which have one name and one authority."""
 
-    def __init__(self, authority: str, server_name: str, port: int, *, plain: bool) -> None:
+    def __init__(
+        self, authority: str, server_name: str, port: int, *, guard: Guard, plain: bool
+    ) -> None:
+        self._guard = guard
         self._tls = ssl.create_default_context(cadata=authority or None)
         self._tls.set_ciphers(CIPHERS)
         self._server_name = server_name
@@ -84,28 +94,35 @@ class Exchange:
         payload: Mapping[str, Any] | None,
         bound: Bound,
     ) -> Told:
-        """Ask once. Raises BaoError."""
+        """Ask once. Raises BaoError, and what the guard raises."""
         with question(address, path, _QUESTION) as seconds:
             return await self.send(
                 ServerRequest(method, address, path, token, payload, bound), seconds
             )
 
     async def send(self, request: ServerRequest, seconds: float) -> Told:
-        """Send a question that may take so long. Raises BaoError."""
+        """Send a question that may take so long. Raises BaoError, and what the guard raises."""
         url = self._url(request.address, request.path)
+        writes = request.method != "GET"
+        look = LastLook(self._guard)
+        if writes:
+            look()
         try:
             async with self._session.request(
                 request.method,
                 url,
                 headers={_TOKEN_HEADER: request.token} if request.token else {},
-                json=request.payload,
+                data=_body(request.payload, look) if writes else None,
                 server_hostname=self._server_name,
                 allow_redirects=False,
                 timeout=aiohttp.ClientTimeout(total=seconds, connect=_CONNECT),
+                middlewares=(no_silent_resend,) if writes else (),
             ) as response:
                 text = await _text(response, request.bound)
             return response.status, as_object(text, request.bound)
-        except (aiohttp.ClientError, OSError, ValueError) as error:
+        except (aiohttp.ClientError, ConnectionDropped, OSError, ValueError) as error:
+            if look.refused is not None:
+                raise look.refused from None
             raise self._failed(request.path, request.address, error) from error
 
     @asynccontextmanager
@@ -133,12 +150,17 @@ class Exchange:
             raise self._failed(path, address, error) from error
 
     async def upload(self, address: str, path: str, token: str, body: AsyncIterable[bytes]) -> Told:
-        """Send a stream once. Raises NotSentError when nothing was sent, and BaoError."""
+        """Send a stream once. Raises NotSentError when nothing was sent, and BaoError.
+
+        Raises what the guard raises, too.
+        """
+        look = LastLook(self._guard)
+        look()
         try:
             async with self._transfer().post(
                 self._url(address, path),
                 headers={_TOKEN_HEADER: token, "Content-Type": "application/octet-stream"},
-                data=body,
+                data=guarded_pieces(body, look),
                 server_hostname=self._server_name,
                 allow_redirects=False,
             ) as response:
@@ -146,6 +168,8 @@ class Exchange:
         except aiohttp.ClientConnectorError as error:
             raise NotSentError(f"{path} of {address}: {type(error).__name__}") from error
         except (aiohttp.ClientError, UnreadableError, TimeoutError) as error:
+            if look.refused is not None:
+                raise look.refused from None
             raise self._failed(path, address, error) from error
 
     def read(self, model: type[Answer], body: Mapping[str, Any], path: str, address: str) -> Answer:
@@ -176,6 +200,11 @@ class Exchange:
         # The class says what happened; the text of some of these holds the whole request.
         made = UnansweredError if isinstance(error, TimeoutError) else BaoError
         return made(f"{path} of {address}: {type(error).__name__}")
+
+
+def _body(payload: Mapping[str, Any] | None, look: LastLook) -> GuardedBody:
+    encoded = b"" if payload is None else orjson.dumps(payload)
+    return GuardedBody(encoded, look, content_type="application/json")
 
 
 async def _text(response: aiohttp.ClientResponse, bound: Bound) -> bytes:

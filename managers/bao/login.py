@@ -182,6 +182,13 @@ class Logins:
     installation: Installation
     _kept: dict[ObjectKey, tuple[str, ServiceAccountLogin]] = field(default_factory=dict)
 
+    def session(self, authority: str, server_name: str) -> Bao:
+        """Open a session with the servers of one cluster, under the guard of the API client.
+
+        So a process that may not write to the API server changes nothing in a server either.
+        """
+        return Bao(authority, server_name, guard=self.client.guard)
+
     async def of(self, owner: Owner, *, own: bool, stored: bool) -> TokenSource | None:
         """Return the login for a cluster; None when the operator has none.
 

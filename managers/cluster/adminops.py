@@ -23,7 +23,6 @@ from managers.autopilot.plan import (
     wanted,
 )
 from managers.autopilot.run import Asking, keep
-from managers.bao.client import Bao
 from managers.bao.login import Logins
 from managers.bootstrap.seal_rewrap import RECHECK, Servers, rewrap
 from managers.cluster.facts import server_facts
@@ -94,7 +93,7 @@ class AdminOpsReconciler:
         found = self._pods.by_index(CLUSTER_INDEX, str(owner.key))
         pods = server_facts(voter_sets(cluster), found)
         readers = cluster.spec.servers - cluster.spec.replicas
-        async with Bao(reach.authority, reach.server_name) as bao:
+        async with self._logins.session(reach.authority, reach.server_name) as bao:
             login = await self._logins.of_cluster(cluster, owner)
             answers = await ask(bao, pods, login, health=bool(readers))
             autopilot = await self._autopilot(cluster, owner, Asking(bao, pods, login))

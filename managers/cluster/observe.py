@@ -27,7 +27,6 @@ from managers.access.named_claims import NamedClaims
 from managers.access.named_objects import NamedObjects
 from managers.access.secrets import SecretStore
 from managers.access.token_issuer import ApiServer
-from managers.bao.client import Bao
 from managers.bao.login import Logins
 from managers.bootstrap.seal_rotation import unseal_secrets
 from managers.bootstrap.server_volumes import audit_volume
@@ -209,7 +208,7 @@ class Observer:
         reach = observed.reach
         if login is None or reach is None:
             return observed
-        async with Bao(reach.authority, reach.server_name) as bao:
+        async with self.logins.session(reach.authority, reach.server_name) as bao:
             answer = await ask_quorum(bao, observed.servers, login)
         return replace(observed, quorum=interpret(answer, cluster))
 
@@ -217,7 +216,7 @@ class Observer:
         reach = observed.reach
         if reach is None:
             return observed
-        async with Bao(reach.authority, reach.server_name) as bao:
+        async with self.logins.session(reach.authority, reach.server_name) as bao:
             return replace(observed, pods=await ask_who_leads(bao, observed.pods))
 
     async def _with_served(

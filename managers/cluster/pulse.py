@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from contracts.observed import PodFacts, Reach
-from managers.bao.client import Bao, BaoError
+from managers.bao.client import BaoError
 from managers.bao.models import Health
 
 Answer = tuple[bool, bool] | None
@@ -39,7 +39,7 @@ class _Watched:
 class Pulse:
     """Remembers, per cluster, what its servers said."""
 
-    def __init__(self, connect: Callable[[str, str], Session] = Bao) -> None:
+    def __init__(self, connect: Callable[[str, str], Session]) -> None:
         self._connect = connect
         self._watched: dict[str, _Watched] = {}
 

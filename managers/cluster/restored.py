@@ -41,7 +41,7 @@ class RestoredServers:
         servers = servers_there(cluster, owner.name, pods)
         if reach is None:
             return CopiesSeen([CopySeen(name) for name in servers])
-        async with Bao(reach.authority, reach.server_name) as bao:
+        async with self._logins.session(reach.authority, reach.server_name) as bao:
             return await copies_of(bao, servers, pods)
 
     def _pods_of(self, cluster: OpenBaoCluster, owner: Owner) -> Mapping[str, PodFacts]:
@@ -56,7 +56,7 @@ class RestoredServers:
         if reach is None:
             return ServersSeen([seen_of(name, pods.get(name), restore) for name in wanted], voters)
         present = [pods[name] for name in wanted if name in pods]
-        async with Bao(reach.authority, reach.server_name) as bao:
+        async with self._logins.session(reach.authority, reach.server_name) as bao:
             healths = await _healths(bao, present)
             led = await _led(bao, [pod for pod in present if pod.name in healths])
             login = await self._logins.of_cluster(cluster, owner)

@@ -22,9 +22,9 @@ _MARK = f"/metadata/annotations/{labels.REMOVED_PEER.replace('/', '~1')}"
 async def remove_peer(context: Context, logins: Logins, resolved: Resolved, effect: Effect) -> None:
     """Mark the volume of a server, and have the leader take that server out of the raft cluster.
 
-    The mark comes first and is a write like any other, so that an operator that lost its lease
-    never reaches the leader. Remembered before it is sent: a lost answer must not make us ask again
-    at once. What an API server cannot say now is raised.
+    The mark comes first: whoever leads next finds it. Both are writes that the guard of the lease
+    has to let pass. Remembered before it is sent: a lost answer must not make us ask again at once.
+    What an API server cannot say now is raised.
     """
     where = effect.body or {}
     login = await logins.of(
@@ -38,7 +38,7 @@ async def remove_peer(context: Context, logins: Logins, resolved: Resolved, effe
     context.attempts.note(
         Attempt(effect.name, effect.uid or resolved.owner.uid, context.clock.now())
     )
-    async with Bao(where["authority"], where["server_name"]) as bao:
+    async with logins.session(where["authority"], where["server_name"]) as bao:
         try:
             ask = partial(_remove, bao, effect.target)
             await as_known(bao, where["address"], login, ask)

@@ -117,7 +117,7 @@ async def step_down(context: Context, logins: Logins, resolved: Resolved, effect
         _note(context, effect, refused="the operator has no login")
         return
     _note(context, effect)
-    async with Bao(where["authority"], where["server_name"]) as bao:
+    async with logins.session(where["authority"], where["server_name"]) as bao:
         try:
             await as_known(bao, where["address"], login, bao.step_down)
         except Denied as denied:
@@ -146,7 +146,7 @@ async def mark_log(context: Context, logins: Logins, resolved: Resolved, effect:
     if login is None:
         _note(context, effect, refused="the operator has no login")
         return
-    async with Bao(where["authority"], where["server_name"]) as bao:
+    async with logins.session(where["authority"], where["server_name"]) as bao:
         try:
             await as_known(bao, where["address"], login, partial(_write_anew, bao))
         except Denied as denied:

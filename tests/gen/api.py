@@ -16,6 +16,7 @@ from typing import Any, NoReturn
 import orjson
 
 from managers.access.context import Context
+from managers.access.pause import check
 from managers.access.secrets import SecretStore
 from managers.bao.login import Logins
 from managers.cluster.facts import SecretReading, secret_reading
@@ -63,6 +64,7 @@ class FakeApi(Client):
     """Objects by resource and key; `calls` is everything that was asked, in order."""
 
     def __init__(self) -> None:
+        self.guard = check
         self.objects: dict[Where, Object] = {}
         self.raw: dict[str, Any] = {}
         self.calls: list[Call] = []

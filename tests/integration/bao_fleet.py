@@ -20,6 +20,7 @@ from contracts.job_env import ServerEnv
 from managers.bao.client import Bao, BaoError, Denied
 from managers.bao.models import Member
 from runtime.clock import SystemClock
+from runtime.guarded import unguarded
 from tests.integration.account_tokens import AUDIENCE, ISSUER, Signer
 from tests.integration.bao_server import ROOT_TOKEN, free_port, make_certificate
 
@@ -122,7 +123,7 @@ storage "raft" {{
 
     def client(self) -> Bao:
         """The operator's own client of these servers."""
-        return Bao((self.folder / "tls" / "ca.crt").read_text(), NAME, self.port)
+        return Bao((self.folder / "tls" / "ca.crt").read_text(), NAME, self.port, guard=unguarded)
 
     def leads(self) -> int:
         """How often any of the servers began to lead."""

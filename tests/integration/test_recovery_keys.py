@@ -21,6 +21,7 @@ from e2e.rig.versions import OPENBAO_OLDEST
 from managers.bao.client import Bao
 from managers.bao.login import StoredToken
 from managers.recovery.run import hand_over
+from runtime.guarded import unguarded
 from runtime.resources import SECRET
 from tests import gen
 from tests.gen.api import FakeApi, Outside
@@ -103,7 +104,7 @@ async def _handed_over(server: BaoServer, token: str, wish: dict[str, Any]) -> d
     cluster = gen.cluster("c", recoveryKeys={"initial": wish}).self_init(login=True)
     authority = (server.log.parent / "tls" / "ca.crt").read_text()
     port = int(server.url.rpartition(":")[2])
-    async with Bao(authority, "127.0.0.1", port) as bao:
+    async with Bao(authority, "127.0.0.1", port, guard=unguarded) as bao:
         status = await hand_over(
             Outside(api).context,
             bao,

@@ -31,6 +31,7 @@ from contracts.job_env import RestoreEnv, RunEnv, ServerEnv, StoreEnv
 from contracts.manifest import Manifest
 from managers.bao.client import Bao
 from runtime.clock import SystemClock
+from runtime.guarded import unguarded
 from runtime.testing.api_server.kinds import Kind
 from runtime.testing.api_server.server import FakeApiServer
 from runtime.testing.api_server.wire import FakeWire, client_of
@@ -159,7 +160,9 @@ async def _snapshot(server: BaoServer, folder: Path, signer: Signer) -> tuple[by
     body = {"role": "openbao-operator-backup", "jwt": signer.token(_subject("backup"))}
     _, answer = await server.call("POST", "auth/jwt-operator/login", body)
     token, port = answer["auth"]["client_token"], int(server.url.rpartition(":")[2])
-    async with Bao((folder / "tls" / "ca.crt").read_text(), LOOPBACK, port) as client:
+    async with Bao(
+        (folder / "tls" / "ca.crt").read_text(), LOOPBACK, port, guard=unguarded
+    ) as client:
         health = await client.health(LOOPBACK)
         async with client.snapshot(LOOPBACK, token) as pieces:
             content = b"".join([piece async for piece in pieces])

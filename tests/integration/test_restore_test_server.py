@@ -39,6 +39,7 @@ from contracts.snapshot_content import MOUNTS_PATH, content_digest, mounts_diges
 from e2e.rig.versions import OPENBAO
 from managers.bao.client import Bao
 from runtime.clock import SystemClock
+from runtime.guarded import unguarded
 from tests.integration.account_tokens import AUDIENCE, ISSUER, Signer
 from tests.integration.bao_server import free_port, serve
 
@@ -74,7 +75,7 @@ async def taken(bao: Path, tmp_path_factory: pytest.TempPathFactory) -> AsyncIte
         token = answer["auth"]["client_token"]
         authority = (folder / "tls" / "ca.crt").read_text()
         port = int(server.url.rpartition(":")[2])
-        async with Bao(authority, LOOPBACK, port) as client:
+        async with Bao(authority, LOOPBACK, port, guard=unguarded) as client:
             health = await client.health(LOOPBACK)
             mounts = mounts_digest(await client.read(LOOPBACK, token, MOUNTS_PATH))
             canary = content_digest(await client.read(LOOPBACK, token, CANARY))

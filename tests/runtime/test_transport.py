@@ -258,6 +258,19 @@ class TestGuard:
             await verb(client)
         assert len(server.requests) == 1
 
+    async def test_whatever_the_guard_says_at_the_last_moment_is_raised_as_it_is(self) -> None:
+        """The operator's own guard also refuses for a cluster that was paused meanwhile."""
+        answers = iter((True, False))
+
+        def guard() -> None:
+            if not next(answers):
+                raise LookupError("paused")
+
+        async with scripted(guard=guard) as (server, client):
+            with pytest.raises(LookupError, match="paused"):
+                await apply(client)
+        assert server.requests == []
+
 
 async def test_every_try_is_counted() -> None:
     metrics = Metrics()

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from runtime.client import Client, WatchOptions
-from runtime.errors import LeaseLost, TransportError, api_error
+from runtime.errors import ConnectionDropped, LeaseLost, TransportError, api_error
 from runtime.metrics import Metrics
 from runtime.resources import CONFIG_MAP
 from runtime.testing.clock import ManualClock
-from runtime.transport import Answer, Call, ConnectionDropped
+from runtime.transport import Answer, Call
 from tests.runtime.serving import WRITES, Tokens, Verb, apply, get
 
 

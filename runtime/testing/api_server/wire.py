@@ -13,13 +13,13 @@ from typing import NoReturn
 
 from runtime.client import Client
 from runtime.clock import Clock
-from runtime.errors import TransportError, api_error
+from runtime.errors import ConnectionDropped, TransportError, api_error
 from runtime.metrics import Metrics
 from runtime.testing.api_server.answers import Refused, Reply
 from runtime.testing.api_server.faults import Fault, Faults, NoFaults, Trouble
 from runtime.testing.api_server.server import FakeApiServer
 from runtime.testing.api_server.watching import Watch
-from runtime.transport import Answer, Call, ConnectionDropped
+from runtime.transport import Answer, Call
 
 LATENCY = (0.001, 0.02)
 """Range of seconds each way takes, drawn for each."""

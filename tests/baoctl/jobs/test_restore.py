@@ -12,6 +12,7 @@ from contracts.job_env import RestoreEnv
 from contracts.manifest import Manifest
 from managers.bao.client import Bao
 from managers.bao.models import Health
+from runtime.guarded import unguarded
 from tests.gen.executors import KEY, restore_env, target
 
 STAGING, PROD = "id-of-staging", "id-of-prod"
@@ -27,7 +28,7 @@ async def compare(told: Manifest | None = MANIFEST, runs: str = VERSION, **order
     """Compare a snapshot with servers whose own id is that of PROD."""
     env: RestoreEnv = replace(restore_env(target()), **orders)
     health = Health(initialized=True, sealed=False, standby=False, version=runs, cluster_id=PROD)
-    async with Bao("", "", 1, plain=True) as bao:
+    async with Bao("", "", 1, guard=unguarded, plain=True) as bao:
         check_target(env, Session(bao, Leader("x-0", "10.0.0.1", health), ""), told)
 
 

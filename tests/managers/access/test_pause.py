@@ -121,7 +121,7 @@ async def test_a_server_is_asked_to_do_nothing_either() -> None:
 
     async def ask(_: Request, /) -> Outcome:
         cache.says(HELD.marked(resourceVersion="2").object())
-        async with Bao("", "x", 1, plain=True) as bao:
+        async with Bao("", "x", 1, guard=check, plain=True) as bao:
             calls: tuple[Any, ...] = (bao.step_down("127.0.0.1", "t"), bao.health("127.0.0.1"))
             for call in calls:
                 try:

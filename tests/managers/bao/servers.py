@@ -17,6 +17,7 @@ from aiohttp import web
 from managers.bao.client import Bao
 from managers.certs.x509 import KeyPair, issue_server, make_authority
 from runtime.clock import SystemClock
+from runtime.guarded import unguarded
 
 NAME = "openbao-cluster-x.local"
 ADDRESS = "127.0.0.1"
@@ -46,7 +47,7 @@ class Server:
     def client(self, *, authority: KeyPair | None = None, name: str = NAME) -> Bao:
         """A session of the operator with this server."""
         trusted = (authority or self.authority).certificate.decode()
-        return Bao(trusted, name, self.port)
+        return Bao(trusted, name, self.port, guard=unguarded)
 
     async def handle(self, request: web.Request) -> web.Response:
         """Note the request and answer it."""

@@ -17,6 +17,7 @@ from managers.bao import exchange
 from managers.bao.client import Bao, BaoError, Denied
 from managers.certs.x509 import make_authority
 from runtime.clock import SystemClock
+from runtime.guarded import unguarded
 from tests.managers.bao.servers import ADDRESS, NAME, serving, tls
 from tests.runtime.pouring import CHUNK, ENDLESS, OK, WRONG, Pouring, answer, bomb, nested, pouring
 
@@ -41,7 +42,7 @@ async def asking(
     authority = make_authority("x", SystemClock().now())
     async with (
         pouring(first, forever, tls=tls(folder, authority)) as server,
-        Bao(authority.certificate.decode(), NAME, server.port) as bao,
+        Bao(authority.certificate.decode(), NAME, server.port, guard=unguarded) as bao,
     ):
         yield bao, server
 

@@ -12,6 +12,7 @@ from managers.bao.models import Login, Member
 from managers.certs.x509 import make_authority
 from runtime.clock import SystemClock
 from runtime.errors import TerminalError, Transient
+from runtime.guarded import unguarded
 from tests.managers.bao.servers import ADDRESS, serving
 
 MEMBERS = "sys/storage/raft/configuration"
@@ -184,7 +185,7 @@ class TestIdentity:
 
     async def test_an_authority_that_is_none(self) -> None:
         with pytest.raises(ssl.SSLError):
-            Bao("garbage", "x")
+            Bao("garbage", "x", guard=unguarded)
 
 
 def test_the_policy_of_each_error() -> None:
@@ -193,6 +194,7 @@ def test_the_policy_of_each_error() -> None:
 
 
 async def test_an_address_that_is_none_is_a_bug() -> None:
-    async with Bao(make_authority("x", SystemClock().now()).certificate.decode(), "x") as bao:
+    authority = make_authority("x", SystemClock().now()).certificate.decode()
+    async with Bao(authority, "x", guard=unguarded) as bao:
         with pytest.raises(ValueError, match="evil"):
             await bao.health("evil.example.com")

@@ -14,10 +14,9 @@ from typing import Any
 
 import pytest
 
-import managers.workload.run as workload_run
 from contracts import labels
 from contracts.api.group import CLUSTERS
-from managers.cluster import observe
+from managers.bao import login
 from runtime.errors import ApiError, Transient, TransportError
 from runtime.resources import EVENT, POD, PVC, STATEFUL_SET
 from runtime.types import Object, ObjectKey
@@ -235,5 +234,4 @@ class Obliging(Servers):
 
 def let_servers_answer(monkeypatch: pytest.MonkeyPatch, life: Life) -> None:
     """Let every session with a server be one with those of this life."""
-    for module in (observe, workload_run):
-        monkeypatch.setattr(module, "Bao", lambda authority, name: Obliging(life))
+    monkeypatch.setattr(login, "Bao", lambda authority, name, guard: Obliging(life))

@@ -13,12 +13,11 @@ from typing import Any
 
 import pytest
 
-import managers.workload.run as workload_run
 from contracts import labels, names, upgrade_action
 from contracts.api.group import CLUSTERS
 from contracts.sets import VoterSet
+from managers.bao import login
 from managers.bao.models import AutopilotState, Member, ServerState
-from managers.cluster import observe
 from runtime.client import ApplyResult
 from runtime.outcome import Outcome
 from runtime.resources import JOB, POD, PVC, SERVICE, STATEFUL_SET
@@ -89,8 +88,7 @@ class Takeover:
         self.makes = True
         """Pods come up."""
         self.made = 0
-        for module in (observe, workload_run):
-            monkeypatch.setattr(module, "Bao", lambda authority, name: RaftServers(self))
+        monkeypatch.setattr(login, "Bao", lambda authority, name, guard: RaftServers(self))
 
     # --- passes ---------------------------------------------------------------------------------
 

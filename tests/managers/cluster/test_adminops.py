@@ -9,15 +9,16 @@ from managers.access.account_token import REFUSED_SECONDS
 from managers.access.secret_object import secret_object
 from managers.access.token_issuer import ApiServer
 from managers.autopilot.plan import REFUSED_RECHECK
+from managers.bao import login
 from managers.bao.login import Logins
 from managers.bao.models import Member
 from managers.certs.x509 import issue_server, make_authority
-from managers.cluster import adminops
 from managers.cluster.adminops import AdminOpsReconciler
 from managers.cluster.observe import Observer, Witnesses
 from managers.cluster.status_writer import StatusWriter
 from managers.membership.plan import CONVERGING_RECHECK, QUIET_RECHECK
 from runtime.errors import TransportError
+from runtime.guarded import Guard
 from runtime.outcome import Done, Outcome, Wait
 from runtime.resources import POD, PVC, SECRET, STATEFUL_SET
 from runtime.types import Object, ObjectKey
@@ -55,7 +56,7 @@ class Bench:
         self.servers = Servers()
         self.servers.raft = (LEADER,)
         self.sessions: list[tuple[str, str]] = []
-        monkeypatch.setattr(adminops, "Bao", self.session)
+        monkeypatch.setattr(login, "Bao", self.session)
         outside = Outside(self.api)
         logins = Logins(self.api, outside.clock, gen.INSTALLATION)
         self.logins, self.clock = logins, outside.clock
@@ -83,7 +84,7 @@ class Bench:
             logins,
         )
 
-    def session(self, authority: str, server_name: str) -> Servers:
+    def session(self, authority: str, server_name: str, *, guard: Guard) -> Servers:
         self.sessions.append((authority, server_name))
         return self.servers
 

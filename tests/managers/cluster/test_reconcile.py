@@ -12,7 +12,7 @@ from contracts.executor import NOTHING_ASKED, Asked, Executor
 from contracts.names import Job
 from managers.access.context import FIELD_MANAGER, MARKS
 from managers.access.token_issuer import ApiServer
-from managers.cluster import observe
+from managers.bao import login
 from managers.cluster.apply import PRUNED, Applier
 from managers.cluster.delete import Deletion
 from managers.cluster.effects import Effects
@@ -329,7 +329,7 @@ class TestEffects:
     async def test_no_pod_is_replaced_while_something_is_in_the_way(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(observe, "Bao", lambda authority, name: Servers())
+        monkeypatch.setattr(login, "Bao", lambda authority, name, guard: Servers())
         bench = await booted(gen.cluster())
         bench.ask_for(runtime={"restartAt": "now"})
         await bench.turn()

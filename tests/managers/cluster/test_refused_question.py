@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from contracts.api.group import CLUSTERS
+from managers.bao import login
 from managers.bao.client import Denied
-from managers.cluster import observe
 from managers.cluster.status_writer import DETAIL_INTERVAL
 from runtime.resources import SECRET, STATEFUL_SET
 from runtime.types import ObjectKey
@@ -24,7 +24,7 @@ async def to_be_rolled(
     monkeypatch: pytest.MonkeyPatch, servers: Servers, admin_ops: dict[str, Any] | None
 ) -> Bench:
     """A cluster of three, all of whose pods are to be replaced."""
-    monkeypatch.setattr(observe, "Bao", lambda authority, name: servers)
+    monkeypatch.setattr(login, "Bao", lambda authority, name, guard: servers)
     bench = await booted(gen.cluster())
     known = copy.deepcopy(bench.cluster)
     known["status"]["adminOps"] = admin_ops

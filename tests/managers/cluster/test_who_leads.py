@@ -2,7 +2,7 @@
 
 import pytest
 
-from managers.cluster import observe
+from managers.bao import login
 from managers.cluster.sight import LEADER_RECHECK
 from runtime.outcome import Wait
 from tests import gen
@@ -16,7 +16,7 @@ class TestWhoLeads:
     @pytest.fixture
     def servers(self, monkeypatch: pytest.MonkeyPatch) -> Servers:
         servers = Servers()
-        monkeypatch.setattr(observe, "Bao", lambda authority, server_name: servers)
+        monkeypatch.setattr(login, "Bao", lambda authority, name, guard: servers)
         return servers
 
     async def test_nobody_is_asked_while_the_labels_agree(self, servers: Servers) -> None:

@@ -14,8 +14,7 @@ from contracts.api.backup_object import OpenBaoBackup
 from contracts.api.cluster_status import ClusterStatus
 from contracts.api.group import BACKUPS
 from contracts.api.status_upgrade import UpgradeStatus
-from managers.cluster import observe
-from managers.workload import run
+from managers.bao import login
 from runtime.outcome import Outcome
 from runtime.resources import JOB, POD, STATEFUL_SET
 from runtime.types import Object, ObjectKey
@@ -179,8 +178,7 @@ class Raft(Servers):
 async def serving(monkeypatch: pytest.MonkeyPatch, **spec: Any) -> UpgradeLife:
     """A cluster of three that serves, in the old version."""
     life = UpgradeLife(gen.cluster(version=OLD, **spec))
-    for asks in (observe, run):
-        monkeypatch.setattr(asks, "Bao", lambda authority, name: Raft(life))
+    monkeypatch.setattr(login, "Bao", lambda authority, name, guard: Raft(life))
     await life.until_quiet()
     life.start_pods(1)
     await life.until_quiet()

@@ -8,8 +8,8 @@ import pytest
 from contracts import labels
 from contracts.desired import Effect
 from managers.access.secret_object import secret_object
+from managers.bao import login
 from managers.bao.client import BaoError, Denied
-from managers.workload import removal
 from managers.workload.removal import delete_claim, remove_peer
 from runtime.errors import LeaseLost, ServerError
 from runtime.resources import PVC, SECRET
@@ -42,7 +42,7 @@ REMOVE = Effect("remove-peer", "x-2", "uid-x-2", WHERE)
 def servers(monkeypatch: pytest.MonkeyPatch) -> Servers:
     """The servers of every session."""
     made = Servers()
-    monkeypatch.setattr(removal, "Bao", lambda authority, name: made)
+    monkeypatch.setattr(login, "Bao", lambda authority, name, guard: made)
     return made
 
 

@@ -6,8 +6,8 @@ import pytest
 
 from contracts.desired import Effect
 from managers.access.secret_object import secret_object
+from managers.bao import login
 from managers.bao.client import BaoError, Denied
-from managers.workload import run
 from managers.workload.run import mark_log, reload_pod, replace_pod, step_down
 from runtime.errors import ServerError
 from runtime.resources import POD, SECRET
@@ -131,7 +131,7 @@ class TestServers:
     def servers(self, monkeypatch: pytest.MonkeyPatch) -> Servers:
         """The servers of every session."""
         made = Servers()
-        monkeypatch.setattr(run, "Bao", lambda authority, name: made)
+        monkeypatch.setattr(login, "Bao", lambda authority, name, guard: made)
         return made
 
     def there(self, *, token: bool = True) -> Outside:

@@ -1,0 +1,54 @@
+"""An operator that stops right after it marked the volume of a server that leaves.
+
+    python -m e2e.harness.stopping_operator --kubeconfig FILE --port 0
+
+It has the answer to that write, and has not asked the leader yet to take the server out of the raft
+cluster. SIGCONT lets it go on there, as if no time had passed.
+"""
+
+import argparse
+import dataclasses
+import os
+import signal
+
+from baoctl.run import run_operator
+from baoctl.settings import from_environment
+from contracts import labels
+from runtime.transport import Answer, Call, Transport
+
+_MARK = labels.REMOVED_PEER.replace("/", "~1").encode()
+
+
+def set_trap() -> None:
+    """Make this process stop once, when its first mark on a volume was answered."""
+    original = Transport.request
+    stopped = False
+
+    async def trapped(self: Transport, call: Call, *, seconds: float | None = None) -> Answer:
+        nonlocal stopped
+        answer = await original(self, call, seconds=seconds)
+        marks = call.method == "PATCH" and "/persistentvolumeclaims/" in call.path
+        if marks and _MARK in (call.body or b"") and not stopped:
+            stopped = True
+            os.kill(os.getpid(), signal.SIGSTOP)
+        return answer
+
+    Transport.request = trapped  # type: ignore[method-assign]  # the trap is the point
+
+
+def main() -> None:
+    """Run it."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--kubeconfig", required=True)
+    parser.add_argument("--port", type=int, required=True)
+    arguments = parser.parse_args()
+    set_trap()
+    run_operator(
+        dataclasses.replace(
+            from_environment(), kubeconfig=arguments.kubeconfig, port=arguments.port
+        )
+    )
+
+
+if __name__ == "__main__":
+    main()

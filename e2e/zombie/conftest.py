@@ -1,0 +1,19 @@
+"""A second operator with the same rights."""
+
+from pathlib import Path
+
+import pytest
+
+from e2e.harness.installation import Identity, add_account, identity
+from e2e.harness.kubernetes import Api
+from e2e.rig import Rig
+
+RIVAL = "openbao-operator-rival"
+
+
+@pytest.fixture(scope="module")
+def rival(rig: Rig, api: Api, tmp_path_factory: pytest.TempPathFactory) -> Identity:
+    """The same rights under another name, so that the audit log tells the two apart."""
+    folder: Path = tmp_path_factory.mktemp("rival")
+    add_account(api, RIVAL)
+    return identity(rig, api, folder, RIVAL)

@@ -1,0 +1,86 @@
+"""The leader is frozen between its mark on a volume and the request to take that server out.
+
+Another one leads meanwhile and takes the server out; the cluster grows again, and a new server of
+that name votes. Nothing on its volume tells the frozen one apart from the server that it marked.
+"""
+
+import signal
+from pathlib import Path
+
+import pytest
+
+from contracts import labels, names
+from contracts.api.group import CLUSTERS
+from e2e.harness.audit import AuditLog, writes
+from e2e.harness.clusters import Cluster
+from e2e.harness.installation import Identity
+from e2e.harness.kubernetes import Api
+from e2e.harness.manifests import STEADY, self_init
+from e2e.harness.manifests import cluster as manifest
+from e2e.harness.operator import Launcher, Operator
+from e2e.harness.waiting import Stopwatch, throughout, until
+from e2e.scale.steps import await_size, members_of, operator_token, scale
+from runtime.resources import PVC
+from runtime.types import uid_of
+
+TAKEOVER_WITHIN = 35.0
+ENDS_WITHIN = 30.0
+# Whatever it would send, it sends at once.
+LOOKED_ON_FOR = 5.0
+
+
+def is_stopped(operator: Operator) -> bool:
+    """Tell whether the kernel has stopped this process (proc(5), the third field)."""
+    stat = Path(f"/proc/{operator.process.pid}/stat").read_text()
+    return stat.rpartition(")")[2].split()[0] == "T"
+
+
+@pytest.mark.timeout(600)
+def test_a_leader_that_was_frozen_after_its_mark_takes_no_server_out(
+    api: Api,
+    audit: AuditLog,
+    launcher: Launcher,
+    controller: Identity,
+    rival: Identity,
+    namespace: str,
+) -> None:
+    leader = launcher.start(controller, module=("e2e.harness.stopping_operator",))
+    leader.await_leading()
+    standby = launcher.start(rival)
+    cluster = Cluster(api, namespace, "voters")
+    spec = {"configuration": STEADY, "selfInit": self_init(), "replicas": 2}
+    api.create(CLUSTERS, manifest(namespace, cluster.name, **spec))
+    await_size(cluster, 2)
+    claim = names.data_claim(cluster.name, 1)
+    marked = api.get(PVC, namespace, claim)
+
+    scale(cluster, 1)
+    until("it has marked the volume and stands still", lambda: is_stopped(leader), 60.0)
+    live = api.get(PVC, namespace, claim)
+    assert labels.REMOVED_PEER in live["metadata"]["annotations"]
+    assert len(members_of(cluster, operator_token(cluster))) == 2
+
+    until("somebody else leads", lambda: standby.said("became leader"), TAKEOVER_WITHIN)
+    await_size(cluster, 1)
+    until("its volume is gone", lambda: api.find(PVC, namespace, claim) is None, 60.0)
+    scale(cluster, 2)
+    await_size(cluster, 2)
+    assert uid_of(api.get(PVC, namespace, claim)) != uid_of(marked)
+
+    mark, watch = audit.mark(), Stopwatch()
+    leader.faults_expected = True
+    leader.signal(signal.SIGCONT)
+    throughout("both servers vote", lambda: _both_vote(cluster), LOOKED_ON_FOR)
+    assert leader.wait(ENDS_WITHIN) != 0
+    print(f"\nthe frozen one ended {watch.seconds:.1f} s after it was resumed")
+    assert leader.said("stopped: another process leads, or could"), leader.tail()
+    assert not writes(audit.since(mark, controller.user))
+    await_size(cluster, 2)
+    assert standby.alive
+
+
+def _both_vote(cluster: Cluster) -> bool:
+    members = members_of(cluster, operator_token(cluster))
+    return sorted((one["node_id"], one["voter"]) for one in members) == [
+        (names.pod(cluster.name, ordinal), True) for ordinal in range(2)
+    ]

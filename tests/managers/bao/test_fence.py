@@ -1,0 +1,223 @@
+"""No request that changes anything reaches a server of OpenBao once the lease may be lost."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+
+from managers.access.pause import PausedMeanwhileError
+from managers.access.secret_object import secret_object
+from managers.bao import exchange, login
+from managers.bao.client import Bao, BaoError, JoinOrder
+from managers.workload.removal import remove_peer
+from runtime.errors import LeaseLost
+from runtime.leader import LeaderOptions
+from runtime.resources import PVC, SECRET
+from runtime.testing.clock import ManualClock
+from runtime.types import Object
+from tests.gen.api import FakeApi, Outside
+from tests.managers.bao.servers import ADDRESS, NAME, Server, serving
+from tests.managers.workload.test_removal import CLAIM, MEANT, REMOVE, WHERE
+
+Ask = Callable[[Bao], Awaitable[object]]
+
+
+def raises(error: Exception) -> Callable[[], None]:
+    """A guard that lets nothing pass."""
+
+    def guard() -> None:
+        raise error
+
+    return guard
+
+
+LEASE_SECONDS = 7.0
+
+
+@dataclass(slots=True)
+class Lease:
+    """A guard by the clock, as that of the elector: renewed when it is made."""
+
+    clock: ManualClock
+    ends: float = 0.0
+
+    def __post_init__(self) -> None:
+        self.ends = self.clock.monotonic() + LEASE_SECONDS
+
+    def __call__(self) -> None:
+        if self.clock.monotonic() > self.ends:
+            raise LeaseLost("the lease is not known to be ours")
+
+
+WRITES: dict[str, Ask] = {
+    "log in": lambda bao: bao.login(ADDRESS, "jwt", "role", "token"),
+    "set the autopilot": lambda bao: bao.set_autopilot(ADDRESS, "t", {}),
+    "set the keys of the login": lambda bao: bao.set_login_settings(ADDRESS, "t", {}),
+    "rotate the root key": lambda bao: bao.rotate_root_key(ADDRESS, "t"),
+    "initialize": lambda bao: bao.initialize(ADDRESS),
+    "step down": lambda bao: bao.step_down(ADDRESS, "t"),
+    "remove a member": lambda bao: bao.remove_peer(ADDRESS, "t", "x-2"),
+    "join": lambda bao: bao.join(ADDRESS, JoinOrder("https://x-0:8200")),
+    "promote": lambda bao: bao.promote(ADDRESS, "t", "x-2"),
+    "demote": lambda bao: bao.demote(ADDRESS, "t", "x-2"),
+    "restore": lambda bao: bao.restore(ADDRESS, "t", _pieces(), force=True),
+}
+
+
+async def _pieces() -> AsyncIterator[bytes]:
+    yield b'"snapshot"'
+
+
+def session(server: Server, guard: Callable[[], None]) -> Bao:
+    """A session with that server and that guard."""
+    return Bao(server.authority.certificate.decode(), NAME, server.port, guard=guard)
+
+
+@pytest.mark.parametrize("write", WRITES.values(), ids=WRITES.keys())
+async def test_a_write_is_refused_before_it_looks_for_a_connection(
+    tmp_path: Path, write: Ask
+) -> None:
+    async with serving(tmp_path, {}) as server:
+        async with session(server, raises(LeaseLost("gone"))) as bao:
+            with pytest.raises(LeaseLost):
+                await write(bao)
+        assert (server.asked, server.peers) == ([], set())
+
+
+@pytest.mark.parametrize("error", [LeaseLost("gone"), PausedMeanwhileError()], ids=repr)
+@pytest.mark.parametrize("write", WRITES.values(), ids=WRITES.keys())
+async def test_a_write_is_refused_when_its_bytes_are_about_to_leave(
+    tmp_path: Path, write: Ask, error: Exception
+) -> None:
+    """The first question is answered with yes; then a handshake takes its time."""
+    answers = iter([None])
+
+    def guard() -> None:
+        if next(answers, error) is not None:
+            raise error
+
+    async with serving(tmp_path, {}) as server:
+        async with session(server, guard) as bao:
+            with pytest.raises(type(error)):
+                await write(bao)
+        assert server.asked == []
+
+
+@pytest.mark.parametrize("write", WRITES.values(), ids=WRITES.keys())
+async def test_a_write_that_may_go_is_asked_for_twice(tmp_path: Path, write: Ask) -> None:
+    asked: list[bool] = []
+    async with serving(tmp_path, {}) as server:
+        async with session(server, lambda: asked.append(bool(server.asked))) as bao:
+            with pytest.raises(Exception, match="answered 404"):
+                await write(bao)
+        assert asked == [False, False]
+        assert len(server.asked) == 1
+
+
+async def test_a_question_is_not_guarded(tmp_path: Path) -> None:
+    answer = {"initialized": True, "sealed": False, "standby": False}
+    async with (
+        serving(tmp_path, {"sys/health": (200, answer)}) as server,
+        session(server, raises(LeaseLost("gone"))) as bao,
+    ):
+        assert (await bao.health(ADDRESS)).initialized
+
+
+@pytest.fixture
+def servers(monkeypatch: pytest.MonkeyPatch) -> list[Server]:
+    """Sessions of the operator go to the port of the server in this list."""
+    there: list[Server] = []
+
+    def opened(authority: str, name: str, *, guard: Callable[[], None]) -> Bao:
+        return Bao(authority, name, there[0].port, guard=guard)
+
+    monkeypatch.setattr(login, "Bao", opened)
+    return there
+
+
+class Freezing(FakeApi):
+    """Its process stands still after the answer to a patch has come."""
+
+    def __init__(self, clock: ManualClock, seconds: float) -> None:
+        super().__init__()
+        self.guard = Lease(clock)
+        self.clock = clock
+        self.seconds = seconds
+
+    async def json_patch(self, *args: object, **options: object) -> Object:
+        self.guard()
+        answer = await super().json_patch(*args, **options)  # type: ignore[arg-type]
+        await self.clock.advance(self.seconds)
+        return answer
+
+
+async def remove(there: list[Server], folder: Path, frozen: float, *, claim: bool) -> Server:
+    """Run the effect that removes a member, with a standstill after the mark on the volume."""
+    clock = ManualClock()
+    secret = secret_object(MEANT.owner, "x-root-token", {"token": b"root-abc"})
+    api = Freezing(clock, frozen).holding((PVC, CLAIM), (SECRET, secret))
+    outside = Outside(api)
+    async with serving(folder, {"sys/storage/raft/remove-peer": (204, b"")}) as server:
+        there.append(server)
+        where = {**WHERE, "address": ADDRESS, "server_name": NAME}
+        where["authority"] = server.authority.certificate.decode()
+        if not claim:
+            where["claim"] = ""
+            await clock.advance(frozen)
+        effect = replace(REMOVE, body=where)
+        if frozen > LEASE_SECONDS:
+            with pytest.raises(LeaseLost):
+                await remove_peer(outside.context, outside.logins, MEANT, effect)
+        else:
+            await remove_peer(outside.context, outside.logins, MEANT, effect)
+        return server
+
+
+@pytest.mark.parametrize("claim", [True, False], ids=["a marked volume", "no volume of ours"])
+async def test_a_leader_that_stood_still_after_its_mark_removes_nobody(
+    tmp_path: Path, servers: list[Server], claim: bool
+) -> None:
+    server = await remove(servers, tmp_path, 60.0, claim=claim)
+    assert (server.asked, server.peers) == ([], set())
+
+
+async def test_a_leader_that_goes_on_at_once_removes_it(
+    tmp_path: Path, servers: list[Server]
+) -> None:
+    server = await remove(servers, tmp_path, 1.0, claim=True)
+    (asked,) = server.asked
+    assert (asked.path, asked.body) == ("/v1/sys/storage/raft/remove-peer", {"server_id": "x-2"})
+
+
+async def test_a_write_whose_connection_breaks_is_not_sent_again() -> None:
+    """aiohttp would repeat a PUT over a connection that was used before."""
+    heard: list[bytes] = []
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while line := await reader.readline():
+            heard.append(line.split()[0] if line.startswith((b"GET", b"PUT")) else b"")
+            if line != b"\r\n":
+                continue
+            if heard.count(b"PUT"):
+                break
+            writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}")
+        writer.close()
+
+    server = await asyncio.start_server(serve, ADDRESS, 0)
+    port = server.sockets[0].getsockname()[1]
+    async with server, Bao("", "", port, guard=lambda: None, plain=True) as bao:
+        assert await bao.leader_address(ADDRESS) == ""
+        with pytest.raises(BaoError):
+            await bao.step_down(ADDRESS, "t")
+    assert heard.count(b"PUT") == 1
+
+
+def test_a_write_that_was_let_out_ends_before_anybody_else_may_lead() -> None:
+    options = LeaderOptions()
+    let_out_until = options.renew_deadline - options.write_timeout
+    assert exchange.TIMEOUT.total is not None
+    assert let_out_until + exchange.TIMEOUT.total < options.lease_duration
