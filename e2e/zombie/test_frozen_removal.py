@@ -15,7 +15,7 @@ from e2e.harness.audit import AuditLog, writes
 from e2e.harness.clusters import Cluster
 from e2e.harness.installation import Identity
 from e2e.harness.kubernetes import Api
-from e2e.harness.manifests import STEADY, self_init
+from e2e.harness.manifests import STEADY, client_login, self_init
 from e2e.harness.manifests import cluster as manifest
 from e2e.harness.operator import Launcher, Operator
 from e2e.harness.waiting import Stopwatch, throughout, until
@@ -48,7 +48,7 @@ def test_a_leader_that_was_frozen_after_its_mark_takes_no_server_out(
     leader.await_leading()
     standby = launcher.start(rival)
     cluster = Cluster(api, namespace, "voters")
-    spec = {"configuration": STEADY, "selfInit": self_init(), "replicas": 2}
+    spec = {"configuration": STEADY, "selfInit": self_init(*client_login(namespace)), "replicas": 2}
     api.create(CLUSTERS, manifest(namespace, cluster.name, **spec))
     await_size(cluster, 2)
     claim = names.data_claim(cluster.name, 1)
