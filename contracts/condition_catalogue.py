@@ -19,6 +19,7 @@ _PROGRESS = (
     "FirstBoot",
     "NotInitialized",
     "RollingOut",
+    "DisruptionBudgetClosed",
     "Reloading",
     "RolloutStuck",
     "LeaderUnknown",

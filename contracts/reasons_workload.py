@@ -7,6 +7,9 @@ from contracts.reason import NOTHING, WAIT, Reason
 QUESTION_REFUSED: Final = "QuorumQuestionRefused"
 """Waited for by whatever would take a server away (managers.workload, managers.upgrade)."""
 
+BUDGET_CLOSED: Final = "DisruptionBudgetClosed"
+"""Waited for by a roll."""
+
 WORKLOAD_REASONS: tuple[Reason, ...] = (
     # --- asked for by a person, by name
     Reason(
@@ -93,6 +96,12 @@ WORKLOAD_REASONS: tuple[Reason, ...] = (
         QUESTION_REFUSED,
         "OpenBao refuses to tell the operator who votes and is well, so no server is taken away.",
         "Do what the message says; docs/rollouts.md tells more.",
+    ),
+    Reason(
+        BUDGET_CLOSED,
+        "A disruption budget lets the next server not go now: a node is drained, or one is away.",
+        "Wait for the drain; a budget of somebody else over the servers, which the message names, "
+        "has to go.",
     ),
     Reason(
         "StaleVolume",

@@ -124,6 +124,12 @@ OBJECTS: tuple[Right, ...] = (
         ("get", "list", "watch", "patch", "update", "delete"),
     ),
     Right(
+        "A ready server is taken away through the disruption budget, as a drain does it.",
+        CORE,
+        ("pods/eviction",),
+        ("create",),
+    ),
+    Right(
         "A running server is told to read changed files again by a container beside it.",
         CORE,
         ("pods/ephemeralcontainers",),

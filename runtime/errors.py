@@ -180,7 +180,21 @@ class PatchFailed(Invalid):
 
 
 class TooManyRequests(ApiError, Transient):
-    """429: the server sheds load, or an eviction is blocked by a disruption budget."""
+    """429: the server sheds load."""
+
+
+class EvictionRefused(ApiError):
+    """429: a disruption budget lets the pod not go now; 500: the pod is under several of them.
+
+    The server names a moment after which to try again although nothing tells it one: how often that
+    is done is the caller's choice, and never the client's.
+    """
+
+    @property
+    def budget(self) -> str:
+        """What the server says of the budget, which it names."""
+        words = (cause.message for cause in self.causes if cause.reason == DISRUPTION_BUDGET)
+        return next(words, "") or self.message
 
 
 class ServerError(ApiError, Transient):
@@ -198,13 +212,23 @@ class MalformedApply(ApiError):
     """
 
 
+DISRUPTION_BUDGET = "DisruptionBudget"
 FIELD_MANAGER_CONFLICT = "FieldManagerConflict"
 NAMESPACE_TERMINATING = "NamespaceTerminating"
 RESOURCE_VERSION_TOO_LARGE = "ResourceVersionTooLarge"
 
+_BY_CAUSE: tuple[tuple[int, str, type[ApiError]], ...] = (
+    (403, NAMESPACE_TERMINATING, NamespaceTerminating),
+    (409, FIELD_MANAGER_CONFLICT, ApplyConflict),
+    (429, DISRUPTION_BUDGET, EvictionRefused),
+    (504, RESOURCE_VERSION_TOO_LARGE, ResourceVersionTooLarge),
+)
+
 # What the server says in words alone, at the codes given: recorded from 1.36.
 _BY_WORDS: tuple[tuple[int, str, type[ApiError]], ...] = (
     (403, "exceeded quota", QuotaExceeded),
+    # Of the eviction of a pod (pkg/registry/core/pod/storage/eviction.go).
+    (500, "more than one PodDisruptionBudget", EvictionRefused),
     (500, "failed to create typed patch object", MalformedApply),
     (500, "field not declared in schema", MalformedApply),
     (500, "message larger than max", RequestTooLarge),
@@ -275,12 +299,9 @@ def _class_of(info: StatusInfo) -> type[ApiError]:
         return Conflict
     if info.code == 409 and info.reason == "AlreadyExists":
         return AlreadyExists
-    if info.code == 409 and FIELD_MANAGER_CONFLICT in reasons:
-        return ApplyConflict
-    if info.code == 403 and NAMESPACE_TERMINATING in reasons:
-        return NamespaceTerminating
-    if info.code == 504 and RESOURCE_VERSION_TOO_LARGE in reasons:
-        return ResourceVersionTooLarge
+    for code, reason, by_cause in _BY_CAUSE:
+        if info.code == code and reason in reasons:
+            return by_cause
     for code, words, found in _BY_WORDS:
         if info.code == code and words in info.message:
             return found

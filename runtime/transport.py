@@ -17,6 +17,7 @@ from runtime.credentials import Credentials
 from runtime.errors import (
     ApiError,
     ConnectionDropped,
+    EvictionRefused,
     ResourceVersionTooLarge,
     TransportError,
     Unauthorized,
@@ -228,8 +229,8 @@ def _pause_before_retry(call: Call, error: ApiError) -> float | None:
     """Seconds until this call may be sent again, None for not at all."""
     if error.retry_after is None or error.retry_after > LONGEST_RETRY_AFTER:
         return None
-    if isinstance(error, ResourceVersionTooLarge):
-        # The server has waited for that version before it answered.
+    if isinstance(error, ResourceVersionTooLarge | EvictionRefused):
+        # The server has waited for that version before it answered; a budget is no load.
         return None
     if error.code == 429 or (error.code >= 500 and not call.writes):
         return error.retry_after

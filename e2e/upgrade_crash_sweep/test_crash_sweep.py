@@ -59,7 +59,7 @@ def test_a_sample_of_the_upgrade_of_three_servers(
     clean = numbered(campaign.writes_of(first, VERSIONS[0]))
     sweep(campaign.api, first.namespace)
     print("\n" + "\n".join(f"  {key} #{number}" for key, number in clean))
-    pods = [one for one in clean if one[0].verb == "delete" and one[0].resource == "pods"]
+    pods = [one for one in clean if one[0].subresource == "eviction"]
     (job,) = (one for one in clean if one[0].verb == "create" and one[0].resource == "jobs")
     assert len(pods) == 3
     moments: list[Moment] = [

@@ -46,6 +46,7 @@ from runtime.outcome import Blocked, Wait
 ON_PURPOSE = frozenset(
     {
         "RollingOut",
+        "DisruptionBudgetClosed",
         "FirstBoot",
         "RotatingUnsealKey",
         "Waking",

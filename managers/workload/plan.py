@@ -10,7 +10,7 @@ from itertools import islice
 from contracts.api.cluster import ClusterSpec
 from contracts.desired import Effect, Operation, Plan, Rolled
 from contracts.observed import Observed, PodFacts, StatefulSetFacts
-from contracts.reasons_workload import QUESTION_REFUSED
+from contracts.reasons_workload import BUDGET_CLOSED, QUESTION_REFUSED
 from contracts.resolved import Resolved
 from contracts.upgrade import MAKE_HAND_OVER, HandOver
 from managers.workload import fence as fencing
@@ -43,13 +43,16 @@ from runtime.outcome import Done, Outcome, Wait, combine
 REPLACE_POD = "replace-pod"
 ROLLING_OUT = "RollingOut"
 ROLL_STUCK = "RolloutStuck"
-ROLL = frozenset({ROLLING_OUT, ROLL_STUCK})
+ROLL = frozenset({ROLLING_OUT, ROLL_STUCK, BUDGET_CLOSED})
 # A pod is back within seconds; a roll that lasts longer than this is in trouble. Judged here and
 # nowhere else: conditions follow the reason.
 ROLL_PATIENCE = timedelta(minutes=5)
 _UNDER_WAY = frozenset({"replace", "step-down", "hold"})
 # What a leader finds of its followers changes without any event.
 QUORUM_RECHECK = 0.5
+BUDGET_RECHECK = 1.0
+# An eviction that a budget refuses changes nothing either.
+_LOOKED_AT_AGAIN = frozenset({"hold", "step-down", "mark", "replace"})
 # Kubernetes API reference, PodCondition PodScheduled.
 UNSCHEDULABLE = "Unschedulable"
 
@@ -264,7 +267,7 @@ def _of_move(
     if move.kind == "restart":
         return restart(move)
     if pod is not None and move.kind == "replace":
-        return (Effect(REPLACE_POD, pod.name, pod.uid),)
+        return (Effect(REPLACE_POD, pod.name, pod.uid, {"evict": True} if pod.ready else None),)
     if pod is not None and move.kind == "step-down" and hand_over is not None:
         said = {"run": hand_over.run(pod.uid), "job": hand_over.job(pod.uid)}
         return (Effect(MAKE_HAND_OVER, pod.name, pod.uid, said),)
@@ -325,10 +328,12 @@ def _progress(observed: Observed, pods: Pods, move: Move, size: int) -> Outcome:
 
 def _rolling(observed: Observed, told: str, move: Move) -> Outcome:
     told = "; ".join(filter(None, (told, move.why)))
+    late = is_late(observed)
+    if move.reason == BUDGET_CLOSED:
+        return Wait(ROLL_STUCK if late else BUDGET_CLOSED, told, BUDGET_RECHECK)
     if move.reason:
         return Wait(move.reason, told, QUESTION_RECHECK)
-    after = QUORUM_RECHECK if move.kind in ("hold", "step-down", "mark") else None
-    late = is_late(observed)
+    after = QUORUM_RECHECK if move.kind in _LOOKED_AT_AGAIN else None
     # What the scheduler says is no passing state, and worth a word at once.
     broken = (pod for pod in observed.pods if not pod.ready and pod.waiting)
     told += "".join(

@@ -1,9 +1,10 @@
 """Which pod is replaced next, if any: standbys first, the leader last, never two at a time. Pure.
 
-A pod is replaced by deleting it with its UID; the StatefulSet makes it anew from the newest
-template. A leader is asked to step down first, and goes once another one leads. When the operator
-has no login, or may not ask that, the terminating server hands its leadership over by itself
-(openbao.md (d): SIGTERM).
+A pod is replaced by ending it with its UID; the StatefulSet makes it anew from the newest
+template. A ready one is evicted, so that the disruption budget keeps a roll and a drain apart
+(managers.workload.run.replace_pod). A leader is asked to step down first, and goes once another one
+leads. When the operator has no login, or may not ask that, the terminating server hands its
+leadership over by itself (openbao.md (d): SIGTERM).
 """
 
 from __future__ import annotations
@@ -15,10 +16,12 @@ from typing import Any, Literal
 
 from contracts.desired import Effect
 from contracts.observed import Attempt, Observed, PodFacts, Reach
+from contracts.reasons_workload import BUDGET_CLOSED
 from contracts.upgrade import HandOver
 from managers.workload.quorum import is_down, objection, objection_to_hand_over, reason_of
 
 STEP_DOWN = "step-down"
+EVICT = "evict"
 # A server that stepped down sleeps for ten seconds before it may lead again: who still leads after
 # this has been elected anew, or never heard us.
 STEP_DOWN_AGAIN = timedelta(seconds=20)
@@ -31,6 +34,11 @@ MARK_LOG = "mark-log"
 # OpenBao 2.4.0 does not hear a signal that comes before it listens for one, and then ends with its
 # grace, two minutes later. A server that starts well is ready before this is over.
 STARTS = timedelta(seconds=5)
+# Nobody tells when a budget lets a pod go: the API server counts a moment after a pod is ready. One
+# that stays closed, such as somebody else's, is asked less often.
+EVICT_AGAIN = timedelta(seconds=1)
+EVICT_SELDOM = timedelta(seconds=15)
+BUDGET_PATIENCE = timedelta(minutes=5)
 # A leader needs up to some twenty seconds to reach a server that was restarted.
 YOUNG = timedelta(seconds=60)
 
@@ -49,7 +57,7 @@ class Move:
     pod: PodFacts | None = None
     why: str = ""
     reason: str = ""
-    """Of the catalogue, for a `hold` that a person has to end; "" for one that ends by itself."""
+    """Of the catalogue, for what is waited for by name; "" for a `hold` that ends by itself."""
     pods: tuple[PodFacts, ...] = ()
 
 
@@ -143,7 +151,20 @@ def _unless_objected(
         return Move("hold", pod, reason, reason_of(observed.quorum))
     if _sleeps(observed, pod):
         return Move("hold", pod, f"{pod.name} stepped down, and cannot end for ten seconds")
-    return _mark_first(observed, pod) or Move("replace", pod)
+    return _mark_first(observed, pod) or _go(observed, pod)
+
+
+def _go(observed: Observed, pod: PodFacts) -> Move:
+    """Replace a pod; what a budget refused a moment ago waits, and says so until the pod went."""
+    refused = observed.attempted(EVICT, pod.uid) if pod.ready else None
+    if refused is None:
+        return Move("replace", pod)
+    since = observed.rolling_since
+    patient = since is not None and observed.now - since >= BUDGET_PATIENCE
+    pause = EVICT_SELDOM if patient else EVICT_AGAIN
+    waits = observed.now - refused.at < pause
+    message = f"{pod.name} is not taken away: {refused.refused}"
+    return Move("hold" if waits else "replace", pod, message, BUDGET_CLOSED)
 
 
 def _sleeps(observed: Observed, pod: PodFacts) -> bool:

@@ -12,19 +12,41 @@ from contracts.resolved import Resolved
 from managers.access.context import Context
 from managers.bao.client import Bao, BaoError, Denied
 from managers.bao.login import Logins, as_known
-from runtime.errors import Conflict, Forbidden, Invalid, NotFound, PatchFailed
+from managers.workload.replace import EVICT
+from runtime.errors import Conflict, EvictionRefused, Forbidden, Invalid, NotFound, PatchFailed
 from runtime.resources import POD
-from runtime.types import Object, ObjectKey, resource_version_of, uid_of
+from runtime.types import Object, ObjectKey, is_terminating, resource_version_of, uid_of
 
 EPHEMERAL = "ephemeralcontainers"
 
 
 async def replace_pod(context: Context, resolved: Resolved, effect: Effect) -> None:
-    """Delete one pod, by UID: the StatefulSet makes it anew from the newest template."""
+    """End one pod, by UID: the StatefulSet makes it anew from the newest template.
+
+    | what is ended | how | why |
+    |---|---|---|
+    | a ready voter | evicted | a drain may have taken another, which our cache does not show yet |
+    | a voter that is not ready | deleted | it serves nobody; its budget may hold what repairs it |
+    | all servers after a restore | deleted | they go together on purpose |
+    | a read replica | deleted | no budget counts it |
+
+    The plan says which. A budget that refuses is remembered, and the plan waits.
+    """
+    key = ObjectKey(resolved.namespace, effect.target)
     try:
-        await context.client.delete(
-            POD, ObjectKey(resolved.namespace, effect.target), uid=effect.uid
-        )
+        if (effect.body or {}).get("evict"):
+            # The API server charges the budget before it compares the UID. Asked for a pod that was
+            # made anew under the name, it refuses, and counts that pod as away for two minutes
+            # (disruptedPods, by name). So a stale cache must not ask.
+            live = await context.client.get(POD, key)
+            if uid_of(live) != effect.uid or is_terminating(live):
+                return
+            await context.client.evict(key, uid=effect.uid)
+        else:
+            await context.client.delete(POD, key, uid=effect.uid)
+    except EvictionRefused as refused:
+        context.attempts.note(Attempt(EVICT, effect.uid, context.clock.now(), refused.budget))
+        return
     except (NotFound, Conflict):
         # It is gone or another one has its name: what there is to see is on its way to us.
         return

@@ -25,6 +25,7 @@ from runtime.errors import ApiError, Invalid, PatchFailed, status_error
 from runtime.events import EventRecorder, Reporter
 from runtime.informer import Informer
 from runtime.metrics import Metrics
+from runtime.resources import POD
 from runtime.selection import Selection
 from runtime.testing.clock import ManualClock
 from runtime.types import Object, ObjectKey, Resource, key_of, resource_version_of, uid_of
@@ -216,6 +217,12 @@ class FakeApi(Client):
         if uid_of(self._find(resource, key)) != uid:
             _fail(409, "Conflict", "the uid differs")
         del self.objects[(resource, key)]
+
+    async def evict(self, key: ObjectKey, *, uid: str) -> None:
+        self._note(Call("evict", POD.kind, key.name, {"uid": uid}))
+        if uid_of(self._find(POD, key)) != uid:
+            _fail(409, "Conflict", "the uid differs")
+        del self.objects[(POD, key)]
 
     async def get_raw(self, path: str) -> bytes:
         self._note(Call("get", "path", path))

@@ -8,13 +8,14 @@ import random
 from collections import deque
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import unquote
 
 import orjson
 
 from runtime.clock import Clock
+from runtime.resources import POD
 from runtime.testing.api_server.answers import (
     Cause,
     Refused,
@@ -27,6 +28,7 @@ from runtime.testing.api_server.answers import (
     not_served,
     too_large,
 )
+from runtime.testing.api_server.eviction import expect_evictable
 from runtime.testing.api_server.kinds import BUILT_IN_KINDS, Kind
 from runtime.testing.api_server.reads import (
     Question,
@@ -216,6 +218,8 @@ class FakeApiServer:
             user,
             call.query,
         )
+        if (call.method, place.kind.resource, place.subresource) == ("POST", POD, "eviction"):
+            return 201, self._evicted(target, _decoded(call))
         if place.subresource and not (place.subresource == "status" and place.kind.status):
             raise not_served()
         match call.method, bool(place.name):
@@ -249,6 +253,15 @@ class FakeApiServer:
         uid = before["metadata"]["uid"] if before else ""
         details = {"name": target.name, "kind": target.kind.resource.plural, "uid": uid}
         return {"kind": "Status", "apiVersion": "v1", "status": "Success", "details": details}
+
+    def _evicted(self, target: Target, body: Object) -> Object:
+        """See runtime.testing.api_server.eviction."""
+        pod = self.storage.get(POD, target.key)
+        if pod is None:
+            raise not_found(POD, target.name)
+        expect_evictable(self.storage, pod)
+        self.writes.delete(replace(target, subresource=""), body.get("deleteOptions") or {})
+        return {"kind": "Status", "apiVersion": "v1", "status": "Success"}
 
     def _shaped(self, call: Call, target: Target, obj: Object) -> Object:
         place = Place(target.kind, target.key.namespace or None)

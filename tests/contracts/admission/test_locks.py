@@ -24,7 +24,8 @@ LOCKED = {
     for kind in match.resources
 }
 MADE = [right for right in (*OBJECTS, *SECRETS, *DATACENTERS) if "create" in right.verbs]
-NO_OBJECTS = {"events"}
+# Whoever empties a node evicts the pods of others; the budget decides.
+NO_OBJECTS = {"events", "pods/eviction"}
 OF_OTHERS = ("lock-", "restrict-")
 
 

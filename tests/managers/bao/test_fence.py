@@ -109,12 +109,12 @@ async def test_a_write_is_refused_when_its_bytes_are_about_to_leave(
 
 @pytest.mark.parametrize("write", WRITES.values(), ids=WRITES.keys())
 async def test_a_write_that_may_go_is_asked_for_twice(tmp_path: Path, write: Ask) -> None:
-    asked: list[bool] = []
+    looks: list[bool] = []
     async with serving(tmp_path, {}) as server:
-        async with session(server, lambda: asked.append(bool(server.asked))) as bao:
+        async with session(server, lambda: looks.append(bool(server.asked))) as bao:
             with pytest.raises(Exception, match="answered 404"):
                 await write(bao)
-        assert asked == [False, False]
+        assert looks == [False, False]
         assert len(server.asked) == 1
 
 
@@ -189,20 +189,23 @@ async def test_a_leader_that_goes_on_at_once_removes_it(
     tmp_path: Path, servers: list[Server]
 ) -> None:
     server = await remove(servers, tmp_path, 1.0, claim=True)
-    (asked,) = server.asked
-    assert (asked.path, asked.body) == ("/v1/sys/storage/raft/remove-peer", {"server_id": "x-2"})
+    (request,) = server.asked
+    assert (request.path, request.body) == (
+        "/v1/sys/storage/raft/remove-peer",
+        {"server_id": "x-2"},
+    )
 
 
 async def test_a_write_whose_connection_breaks_is_not_sent_again() -> None:
     """aiohttp would repeat a PUT over a connection that was used before."""
-    heard: list[bytes] = []
+    lines: list[bytes] = []
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         while line := await reader.readline():
-            heard.append(line.split()[0] if line.startswith((b"GET", b"PUT")) else b"")
+            lines.append(line.split()[0] if line.startswith((b"GET", b"PUT")) else b"")
             if line != b"\r\n":
                 continue
-            if heard.count(b"PUT"):
+            if lines.count(b"PUT"):
                 break
             writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}")
         writer.close()
@@ -213,7 +216,7 @@ async def test_a_write_whose_connection_breaks_is_not_sent_again() -> None:
         assert await bao.leader_address(ADDRESS) == ""
         with pytest.raises(BaoError):
             await bao.step_down(ADDRESS, "t")
-    assert heard.count(b"PUT") == 1
+    assert lines.count(b"PUT") == 1
 
 
 def test_a_write_that_was_let_out_ends_before_anybody_else_may_lead() -> None:

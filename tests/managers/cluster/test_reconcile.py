@@ -340,7 +340,7 @@ class TestEffects:
         assert not any(word.startswith("delete Pod") for word in bench.writes)
         del bench.api.objects[(SERVICE, ObjectKey(gen.NAMESPACE, "x-public"))]
         await bench.turn()
-        assert "delete Pod x-2" in bench.writes
+        assert "evict Pod x-2" in bench.writes
 
     async def test_keys_are_drawn_while_something_is_in_the_way(self) -> None:
         """Whoever waits for a person may as well have everything else at hand."""

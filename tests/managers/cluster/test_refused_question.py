@@ -45,7 +45,7 @@ def refusing() -> Servers:
 
 
 def replaced(bench: Bench) -> list[str]:
-    return [word for word in bench.writes if word.startswith("delete Pod")]
+    return [word for word in bench.writes if word.startswith(("delete Pod", "evict Pod"))]
 
 
 async def test_a_policy_that_was_narrowed_is_no_consent(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -60,14 +60,14 @@ async def test_a_policy_that_was_narrowed_is_no_consent(monkeypatch: pytest.Monk
     assert bench.cluster["status"]["workload"]["rollingSince"]
     servers.trouble = None
     await bench.turn()
-    assert replaced(bench) == ["delete Pod x-2"]
+    assert replaced(bench) == ["evict Pod x-2"]
 
 
 async def test_a_cluster_that_never_got_an_answer_goes_by_its_pods(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     bench = await to_be_rolled(monkeypatch, refusing(), None)
-    assert replaced(bench) == ["delete Pod x-2"]
+    assert replaced(bench) == ["evict Pod x-2"]
 
 
 async def test_so_does_one_whose_login_was_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -75,4 +75,4 @@ async def test_so_does_one_whose_login_was_given_up(monkeypatch: pytest.MonkeyPa
     bench = await to_be_rolled(monkeypatch, refusing(), ANSWERED)
     del bench.api.objects[(SECRET, ObjectKey(gen.NAMESPACE, "x-root-token"))]
     await bench.turn()
-    assert replaced(bench) == ["delete Pod x-2"]
+    assert replaced(bench) == ["evict Pod x-2"]

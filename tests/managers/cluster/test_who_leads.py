@@ -30,7 +30,7 @@ class TestWhoLeads:
         bench.ask_for(runtime={"restartAt": "now"})
         await bench.turn()
         await bench.turn()
-        assert "delete Pod x-1" in bench.writes
+        assert "evict Pod x-1" in bench.writes
         assert bench.condition("OpenBaoLeader") == ("True", "LeaderFound")
 
     async def test_two_that_really_lead_are_told_and_asked_again_soon(
@@ -41,7 +41,7 @@ class TestWhoLeads:
         bench.ask_for(runtime={"restartAt": "now"})
         await bench.turn()
         outcome = await bench.turn()
-        assert not [call for call in bench.writes if call.startswith("delete Pod")]
+        assert not [call for call in bench.writes if call.startswith(("delete Pod", "evict Pod"))]
         assert isinstance(outcome, Wait)
         assert outcome.after == LEADER_RECHECK
         assert bench.condition("Degraded") == ("True", "MultipleLeaders")

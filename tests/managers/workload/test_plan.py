@@ -109,8 +109,8 @@ def test_scaling_down_is_held_and_says_how_to_go_on() -> None:
 
 def test_a_victim_is_named_by_uid() -> None:
     made = planned(OLD, serving(template="old"))
-    assert made.effects == (Effect(REPLACE_POD, "x-2", "uid-x-2"),)
-    assert made.outcome == Wait("RollingOut", "3 of 3 pods run an older template")
+    assert made.effects == (Effect(REPLACE_POD, "x-2", "uid-x-2", {"evict": True}),)
+    assert made.outcome == Wait("RollingOut", "3 of 3 pods run an older template", 0.5)
 
 
 def test_nobody_is_replaced_before_data_exists() -> None:

@@ -1,0 +1,89 @@
+"""Evictions: pods that go through the disruption budget over them.
+
+After pkg/registry/core/pod/storage/eviction.go. No controller counts for a budget here: unless
+somebody wrote its status, what the pods say at that moment is taken for it, and `maxUnavailable` is
+read as a number.
+"""
+
+from typing import Any
+
+from runtime.resources import POD, POD_DISRUPTION_BUDGET, STATEFUL_SET
+from runtime.testing.api_server.answers import Cause, Refused
+from runtime.testing.api_server.storage import Storage
+from runtime.types import Object, ObjectKey, key_of
+
+_NOT_COUNTED = frozenset({"Pending", "Succeeded", "Failed"})
+_VIOLATES = "Cannot evict pod as it would violate the pod's disruption budget."
+_SEVERAL = (
+    "This pod has more than one PodDisruptionBudget, which the eviction subresource does not "
+    "support."
+)
+
+
+def expect_evictable(storage: Storage, pod: Object) -> None:
+    """Raise Refused while the budget over a pod does not let it go, and charge it otherwise."""
+    if pod["metadata"].get("deletionTimestamp") or _phase(pod) in _NOT_COUNTED:
+        return
+    budgets = [one for one in storage.all(POD_DISRUPTION_BUDGET) if _covers(one, pod)]
+    if len(budgets) > 1:
+        raise Refused(500, "", _SEVERAL)
+    for budget in budgets:
+        _expect_open(storage, budget, pod)
+
+
+def _expect_open(storage: Storage, budget: Object, pod: Object) -> None:
+    name = budget["metadata"]["name"]
+    status = budget.get("status") or _counted(storage, budget)
+    needs, has = status.get("desiredHealthy", 0), status.get("currentHealthy", 0)
+    if not _ready(pod) and has >= needs > 0:
+        return
+    if status.get("observedGeneration", 0) < budget["metadata"].get("generation", 0):
+        raise _closed(f"The disruption budget {name} is still being processed by the server.", 10)
+    if status.get("disruptionsAllowed", 0) <= 0:
+        words = f"The disruption budget {name} does not allow evicting pods currently"
+        if has <= needs:
+            words = (
+                f"The disruption budget {name} needs {needs} healthy pods and has {has} currently"
+            )
+        raise _closed(words, None)
+    if budget.get("status"):
+        left = {**status, "disruptionsAllowed": status["disruptionsAllowed"] - 1}
+        storage.put(POD_DISRUPTION_BUDGET, key_of(budget), {**budget, "status": left})
+
+
+def _closed(words: str, retry_after: int | None) -> Refused:
+    cause = Cause("DisruptionBudget", words)
+    return Refused(429, "TooManyRequests", _VIOLATES, causes=(cause,), retry_after=retry_after)
+
+
+def _counted(storage: Storage, budget: Object) -> Object:
+    """What the disruption controller would write."""
+    pods = [pod for pod in storage.all(POD) if _covers(budget, pod)]
+    namespace = budget["metadata"]["namespace"]
+    sets = {ref["name"] for pod in pods for ref in pod["metadata"].get("ownerReferences") or ()}
+    found = (storage.get(STATEFUL_SET, ObjectKey(namespace, name)) for name in sets)
+    expected = sum((one["spec"].get("replicas", 1) for one in found if one), 0) or len(pods)
+    healthy = sum(_ready(pod) and "deletionTimestamp" not in pod["metadata"] for pod in pods)
+    desired = max(0, expected - int(budget["spec"].get("maxUnavailable", 0)))
+    return {
+        "observedGeneration": budget["metadata"].get("generation", 0),
+        "desiredHealthy": desired,
+        "currentHealthy": healthy,
+        "disruptionsAllowed": max(0, healthy - desired),
+    }
+
+
+def _covers(budget: Object, pod: Object) -> bool:
+    wanted: dict[str, Any] = (budget["spec"].get("selector") or {}).get("matchLabels") or {}
+    here = budget["metadata"]["namespace"] == pod["metadata"]["namespace"]
+    worn = pod["metadata"].get("labels") or {}
+    return here and bool(wanted) and wanted.items() <= worn.items()
+
+
+def _phase(pod: Object) -> str:
+    return str((pod.get("status") or {}).get("phase") or "")
+
+
+def _ready(pod: Object) -> bool:
+    conditions = (pod.get("status") or {}).get("conditions") or ()
+    return any((one["type"], one["status"]) == ("Ready", "True") for one in conditions)

@@ -1,0 +1,11 @@
+"""Evictions by a real API server: nobody counts for budgets here, so tests write their status."""
+
+import pytest
+
+from runtime.client import Client
+from tests.runtime.eviction_cases import CASES, Case
+
+
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
+async def test_case(case: Case, client: Client, namespace: str) -> None:
+    await case(client, namespace)

@@ -1,0 +1,134 @@
+"""A ready voter is taken away through its disruption budget; one that is closed is waited for."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from contracts.desired import Effect, Plan
+from managers.workload.plan import REPLACE_POD, ROLL_STUCK
+from managers.workload.replace import EVICT, EVICT_AGAIN, EVICT_SELDOM
+from managers.workload.run import replace_pod
+from runtime.errors import Forbidden, status_error
+from runtime.outcome import Wait
+from runtime.resources import POD
+from tests import gen
+from tests.gen.api import Outside, api_error
+from tests.managers.workload.scale_worlds import THREE
+from tests.managers.workload.test_plan import planned, serving
+from tests.managers.workload.test_run import EFFECT, MEANT, outside
+
+OLD = tuple(gen.pod(n).made_from("old").ready(leading=n == 0) for n in range(3))
+EVICTED = Effect(REPLACE_POD, "x-2", "uid-x-2", {"evict": True})
+WORDS = "The disruption budget x needs 2 healthy pods and has 2 currently"
+CLOSED = "DisruptionBudgetClosed"
+REFUSAL: dict[str, Any] = {
+    "code": 429,
+    "reason": "TooManyRequests",
+    "message": "Cannot evict pod as it would violate the pod's disruption budget.",
+    "details": {"causes": [{"reason": "DisruptionBudget", "message": WORDS}]},
+}
+
+
+def refused(ago: timedelta, rolling: timedelta = timedelta(seconds=20)) -> Plan:
+    """A roll whose next pod was refused by its budget that long ago."""
+    world = serving().with_pods(*OLD).tried(EVICT, "uid-x-2", ago, WORDS).rolling_for(rolling)
+    return planned(THREE, world)
+
+
+class TestPlan:
+    def test_a_ready_pod_is_evicted(self) -> None:
+        assert planned(THREE, serving().with_pods(*OLD)).effects == (EVICTED,)
+
+    def test_one_that_is_not_ready_is_deleted(self) -> None:
+        """The budget lets it not go while another is away, and a new template may repair it."""
+        ill = gen.pod(1).made_from("old")
+        (effect,) = planned(THREE, serving().with_pods(OLD[0], ill, OLD[2])).effects
+        assert (effect.name, effect.target, effect.body) == (REPLACE_POD, "x-1", None)
+
+    @pytest.mark.parametrize(
+        ("ago", "rolling", "effects", "reason"),
+        [
+            (EVICT_AGAIN / 2, timedelta(seconds=20), (), CLOSED),
+            (EVICT_AGAIN, timedelta(seconds=20), (EVICTED,), CLOSED),
+            (EVICT_AGAIN, timedelta(minutes=10), (), ROLL_STUCK),
+            (EVICT_SELDOM, timedelta(minutes=10), (EVICTED,), ROLL_STUCK),
+        ],
+    )
+    def test_a_closed_budget_is_asked_again_and_told_all_the_time(
+        self, ago: timedelta, rolling: timedelta, effects: tuple[Effect, ...], reason: str
+    ) -> None:
+        made = refused(ago, rolling)
+        assert tuple(one for one in made.effects if one.name == REPLACE_POD) == effects
+        assert isinstance(made.outcome, Wait)
+        assert (made.outcome.reason, made.outcome.after) == (reason, 1.0)
+        assert f"x-2 is not taken away: {WORDS}" in made.outcome.message
+        assert made.operation is not None
+
+    def test_what_was_refused_while_it_was_ready_holds_no_repair(self) -> None:
+        ill = gen.pod(2).made_from("old")
+        world = serving().with_pods(*OLD[:2], ill).tried(EVICT, "uid-x-2", timedelta(), WORDS)
+        (effect,) = planned(THREE, world).effects
+        assert effect.body is None
+
+    def test_after_an_eviction_it_looks_again_soon(self) -> None:
+        """The budget may have refused, and no event tells that."""
+        outcome = planned(THREE, serving().with_pods(*OLD)).outcome
+        assert isinstance(outcome, Wait)
+        assert outcome.after == 0.5
+
+
+class TestRun:
+    async def test_it_goes_through_the_budget(self) -> None:
+        there = outside()
+        await replace_pod(there.context, MEANT, EVICTED)
+        assert there.api.asked == ["get Pod x-2", "evict Pod x-2"]
+        assert (await there.told())[0][1] == "PodReplaced"
+
+    async def test_what_a_budget_says_is_remembered_and_nothing_is_told(self) -> None:
+        there = outside()
+        there.api.refuse("evict Pod x-2", status_error(REFUSAL))
+        await replace_pod(there.context, MEANT, EVICTED)
+        noted = there.context.attempts.last(EVICT, "uid-x-2")
+        assert noted is not None
+        assert noted.refused == WORDS
+        assert len(there.api.objects) == 1
+        there.api.calls.clear()
+        assert await there.told() == []
+
+    @pytest.mark.parametrize(
+        "metadata", [{"uid": "another"}, {"deletionTimestamp": "2030-01-01T00:00:00Z"}]
+    )
+    async def test_no_budget_is_charged_for_a_pod_that_is_new_or_goes(
+        self, metadata: dict[str, str]
+    ) -> None:
+        """A budget counts the pod of that name as away, whichever it is."""
+        there = outside()
+        (live,) = there.api.of(POD)
+        there.api.holding((POD, {**live, "metadata": {**live["metadata"], **metadata}}))
+        await replace_pod(there.context, MEANT, EVICTED)
+        assert there.api.asked == ["get Pod x-2"]
+        assert await _quiet(there)
+
+    @pytest.mark.parametrize("code", [404, 409])
+    async def test_one_that_is_gone_or_new_is_let_be(self, code: int) -> None:
+        there = outside()
+        there.api.refuse("evict Pod x-2", api_error(code))
+        await replace_pod(there.context, MEANT, EVICTED)
+        assert await _quiet(there)
+
+    async def test_a_missing_right_is_an_error_of_the_pass(self) -> None:
+        there = outside()
+        there.api.refuse("evict Pod x-2", api_error(403))
+        with pytest.raises(Forbidden):
+            await replace_pod(there.context, MEANT, EVICTED)
+
+    async def test_what_is_no_eviction_asks_no_budget(self) -> None:
+        there = outside()
+        await replace_pod(there.context, MEANT, EFFECT)
+        assert there.api.asked == ["delete Pod x-2"]
+
+
+async def _quiet(there: Outside) -> bool:
+    there.api.calls.clear()
+    return await there.told() == []
