@@ -89,6 +89,8 @@ class PodFacts:
     """Our own scheduling gate is among those in its spec: its server cannot start."""
     first_set: bool = False
     """Clients find it by the label of the set without a revision."""
+    image: str = ""
+    """Image of its server, as its spec names it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +122,10 @@ class StatefulSetFacts:
     """The ServiceAccount under which new pods run."""
     fence_gate: bool = False
     """Its pods are made with our scheduling gate."""
+    image: str = ""
+    """Image of the servers that are made now."""
+    restored: str = ""
+    """UID of the last restore that its template knows of (annotation, "" if absent)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,6 +266,8 @@ class Observed:
     strays: tuple[str, ...] = ()
     """Names of StatefulSets of voters that no status names, and of which there are pods or volumes;
     only looked for while the set that ought to serve has no StatefulSet."""
+    rivals: tuple[str, ...] = ()
+    """Those of them that have a StatefulSet of this cluster: one of them may be what serves."""
     secrets: Mapping[str, SecretFacts] = field(default_factory=dict)
     reach: Reach | None = None
     """None: it is not known whom to trust."""

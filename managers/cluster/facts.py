@@ -189,7 +189,14 @@ def _pod(pod: Object, ordinal: int) -> PodFacts:
         service_account=(pod.get("spec") or {}).get("serviceAccountName") or "",
         fence_gate=_is_gated(pod),
         first_set=labels.FIRST_SET in labels_of(pod),
+        image=_image(pod.get("spec") or NOTHING),
     )
+
+
+def _image(spec: Mapping[str, Any]) -> str:
+    """Read the image of the server from the spec of a pod or of a template."""
+    containers = spec.get("containers") or ()
+    return next((one.get("image") or "" for one in containers if one.get("name") == CONTAINER), "")
 
 
 def _is_gated(pod: Mapping[str, Any]) -> bool:
@@ -280,6 +287,8 @@ def stateful_set_facts(live: Object | None) -> StatefulSetFacts | None:
         fixed=fixed_fields(spec),
         service_account=template["spec"].get("serviceAccountName") or "",
         fence_gate=_is_gated(template),
+        image=_image(template["spec"]),
+        restored=annotations_of(template).get(labels.RESTORE_REVISION, ""),
     )
 
 

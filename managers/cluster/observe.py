@@ -43,6 +43,7 @@ from managers.cluster.pools import pools_of
 from managers.cluster.reach import reach_of, reach_secrets, tls_secrets
 from managers.cluster.sight import Sight, Watched
 from managers.cluster.ways import WaysIn
+from managers.cluster.witness import mended
 from managers.identity.account import account_name
 from managers.images.plan import images_of
 from managers.images.policy import helper_question, server_question
@@ -123,6 +124,7 @@ class Observer:
         found = self._informers[POD].by_index(CLUSTER_INDEX, slot)
         volumes = self._informers[PVC].by_index(CLUSTER_INDEX, slot)
         pools = pools_of(cluster, owner, self._informers[STATEFUL_SET].get, (found, volumes))
+        cluster = mended(cluster, pools.voters, self.installation.image_repository)
         stateful_set, servers = pools.voters.stateful_set, pools.servers
         ring = stateful_set.unseal if stateful_set else ring_of(cluster.status)
         readings = await self._read_secrets(cluster, owner, servers, ring)
@@ -137,6 +139,7 @@ class Observer:
             read=pools.read,
             green=pools.second,
             strays=pools.strays,
+            rivals=pools.rivals,
             secrets=readings,
             reach=reach_of(cluster, readings, servers),
             acme_claim=await self._named_claim(tls_wishes(cluster).acme_volume, owner),

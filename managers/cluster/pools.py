@@ -35,7 +35,8 @@ class Pools:
     second: ReadPoolFacts
     read: ReadPoolFacts
     strays: tuple[str, ...] = ()
-    """As in contracts.observed."""
+    rivals: tuple[str, ...] = ()
+    """Both as in contracts.observed."""
 
     @property
     def servers(self) -> tuple[PodFacts, ...]:
@@ -72,8 +73,10 @@ def pools_of(
         return stateful_set(ObjectKey(owner.namespace, name))
 
     serves = own_set_facts(owner, live(serving.stateful_set))
+    strays = () if serves else _strays(owner.name, {one.stateful_set for one in sets}, found)
     return Pools(
-        strays=() if serves else _strays(owner.name, {one.stateful_set for one in sets}, found),
+        strays=strays,
+        rivals=tuple(one for one in strays if own_set_facts(owner, live(one)) is not None),
         voters=ReadPoolFacts(
             serves,
             pod_facts(serving, pods),

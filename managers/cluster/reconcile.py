@@ -16,6 +16,8 @@ from contracts import names
 from contracts.api.cluster import OpenBaoCluster
 from contracts.api.group import API_VERSION, CLUSTER_KIND, CLUSTERS
 from contracts.api.violation import InvalidClusterError
+from contracts.note import Note
+from contracts.observed import Observed, ReadPoolFacts
 from contracts.pause import told_of
 from managers.access.context import FIELD_MANAGER
 from managers.access.pause import is_paused
@@ -28,6 +30,7 @@ from managers.cluster.second_set import beside
 from managers.cluster.status import Pass, compute, failing, leaving, unreadable
 from managers.cluster.status_writer import StatusWriter
 from managers.cluster.steps import fold
+from managers.cluster.witness import mended, notes_of
 from managers.upgrade.course import as_accepted, direct
 from managers.upgrade.progress import follow
 from runtime.cache import Cache
@@ -96,7 +99,7 @@ class WorkloadReconciler:
             raise
         self._failures.pop(key_of(live), None)
         second = this.course.second if this.course else None
-        notes = second.announcements if second else ()
+        notes = (*this.notes, *(second.announcements if second else ()))
         details_due = await self._statuses.write(live, compute(this), notes)
         again = Done(self._observer.sight.next_look(this))
         return combine(this.outcome, again, Done(details_due))
@@ -131,15 +134,16 @@ class WorkloadReconciler:
 
     async def _pass(self, cluster: OpenBaoCluster, owner: Owner) -> Pass:
         observed = await self._observer.observe(cluster, owner)
+        cluster, notes = self._borne_out(cluster, observed)
         if cluster.spec.paused:
-            return Pass(cluster, observed, Done())
+            return Pass(cluster, observed, Done(), notes=notes)
         course = direct(cluster, observed, self._observer.installation.pod_deadline)
         await self._effects.begin(owner, course.effects)
         resolved = resolve_now(as_accepted(cluster), owner, observed, self._observer.installation)
         if isinstance(resolved, Blocked):
             # A spec for the next release alone is no news while that release is on its way.
             told = resolved if isinstance(course.outcome, Done) else course.outcome
-            return Pass(cluster, observed, told, course=course)
+            return Pass(cluster, observed, told, course=course, notes=notes)
         resolved = beside(resolved, cluster, observed, self._observer.installation, course.second)
         desired = fold(resolved, observed, course)
         course = follow(cluster, observed, course, desired)
@@ -147,7 +151,15 @@ class WorkloadReconciler:
         if applied.in_place or not desired.complete:
             await self._effects.run(resolved, desired.effects)
         outcome = combine(*applied.outcomes, *desired.outcomes, course.outcome)
-        return Pass(cluster, observed, outcome, resolved, applied, course)
+        return Pass(cluster, observed, outcome, resolved, applied, course, notes)
+
+    def _borne_out(
+        self, cluster: OpenBaoCluster, observed: Observed
+    ) -> tuple[OpenBaoCluster, tuple[Note, ...]]:
+        """Put right what the status says of servers that show something else."""
+        pool = ReadPoolFacts(observed.stateful_set, observed.pods, observed.claims)
+        known = mended(cluster, pool, self._observer.installation.image_repository)
+        return known, notes_of(cluster, known, pool)
 
 
 def _is_told_paused(live: Object) -> bool:

@@ -16,7 +16,7 @@ from contracts.api.rules import violations
 from contracts.hcl.quote import UnwritableError
 from contracts.hcl.render import ConfigInput, Join, OidcBootstrap, render_config, restart_text
 from contracts.hcl.stanzas import metrics_port
-from contracts.observed import Observed, PodFacts
+from contracts.observed import Observed, PodFacts, ReadPoolFacts
 from contracts.resolved import ImageChoice, NetworkWishes, PodWishes, Resolved, UnsealWishes
 from contracts.sets import serving_set
 from contracts.shapes.pod_part import PodPart
@@ -28,6 +28,7 @@ from managers.bootstrap.seal_wiring import seal_part
 from managers.bootstrap.server_volumes import audit_volume, server_part
 from managers.certs.wiring import tls_part, tls_wishes
 from managers.cluster.login import operator_login, wrong_audience
+from managers.cluster.witness import restored
 from managers.identity.account import job_accounts, powerful_account, reuses_account
 from managers.images.plan import images_of, version_mismatch
 from managers.networking.wishes import store_ports, ways_wishes
@@ -72,6 +73,9 @@ def resolve(
         reuses_account=reuses_account(observed.account),
         fixed_ids=installation.platform != "openshift",
         read_pool=wants_pool(cluster, observed),
+        restored=restored(
+            cluster.status, ReadPoolFacts(observed.stateful_set, observed.pods, observed.claims)
+        ),
     )
     try:
         return _meant(cluster, owner, installation, found)
@@ -92,6 +96,8 @@ class Found:
     fixed_ids: bool
     read_pool: bool
     """Read replicas are asked for, or some are left."""
+    restored: str
+    """UID of the last restore since which servers have to be made."""
 
 
 @remembered
@@ -145,7 +151,7 @@ def _meant(
         fenced=spec.fenced_pods,
         maintenance=spec.in_maintenance,
         restoring=_restoring(cluster),
-        restored=cluster.status.restore.uid or "" if cluster.status.restore else "",
+        restored=found.restored,
         revision=revision,
         config_named=render_config(replace(config, join=Join())) if revision else "",
     )
@@ -215,7 +221,11 @@ def _lost_set(cluster: OpenBaoCluster, observed: Observed) -> Blocked | None:
 
     Only the status tells which set serves after an upgrade by a second set, and it may be lost.
     """
-    known = cluster.status.blue_green is not None and bool(observed.claims or observed.pods)
+    # Beside a StatefulSet of this cluster the volumes of an earlier set prove nothing: those of a
+    # set that was given up stay with spec.deletionPolicy Retain, and hold its old data.
+    known = cluster.status.blue_green is not None and bool(
+        observed.pods or (observed.claims and not observed.rivals)
+    )
     if not observed.strays or observed.stateful_set is not None or known:
         return None
     return Blocked(

@@ -23,6 +23,7 @@ from contracts.conditions import TYPES, Condition, Status, clean_message, condit
 from contracts.course import Course
 from contracts.desired import AppliedSet, Operation
 from contracts.fences import heeding
+from contracts.note import Note
 from contracts.observed import Observed
 from contracts.pause import is_told
 from contracts.reasons_workload import QUESTION_REFUSED
@@ -80,6 +81,8 @@ class Pass:
     applied: AppliedSet | None = None
     course: Course | None = None
     """None: nothing was decided about releases, as the cluster is paused."""
+    notes: tuple[Note, ...] = ()
+    """Events about what was put right in the status."""
 
 
 def compute(this: Pass) -> ClusterStatus:

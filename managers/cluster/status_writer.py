@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, Protocol
@@ -14,13 +15,14 @@ from managers.upgrade.notes import notes as of_upgrade
 from runtime.cache import Cache
 from runtime.client import Client
 from runtime.clock import Clock
-from runtime.errors import NotFound
+from runtime.errors import Conflict, NotFound, PatchFailed
 from runtime.events import EventRecorder
-from runtime.types import Object, ObjectKey, key_of, uid_of
+from runtime.types import Object, ObjectKey, key_of, resource_version_of, uid_of
 
 STATUS_MANAGER = "openbao-operator-status"
 ADMINOPS_MANAGER = "openbao-operator-adminops"
 ADMINOPS = "adminOps"
+CONDITIONS = "conditions"
 OTHERS = frozenset({ADMINOPS, "backup", "operationLock", "operationLockEpoch", "restore"})
 """Sub-trees with writers of their own: managers.backup, managers.oplock, managers.restore."""
 
@@ -125,7 +127,51 @@ class StatusWriter:
         except NotFound:
             return False
         self._clusters.observe(result.object)
+        await self._clear(result.object, status)
         return True
+
+    async def _clear(self, live: Object, wanted: dict[str, Any]) -> None:
+        """Take away what is left in our parts because somebody else wrote it, too.
+
+        An apply leaves a field alone that another manager owns: of a status that was edited or put
+        back, an upgrade that is long over would stay for ever.
+        """
+        ops = leftovers(live.get("status") or {}, wanted)
+        if not ops:
+            return
+        here: list[dict[str, Any]] = [
+            {"op": "test", "path": "/metadata/uid", "value": uid_of(live)},
+            {
+                "op": "replace",
+                "path": "/metadata/resourceVersion",
+                "value": resource_version_of(live),
+            },
+        ]
+        # Whoever wrote in between wakes the next pass, which looks again.
+        with contextlib.suppress(NotFound, Conflict, PatchFailed):
+            written = await self._client.json_patch(
+                CLUSTERS,
+                key_of(live),
+                [*here, *ops],
+                field_manager=STATUS_MANAGER,
+                subresource="status",
+            )
+            self._clusters.observe(written)
+
+
+def leftovers(have: dict[str, Any], wanted: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the steps of a JSON patch that make our parts of a status what was applied.
+
+    Conditions of others are left alone: their list is made for several writers.
+    """
+    ours = {ADMINOPS: have.get(ADMINOPS)} if wanted.keys() == {ADMINOPS} else _ours(have)
+    return [
+        {"op": "replace", "path": f"/status/{part}", "value": wanted[part]}
+        if part in wanted
+        else {"op": "remove", "path": f"/status/{part}"}
+        for part, value in ours.items()
+        if part != CONDITIONS and value is not None and wanted.get(part) != value
+    ]
 
 
 def _ours(status: dict[str, Any]) -> dict[str, Any]:

@@ -37,14 +37,19 @@ def server_image(spec: ClusterSpec, repository: str) -> str:
     An image that says neither tag nor digest gets the version as its tag: a runtime would take
     `latest`, which is whatever somebody pushed last.
     """
-    version = spec.version.removeprefix("v").replace("+", "_")
-    if spec.image is None:
-        return f"{repository}:{version}"
+    return image_named(spec.version, spec.image or "", repository)
+
+
+def image_named(version: str, image: str, repository: str) -> str:
+    """Return the same for a version and an image, "" for the usual one."""
+    tag = version.removeprefix("v").replace("+", "_")
+    if not image:
+        return f"{repository}:{tag}"
     try:
-        named = image_reference.parse(spec.image)
+        named = image_reference.parse(image)
     except ValueError:
-        return spec.image
-    return f"{spec.image}:{version}" if (named.tag or named.digest) is None else spec.image
+        return image
+    return f"{image}:{tag}" if (named.tag or named.digest) is None else image
 
 
 def server_question(spec: ClusterSpec, namespace: str, repository: str) -> Question | None:

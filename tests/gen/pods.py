@@ -40,6 +40,7 @@ class Pod:
     restore: str = ""
     account: str = ""
     node: str = ""
+    image: str = ""
     age: timedelta | None = None
     reader: bool = False
     """It has no vote: a pod of the other StatefulSet."""
@@ -118,6 +119,10 @@ class Pod:
         held = replace(self, gates=gates or (labels.FENCE_GATE,), is_ready=False, said={})
         return held.unscheduled("waits at a gate")
 
+    def running(self, image: str) -> Pod:
+        """Let its server be of that image."""
+        return replace(self, image=image)
+
     def in_maintenance(self) -> Pod:
         """Let it carry the mark of maintenance."""
         return replace(self, marked=True)
@@ -149,7 +154,10 @@ class Pod:
         if not self.conditions:
             status["podIP"] = f"10.0.{int(self.reader)}.{self.ordinal + 1}"
             status["containerStatuses"] = [{"name": CONTAINER, "restartCount": 0, **self.server}]
-        spec: Object = {"containers": [{"name": CONTAINER}]}
+        server: Object = {"name": CONTAINER}
+        if self.image:
+            server["image"] = self.image
+        spec: Object = {"containers": [server]}
         if self.gates:
             spec["schedulingGates"] = [{"name": gate} for gate in self.gates]
         if self.node:

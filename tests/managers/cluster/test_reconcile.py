@@ -142,10 +142,11 @@ class Bench:
         live = self.api.objects[(STATEFUL_SET, KEY)]
         annotations = live["spec"]["template"]["metadata"]["annotations"]
         template, files = annotations[labels.TEMPLATE_HASH], annotations[labels.RELOAD_HASH]
+        image = live["spec"]["template"]["spec"]["containers"][0]["image"]
         self.api.holding((STATEFUL_SET, {**live, "status": {"observedGeneration": 9}}))
         for n in range(count):
             pod = gen.pod(n).made_from(template).reading(files).ready(leading=n == 0)
-            self.api.holding((POD, pod.object()))
+            self.api.holding((POD, pod.running(image).object()))
 
 
 async def booted(cluster: gen.Cluster) -> Bench:

@@ -55,7 +55,7 @@ class UpgradeLife(Bench):
     @property
     def status(self) -> ClusterStatus:
         """The status as it is stored."""
-        return ClusterStatus.lenient(self.cluster["status"])
+        return ClusterStatus.lenient(self.cluster.get("status") or {})
 
     @property
     def upgrade(self) -> UpgradeStatus:
@@ -102,6 +102,7 @@ class UpgradeLife(Bench):
         annotations = self.template["metadata"]["annotations"]
         pod = gen.pod(ordinal).made_from(annotations[labels.TEMPLATE_HASH])
         pod = pod.reading(annotations[labels.RELOAD_HASH])
+        pod = pod.running(self.template["spec"]["containers"][0]["image"])
         if self.version in self.broken:
             pod = pod.waiting("ImagePullBackOff", "no such image")
         else:

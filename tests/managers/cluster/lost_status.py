@@ -1,0 +1,167 @@
+"""A healthy cluster whose status somebody loses, edits, or puts back from a month ago.
+
+Everything that must never happen is looked for after each pass, whatever the row.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from contracts import labels, names
+from contracts.api.group import CLUSTERS
+from runtime.resources import POD, PVC, SECRET, STATEFUL_SET
+from runtime.types import Object, ObjectKey
+from tests import gen
+from tests.managers.cluster.test_reconcile import KEY
+from tests.managers.upgrade.life import NEW, OLD, SIZE, UpgradeLife, serving
+
+__all__ = ["KEY", "NEW", "OLD", "SIZE", "Watched", "healthy"]
+
+
+class Watched:
+    """A life, and what was there before its status was touched."""
+
+    def __init__(self, life: UpgradeLife) -> None:
+        self.life = life
+        self.secrets = self._secrets()
+        self.claims = self._uids(PVC)
+        self.broken: list[str] = []
+
+    @property
+    def api(self) -> Any:
+        """What the operator talks to."""
+        return self.life.api
+
+    def _secrets(self) -> dict[str, str]:
+        return {one["metadata"]["name"]: one["metadata"]["uid"] for one in self.api.of(SECRET)}
+
+    def _uids(self, kind: Any) -> dict[str, str]:
+        return {one["metadata"]["name"]: one["metadata"]["uid"] for one in self.api.of(kind)}
+
+    def write_status(self, change: Any) -> None:
+        """Somebody writes the status: `change` gets it and alters it in place."""
+        live = copy.deepcopy(self.life.cluster)
+        change(live.setdefault("status", {}))
+        if not live["status"]:
+            del live["status"]
+        self.api.holding((CLUSTERS, live))
+
+    def lose(self, *fields: str) -> None:
+        """Take these fields away; all of them without a name."""
+
+        def cut(status: Object) -> None:
+            for field in fields or tuple(status):
+                drop(status, field.split("."))
+
+        self.write_status(cut)
+
+    def edit(self, values: Mapping[str, Any]) -> None:
+        """Write these values, by their path."""
+
+        def write(status: Object) -> None:
+            for path, value in values.items():
+                *above, last = path.split(".")
+                part = status
+                for step in above:
+                    part = part.setdefault(step, {})
+                part[last] = value
+
+        self.write_status(write)
+
+    async def passes(self, number: int = 12) -> None:
+        """Make passes, and look after each for what must never be."""
+        for _ in range(number):
+            before = self.life.status.operation_lock
+            pods = self.pods()
+            await self.life.turn()
+            self.look(before is not None and before.operation == "Upgrade", pods)
+            self.life.revive()
+            await self.life.outside.clock.advance(2.0)
+
+    def pods(self) -> dict[str, str]:
+        """Version of each pod that is there."""
+        return {
+            one["metadata"]["name"]: version_of(one["spec"]["containers"][0]["image"])
+            for one in self.api.of(POD)
+        }
+
+    def look(self, locked: bool, pods: Mapping[str, str]) -> None:
+        """Note every rule that the last pass broke."""
+        if self._uids(PVC) != self.claims:
+            self.broken.append("a volume claim was deleted or made anew")
+        now = self._secrets()
+        if any(now.get(name) != uid for name, uid in self.secrets.items()):
+            self.broken.append("a Secret was deleted or drawn anew")
+        if {name for name in now if "unseal" in name} != {n for n in self.secrets if "unseal" in n}:
+            self.broken.append("another seal key was drawn")
+        live = self.api.objects.get((STATEFUL_SET, KEY))
+        if live is not None:
+            self._look_at_template(live, locked, pods)
+        other = [one for one in self.api.of(STATEFUL_SET) if one["metadata"]["name"] != "x"]
+        if other:
+            self.broken.append(f"a second StatefulSet was made: {other[0]['metadata']['name']}")
+
+    def _look_at_template(self, live: Object, locked: bool, pods: Mapping[str, str]) -> None:
+        spec = live["spec"]["template"]["spec"]
+        if any(volume["name"] == "init" for volume in spec["volumes"]):
+            self.broken.append("servers would initialise data a second time")
+        version = version_of(spec["containers"][0]["image"])
+        newest = max(map(number, pods.values()), default=number(version))
+        if number(version) < newest:
+            self.broken.append(f"downgrade: the template names {version}")
+        if version not in pods.values() and pods and not locked:
+            self.broken.append(f"upgrade without a lock: the template names {version}")
+
+
+def number(version: str) -> tuple[int, ...]:
+    """What a version is compared by."""
+    return tuple(int(part) if part.isdigit() else 0 for part in version.split("."))
+
+
+def drop(status: Object, path: list[str]) -> None:
+    """Take a field away, and what holds nothing else."""
+    first, *rest = path
+    if rest and isinstance(status.get(first), dict):
+        drop(status[first], rest)
+    elif not rest:
+        status.pop(first, None)
+
+
+def version_of(image: str) -> str:
+    """The tag of an image."""
+    return image.rpartition(":")[2]
+
+
+async def healthy(monkeypatch: pytest.MonkeyPatch, **spec: Any) -> Watched:
+    """Three servers of the old version with their volumes, and a status that knows all of it."""
+    life = await serving(monkeypatch, **spec)
+    for ordinal in range(SIZE):
+        life.api.holding((PVC, claim(ordinal)))
+    await life.until_quiet()
+    return Watched(life)
+
+
+def claim(ordinal: int) -> Object:
+    """The data volume claim of a server."""
+    return {
+        "apiVersion": "v1",
+        "kind": "PersistentVolumeClaim",
+        "metadata": {
+            "name": names.data_claim("x", ordinal),
+            "namespace": gen.NAMESPACE,
+            "uid": f"uid-claim-{ordinal}",
+            "labels": labels.base("x"),
+            "annotations": {labels.OWNER_UID: "uid-x"},
+        },
+        "spec": {"resources": {"requests": {"storage": "1Gi"}}},
+        "status": {"phase": "Bound", "capacity": {"storage": "1Gi"}},
+    }
+
+
+def pod_key(ordinal: int) -> tuple[Any, ObjectKey]:
+    """Where a pod is."""
+    return POD, ObjectKey(gen.NAMESPACE, f"x-{ordinal}")

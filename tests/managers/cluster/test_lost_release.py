@@ -1,0 +1,219 @@
+"""The accepted release when no status, or a wrong one, tells it: what runs is asked (M4)."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import pytest
+
+from managers.oplock.plan import UPGRADE_HOLDER
+from runtime.resources import STATEFUL_SET
+from tests.managers.cluster.lost_status import KEY, NEW, OLD, Watched, healthy, pod_key
+from tests.managers.upgrade.test_life import WITH_BACKUP
+
+OLDER = "2.3.9"
+LONG_AGO = {"release": {"version": OLDER}, "currentVersion": OLDER, "initialized": True}
+
+
+def whole(status: Any) -> None:
+    """Lose all of it."""
+    status.clear()
+
+
+async def test_a_lost_status_upgrades_nobody_without_the_lock(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    seen = await healthy(monkeypatch)
+    seen.write_status(whole)
+    seen.life.ask_for(version=NEW)
+    await seen.passes(3)
+    assert seen.broken == []
+    lock = seen.life.status.operation_lock
+    assert lock is not None
+    assert lock.holder == UPGRADE_HOLDER
+    await seen.passes(60)
+    assert seen.broken == []
+    assert seen.life.status.current_version == NEW
+    assert seen.life.status.upgrade is None
+    assert seen.life.gone == ["x-2", "x-1", "x-0"]
+
+
+async def test_a_lost_status_does_not_skip_the_snapshot(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = await healthy(monkeypatch, **WITH_BACKUP)
+    seen.write_status(whole)
+    seen.life.ask_for(version=NEW)
+    await seen.life.until("Snapshot")
+    await seen.passes()
+    assert seen.broken == []
+    assert (seen.life.gone, seen.life.version) == ([], OLD)
+    assert len(seen.life.backups()) == 1
+
+
+async def test_a_lost_status_lets_no_downgrade_pass(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = await healthy(monkeypatch)
+    seen.write_status(whole)
+    seen.life.ask_for(version=OLDER)
+    await seen.passes()
+    assert seen.broken == []
+    assert seen.life.version == OLD
+    assert seen.life.gone == []
+    assert seen.life.condition("Upgrading") == ("False", "DowngradeBlocked")
+    assert seen.life.condition("Available") == ("True", "AllReplicasReady")
+
+
+# name: what the status says of the release instead
+WRONG: dict[str, dict[str, Any]] = {
+    "a newer one": {"release": {"version": "2.9.9"}},
+    "an older one": {"release": {"version": OLDER}},
+    "as a month ago": LONG_AGO,
+    "a month ago, in the middle of an upgrade": {
+        **LONG_AGO,
+        "upgrade": {
+            "id": "0123456789",
+            "phase": "Rolling",
+            "targetVersion": OLDER,
+            "fromVersion": "2.3.0",
+        },
+    },
+    "an upgrade that is prepared is said to roll": {
+        "upgrade": {"phase": "Rolling", "targetVersion": "2.9.9", "fromVersion": OLD}
+    },
+}
+
+
+@pytest.mark.parametrize("values", WRONG.values(), ids=WRONG.keys())
+async def test_a_release_that_nobody_runs_is_not_rendered(
+    values: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = await healthy(monkeypatch)
+    seen.edit(values)
+    await seen.passes(20)
+    assert seen.broken == []
+    assert seen.life.gone == []
+    assert seen.life.version == OLD
+    status = seen.life.status
+    assert status.release is not None
+    assert (status.release.version, status.current_version) == (OLD, OLD)
+    assert (status.upgrade, status.operation_lock) == (None, None)
+
+
+async def halfway(monkeypatch: pytest.MonkeyPatch) -> Watched:
+    """One of three servers is new."""
+    seen = await healthy(monkeypatch)
+    seen.life.ask_for(version=NEW)
+    for _ in range(40):
+        await seen.life.on()
+        if seen.life.gone:
+            break
+    assert seen.life.gone == ["x-2"]
+    return seen
+
+
+@pytest.mark.parametrize("fields", [(), ("upgrade",), ("upgrade", "release"), ("release",)])
+async def test_a_roll_whose_status_is_lost_goes_on_under_the_lock(
+    fields: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = await halfway(monkeypatch)
+    seen.lose(*fields)
+    await seen.passes(2)
+    upgrade, lock = seen.life.status.upgrade, seen.life.status.operation_lock
+    assert upgrade is not None
+    assert (upgrade.phase, upgrade.from_version, upgrade.target_version) == ("Rolling", OLD, NEW)
+    assert lock is not None
+    assert lock.holder == UPGRADE_HOLDER
+    await seen.passes(40)
+    assert seen.broken == []
+    assert seen.life.gone == ["x-2", "x-1", "x-0"]
+    assert (seen.life.status.upgrade, seen.life.status.operation_lock) == (None, None)
+
+
+async def test_a_roll_is_not_turned_back_by_an_old_status(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = await halfway(monkeypatch)
+    seen.lose()
+    seen.edit({"release": {"version": OLD}, "currentVersion": OLD, "initialized": True})
+    await seen.passes(40)
+    assert seen.broken == []
+    assert seen.life.gone == ["x-2", "x-1", "x-0"]
+    assert seen.life.version == NEW
+
+
+async def test_a_template_that_somebody_else_wrote_is_no_release(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    seen = await healthy(monkeypatch)
+    live = copy.deepcopy(seen.api.objects[(STATEFUL_SET, KEY)])
+    live["spec"]["template"]["spec"]["containers"][0]["image"] = "example.com/evil:2.9.9"
+    seen.api.holding((STATEFUL_SET, live))
+    seen.lose("release")
+    await seen.life.on(3)
+    status = seen.life.status
+    assert status.release is not None
+    assert status.release.version == OLD
+
+
+async def test_what_a_server_says_counts_where_the_image_has_no_version(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    digest = f"example.com/bao@sha256:{'a' * 64}"
+    seen = await healthy(monkeypatch, image=digest)
+    seen.write_status(whole)
+    seen.life.ask_for(version=NEW, image=f"example.com/bao@sha256:{'b' * 64}")
+    await seen.life.on()
+    status = seen.life.status
+    assert status.release is not None
+    assert (status.release.version, status.release.image) == (OLD, digest)
+    assert status.upgrade is not None
+    assert (status.upgrade.from_version, status.upgrade.target_version) == (OLD, NEW)
+
+
+async def test_another_image_of_the_same_version_is_not_taken_from_a_status(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    seen = await healthy(monkeypatch)
+    seen.edit({"release": {"version": OLD, "image": f"example.com/evil:{OLD}"}})
+    await seen.passes()
+    assert seen.life.gone == []
+    assert seen.life.status.release is not None
+    assert seen.life.status.release.image is None
+
+
+async def test_pods_alone_bear_witness_when_the_set_is_gone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    seen = await healthy(monkeypatch)
+    del seen.api.objects[(STATEFUL_SET, KEY)]
+    seen.write_status(whole)
+    seen.life.ask_for(version=NEW)
+    await seen.life.turn()
+    assert seen.life.version == OLD
+    assert seen.api.objects[(STATEFUL_SET, KEY)]["spec"]["replicas"] == 3
+
+
+async def test_volumes_alone_are_started_with_what_the_spec_says_and_a_word(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    seen = await healthy(monkeypatch)
+    del seen.api.objects[(STATEFUL_SET, KEY)]
+    for ordinal in range(3):
+        del seen.api.objects[pod_key(ordinal)]
+    seen.write_status(whole)
+    await seen.life.turn()
+    live = seen.api.objects[(STATEFUL_SET, KEY)]
+    # No second first boot: three servers on their three volumes.
+    assert live["spec"]["replicas"] == 3
+    assert "init" not in {one["name"] for one in live["spec"]["template"]["spec"]["volumes"]}
+    assert seen.life.status.initialized
+    assert "ReleaseAssumed" in await reasons(seen)
+
+
+async def test_what_was_put_right_is_said_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = await healthy(monkeypatch)
+    seen.edit(LONG_AGO)
+    await seen.passes(5)
+    assert (await reasons(seen)).count("StatusMended") == 1
+
+
+async def reasons(seen: Watched) -> list[str]:
+    """Reasons of the events that were told."""
+    return [reason for _, reason, _ in await seen.life.outside.told()]
