@@ -1,0 +1,189 @@
+"""The most dangerous rows of docs/status-witnesses.md on three servers, while a client writes.
+
+No server is replaced, no volume or Secret goes, and no acknowledged write is lost, whatever the
+status says; with the status gone, an upgrade still takes its lock first.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from contracts.api.group import CLUSTERS
+from e2e.conftest import MakeNamespace
+from e2e.demo import table
+from e2e.demo.objects import Object, condition, status_of
+from e2e.harness.clusters import Cluster
+from e2e.harness.kubernetes import Api
+from e2e.harness.operator import Operator
+from e2e.harness.service_writer import ServiceWriter, steady_voters
+from e2e.harness.stopped_upgrade import uids
+from e2e.harness.upgrade_history import CLUSTERS as CLUSTER_VIEW
+from e2e.harness.upgrades import Requests, change, recorded
+from e2e.harness.waiting import Stopwatch, throughout, until
+from e2e.rig import Rig
+from e2e.rig.errors import RigError
+from e2e.rig.versions import OPENBAO_UPGRADES
+from managers.oplock.plan import UPGRADE_HOLDER
+from runtime.resources import PVC, SECRET
+from runtime.types import uid_of
+
+NAME = "forgets"
+FIRST, SECOND = OPENBAO_UPGRADES[:2]
+OLDER, REVISION, LONG_AGO = "2.3.9", "0123456789abcdef", "2020-01-01T00:00:00Z"
+HEAL_SECONDS = 30.0
+STILL_SECONDS = 5.0
+UPGRADE_SECONDS = 180.0
+HEADERS = ("the status", "right again after")
+
+
+def healed(cluster: Cluster) -> bool:
+    """Tell whether the status says what runs, and of no operation."""
+    status = status_of(cluster.live())
+    release = (status.get("release") or {}).get("version")
+    busy = {"upgrade", "operationLock", "operation"} & status.keys()
+    return bool(status.get("initialized")) and release == FIRST and not busy
+
+
+def held(cluster: Cluster) -> bool:
+    """Tell whether the cluster waits for a person."""
+    return cluster.condition("Ready", "False", "PrerequisitesMissing") is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """What somebody writes into the status (None takes a field away), and what comes of it."""
+
+    title: str
+    values: Object
+    then: Callable[[Cluster], bool] = healed
+    put_back: Object | None = None
+
+
+STALE_ROLL = {"id": "1", "phase": "Rolling", "targetVersion": OLDER, "fromVersion": "2.3.0"}
+NEWER_ROLL = {"id": "2", "phase": "Rolling", "targetVersion": "2.99.0", "fromVersion": FIRST}
+OTHER_RESTORE = {"name": "other", "uid": "other", "restartCompletedAt": LONG_AGO}
+LEFT_LOCK = {"operation": "Upgrade", "holder": UPGRADE_HOLDER, "epoch": 1}
+ROWS = (
+    Row("initialized is false", {"initialized": False}),
+    Row("no release", {"release": None}),
+    Row("a newer release", {"release": {"version": "2.99.0", "image": None}}),
+    Row("an older release", {"release": {"version": OLDER, "image": None}}),
+    Row("an upgrade that nobody prepared", {"upgrade": NEWER_ROLL}),
+    Row(
+        "a month old, in the middle of an upgrade",
+        {"release": {"version": OLDER}, "currentVersion": OLDER, "upgrade": STALE_ROLL},
+    ),
+    Row(
+        "another set is said to serve",
+        {"blueGreen": {"phase": "Idle", "blueRevision": REVISION}},
+        held,
+        {"blueGreen": None},
+    ),
+    Row(
+        "another restore is said to be over", {"restore": OTHER_RESTORE}, put_back={"restore": None}
+    ),
+    Row("other seal keys", {"unseal": {"keys": "other=key-7", "step": "Settled"}}),
+    Row("a lock that an upgrade left", {"operationLock": LEFT_LOCK}),
+)
+
+
+@pytest.fixture(scope="module")
+def cluster(
+    rig: Rig, api: Api, make_namespace: MakeNamespace, reloading_operator: Operator
+) -> Cluster:
+    """Three voters with a client that may write."""
+    rig.load_openbao(OPENBAO_UPGRADES)
+    return steady_voters(api, make_namespace(), NAME, version=FIRST)
+
+
+@pytest.mark.timeout(600)
+def test_no_server_is_touched_whatever_a_status_says(cluster: Cluster, requests: Requests) -> None:
+    requests.settle(cluster)
+    before, pods = belongings(cluster), uids(cluster)
+    lines: list[tuple[str, str]] = []
+    with ServiceWriter(cluster, reads_back=True) as writer:
+        for row in (*ROWS, Row("all of it is lost", everything(cluster))):
+            lines.append((row.title, f"{play(cluster, row):.1f} s"))
+            assert uids(cluster) == pods, row.title
+            assert belongings(cluster) == before, row.title
+    print("\n" + table.plain(HEADERS, lines) + f"\n  {writer.told()}")
+    assert writer.acknowledged
+    assert (writer.lost(), writer.missed) == ([], [])
+
+
+@pytest.mark.timeout(400)
+def test_a_cluster_without_a_status_is_upgraded_under_the_lock(
+    cluster: Cluster, requests: Requests
+) -> None:
+    requests.settle(cluster)
+    with recorded(cluster) as record, ServiceWriter(cluster, reads_back=True) as writer:
+        write(cluster, everything(cluster))
+        change(cluster, {"version": SECOND})
+        record.await_finished(SECOND, UPGRADE_SECONDS)
+        history = record.history
+    locked, touched = history.first(CLUSTER_VIEW, has_lock), history.first_touch()
+    assert locked is not None
+    assert touched is not None
+    assert locked < touched
+    assert (writer.lost(), writer.missed) == ([], [])
+
+
+@pytest.mark.timeout(200)
+def test_a_cluster_without_a_status_is_not_brought_to_an_older_version(cluster: Cluster) -> None:
+    pods = uids(cluster)
+    write(cluster, everything(cluster))
+    try:
+        change(cluster, {"version": FIRST})
+    except RigError as error:
+        # The operator was faster, and the rule of the API refuses what it would have.
+        if "must not be older" not in str(error):
+            raise
+        return
+    try:
+        until("it is refused", lambda: refused(cluster), HEAL_SECONDS)
+        throughout("nobody is touched", lambda: uids(cluster) == pods, STILL_SECONDS)
+    finally:
+        change(cluster, {"version": SECOND})
+
+
+def play(cluster: Cluster, row: Row) -> float:
+    """Write one status, wait for what comes of it, and see that no server goes meanwhile."""
+    pods, watch = uids(cluster), Stopwatch()
+    write(cluster, row.values)
+    until(row.title, lambda: row.then(cluster), HEAL_SECONDS)
+    seconds = watch.seconds
+    throughout("nobody is touched", lambda: uids(cluster) == pods, STILL_SECONDS)
+    if row.put_back is not None:
+        write(cluster, row.put_back)
+    until(f"{row.title}: over", lambda: healed(cluster), HEAL_SECONDS)
+    cluster.await_available(HEAL_SECONDS)
+    return seconds
+
+
+def write(cluster: Cluster, values: Object) -> None:
+    """Write fields of the status, as whoever may does."""
+    cluster.api.patch_status(CLUSTERS, cluster.namespace, cluster.name, {"status": values})
+
+
+def everything(cluster: Cluster) -> dict[str, Any]:
+    """Return the patch that takes away all there is."""
+    return dict.fromkeys(status_of(cluster.live()))
+
+
+def belongings(cluster: Cluster) -> set[str]:
+    """Return the uids of all volumes and Secrets in the namespace."""
+    kinds = (PVC, SECRET)
+    return {uid_of(one) for kind in kinds for one in cluster.api.list(kind, cluster.namespace)}
+
+
+def has_lock(live: Object) -> bool:
+    """Tell whether an upgrade holds the lock of a cluster."""
+    return (status_of(live).get("operationLock") or {}).get("holder") == UPGRADE_HOLDER
+
+
+def refused(cluster: Cluster) -> bool:
+    """Tell whether a downgrade is refused."""
+    upgrading = condition(cluster.live(), "Upgrading")
+    return upgrading is not None and upgrading["reason"] == "DowngradeBlocked"

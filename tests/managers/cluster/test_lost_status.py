@@ -1,0 +1,141 @@
+"""Each field of a status that decides something is lost, edited, or put back from a month ago.
+
+The table is tests.managers.cluster.status_rows; what the servers run has a file of its own
+(test_lost_release), as it is the gravest.
+"""
+
+from __future__ import annotations
+
+import copy
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from contracts.api.cluster_status import ClusterStatus
+from contracts.observed import ReadPoolFacts
+from managers.cluster.witness import restored
+from managers.oplock.plan import UPGRADE_HOLDER
+from runtime.resources import PVC
+from tests import gen
+from tests.managers.cluster.lost_status import OLD, Watched, claim, healthy
+from tests.managers.cluster.status_rows import MONTH_AGO, REVISION, ROWS, Row
+
+PAGE = Path(__file__).parents[3] / "docs" / "status-witnesses.md"
+ROW = re.compile(r"^\| `([A-Za-z.]+)` \|", re.MULTILINE)
+
+
+def at(status: Any, path: str) -> Any:
+    """What is at a path of a status; None where nothing is."""
+    for step in path.split("."):
+        status = (status or {}).get(step)
+    return status
+
+
+@pytest.mark.parametrize("how", ["lost", "edited", "a month old"])
+@pytest.mark.parametrize("field", ROWS)
+async def test_nothing_that_must_never_happen_does(
+    field: str, how: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    row, seen = ROWS[field], await healthy(monkeypatch)
+    before = copy.deepcopy(seen.life.cluster["status"])
+    change(seen, field, row, how)
+    await seen.passes(6)
+    assert seen.broken == []
+    # A healthy cluster is left alone, whatever its status says.
+    assert seen.life.gone == []
+    assert seen.life.version == OLD
+    if row.heals:
+        assert at(seen.life.cluster["status"], field) == at(before, field)
+
+
+def change(seen: Watched, field: str, row: Row, how: str) -> None:
+    """Make one field wrong in one of the three ways."""
+    if how == "lost":
+        seen.lose(field)
+    else:
+        seen.edit({field: row.edited if how == "edited" else row.old})
+
+
+async def test_a_whole_status_of_a_month_ago(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = await healthy(monkeypatch)
+    unsafe = ("blueGreen", "breakGlass")
+    seen.edit({field: row.old for field, row in ROWS.items() if field not in unsafe})
+    await seen.passes(10)
+    assert (seen.broken, seen.life.gone, seen.life.version) == ([], [], OLD)
+
+
+async def test_the_lock_of_no_upgrade_is_given_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = await healthy(monkeypatch)
+    seen.edit({"operationLock": ROWS["operationLock"].edited})
+    assert seen.life.status.operation_lock is not None
+    assert seen.life.status.operation_lock.holder == UPGRADE_HOLDER
+    await seen.passes(3)
+    assert seen.life.status.operation_lock is None
+
+
+async def test_the_lock_of_another_is_not_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = await healthy(monkeypatch)
+    seen.edit({"operationLock": ROWS["operationLock"].old})
+    seen.life.ask_for(version="2.4.1")
+    await seen.passes(6)
+    lock = seen.life.status.operation_lock
+    assert lock is not None
+    assert lock.holder == "openbaobackup/ghost"
+    assert (seen.broken, seen.life.gone, seen.life.version) == ([], [], OLD)
+
+
+async def test_no_second_set_is_made_around_the_volumes_of_an_earlier_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """With deletionPolicy Retain they hold old data, and clients would be sent to them."""
+    seen = await healthy(monkeypatch)
+    for ordinal in range(3):
+        left = claim(ordinal)
+        left["metadata"] |= {"name": f"data-x-{REVISION}-{ordinal}", "uid": f"uid-old-{ordinal}"}
+        seen.api.holding((PVC, left))
+    seen.claims = {one["metadata"]["name"]: one["metadata"]["uid"] for one in seen.api.of(PVC)}
+    seen.edit({"blueGreen": {"phase": "Idle", "blueRevision": REVISION}})
+    await seen.passes(4)
+    assert seen.broken == []
+    assert seen.life.condition("Ready") == ("False", "PrerequisitesMissing")
+
+
+OVER = {"name": "r", "restartCompletedAt": MONTH_AGO}
+# sentence: (restore in the status, mark of the template, mark of the pods, whose mark counts)
+RESTORES: dict[str, tuple[dict[str, Any] | None, str, str, str]] = {
+    "never restored": (None, "", "", ""),
+    "the status knows what the servers know": ({**OVER, "uid": "r1"}, "r1", "r1", "r1"),
+    "the status lost it": (None, "r1", "r1", "r1"),
+    "the status is older": ({**OVER, "uid": "r0"}, "r1", "r1", "r1"),
+    "the status names one that no pod knows": ({**OVER, "uid": "r9"}, "", "", ""),
+    "one has just replaced the data": ({"name": "r", "uid": "r2"}, "r1", "r1", "r2"),
+    "somebody took the mark of the template": ({**OVER, "uid": "r1"}, "", "r1", "r1"),
+}
+
+
+@pytest.mark.parametrize(("known", "template", "pods", "counts"), RESTORES.values(), ids=RESTORES)
+def test_whose_word_counts_about_the_last_restore(
+    known: dict[str, Any] | None, template: str, pods: str, counts: str
+) -> None:
+    live = gen.stateful_set().facts()
+    assert live is not None
+    pool = ReadPoolFacts(
+        replace(live, restored=template),
+        tuple(gen.pod(n).since_restore(pods).facts() for n in range(3)),
+    )
+    status = ClusterStatus.lenient({"restore": known} if known else {})
+    assert restored(status, pool) == counts
+
+
+def test_the_page_and_the_table_name_the_same_fields() -> None:
+    assert set(ROW.findall(PAGE.read_text("utf-8"))) == set(ROWS)
+
+
+def test_every_field_of_a_status_is_on_the_page() -> None:
+    text = PAGE.read_text("utf-8")
+    fields = {one.alias or name for name, one in ClusterStatus.model_fields.items()}
+    missing = {one for one in fields if f"`{one}`" not in text and f"`{one}." not in text}
+    assert missing == set()
