@@ -195,8 +195,10 @@ def _pod(pod: Object, ordinal: int) -> PodFacts:
 
 def _image(spec: Mapping[str, Any]) -> str:
     """Read the image of the server from the spec of a pod or of a template."""
-    containers = spec.get("containers") or ()
-    return next((one.get("image") or "" for one in containers if one.get("name") == CONTAINER), "")
+    for one in spec.get("containers") or ():
+        if one.get("name") == CONTAINER:
+            return one.get("image") or ""
+    return ""
 
 
 def _is_gated(pod: Mapping[str, Any]) -> bool:
@@ -262,6 +264,7 @@ def _waiting(status: Mapping[str, Any], waiting: Mapping[str, Any]) -> str:
     return ""
 
 
+@remembered
 def stateful_set_facts(live: Object | None) -> StatefulSetFacts | None:
     """Read the StatefulSet; one that is being deleted counts as absent."""
     if live is None or is_terminating(live):
@@ -270,25 +273,25 @@ def stateful_set_facts(live: Object | None) -> StatefulSetFacts | None:
     template = spec["template"]
     claim = next(iter(spec.get("volumeClaimTemplates") or ()), NOTHING).get("spec") or {}
     volumes = template["spec"].get("volumes") or ()
-    notes = annotations_of(live)
+    notes, marks = annotations_of(live), annotations_of(template)
     return StatefulSetFacts(
         uid=uid_of(live),
         replicas=spec.get("replicas", 1),
         ready_replicas=status.get("readyReplicas", 0),
-        template=annotations_of(template).get(labels.TEMPLATE_HASH, ""),
-        reload_hash=annotations_of(template).get(labels.RELOAD_HASH, ""),
+        template=marks.get(labels.TEMPLATE_HASH, ""),
+        reload_hash=marks.get(labels.RELOAD_HASH, ""),
         first_boot=any(volume["name"] == INIT_VOLUME for volume in volumes),
         settled=status.get("observedGeneration", 0) >= live["metadata"].get("generation", 0),
         claim_size=((claim.get("resources") or {}).get("requests") or {}).get("storage", ""),
         claim_class=claim.get("storageClassName"),
         image_records=tuple(notes[name] for name in IMAGE_RECORDS if name in notes),
-        unseal=annotations_of(template).get(labels.UNSEAL_KEYS, ""),
+        unseal=marks.get(labels.UNSEAL_KEYS, ""),
         version=resource_version_of(live),
         fixed=fixed_fields(spec),
         service_account=template["spec"].get("serviceAccountName") or "",
         fence_gate=_is_gated(template),
         image=_image(template["spec"]),
-        restored=annotations_of(template).get(labels.RESTORE_REVISION, ""),
+        restored=marks.get(labels.RESTORE_REVISION, ""),
     )
 
 

@@ -159,7 +159,8 @@ class WorkloadReconciler:
         """Put right what the status says of servers that show something else."""
         pool = ReadPoolFacts(observed.stateful_set, observed.pods, observed.claims)
         known = mended(cluster, pool, self._observer.installation.image_repository)
-        return known, notes_of(cluster, known, pool)
+        as_before = known is cluster and cluster.status.release is not None
+        return known, () if as_before else notes_of(cluster, known, pool)
 
 
 def _is_told_paused(live: Object) -> bool:

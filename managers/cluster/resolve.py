@@ -16,7 +16,7 @@ from contracts.api.rules import violations
 from contracts.hcl.quote import UnwritableError
 from contracts.hcl.render import ConfigInput, Join, OidcBootstrap, render_config, restart_text
 from contracts.hcl.stanzas import metrics_port
-from contracts.observed import Observed, PodFacts, ReadPoolFacts
+from contracts.observed import Observed, PodFacts
 from contracts.resolved import ImageChoice, NetworkWishes, PodWishes, Resolved, UnsealWishes
 from contracts.sets import serving_set
 from contracts.shapes.pod_part import PodPart
@@ -73,9 +73,7 @@ def resolve(
         reuses_account=reuses_account(observed.account),
         fixed_ids=installation.platform != "openshift",
         read_pool=wants_pool(cluster, observed),
-        restored=restored(
-            cluster.status, ReadPoolFacts(observed.stateful_set, observed.pods, observed.claims)
-        ),
+        restored=restored(cluster.status, observed.stateful_set, observed.pods),
     )
     try:
         return _meant(cluster, owner, installation, found)

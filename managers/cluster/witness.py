@@ -9,14 +9,14 @@ all fields. Called by managers.cluster.observe and reconcile; `restored` by reso
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from contracts.api.cluster import OpenBaoCluster
 from contracts.api.cluster_status import ClusterStatus
 from contracts.api.status_unseal import UnsealStatus
 from contracts.api.status_upgrade import UpgradeStatus
 from contracts.note import Note
-from contracts.observed import ReadPoolFacts
+from contracts.observed import PodFacts, ReadPoolFacts, StatefulSetFacts
 from contracts.sets import serving_set
 from contracts.unseal_keys import KeyRing
 from contracts.upgrade import Release
@@ -57,18 +57,18 @@ def holds_data(cluster: OpenBaoCluster, pool: ReadPoolFacts) -> bool:
     )
 
 
-def restored(status: ClusterStatus, pool: ReadPoolFacts) -> str:
+def restored(status: ClusterStatus, live: StatefulSetFacts | None, pods: Sequence[PodFacts]) -> str:
     """Return the UID of the last restore since which servers have to be made; "" for none.
 
     What is written of a restore that is over names servers that were all started since. Where none
     carries its mark it is not of these servers, and to restart all at once for it is an outage.
     """
-    known, live = status.restore, pool.stateful_set
+    known = status.restore
     uid = (known.uid if known else None) or ""
     if live is None or live.restored == uid:
         return uid
     over = known is None or known.restart_completed_at is not None
-    if not over or any(pod.restored == uid for pod in pool.pods if uid):
+    if not over or any(pod.restored == uid for pod in pods if uid):
         return uid
     return live.restored
 

@@ -15,7 +15,6 @@ from typing import Any
 import pytest
 
 from contracts.api.cluster_status import ClusterStatus
-from contracts.observed import ReadPoolFacts
 from managers.cluster.witness import restored
 from managers.oplock.plan import UPGRADE_HOLDER
 from runtime.resources import PVC
@@ -122,12 +121,9 @@ def test_whose_word_counts_about_the_last_restore(
 ) -> None:
     live = gen.stateful_set().facts()
     assert live is not None
-    pool = ReadPoolFacts(
-        replace(live, restored=template),
-        tuple(gen.pod(n).since_restore(pods).facts() for n in range(3)),
-    )
+    servers = tuple(gen.pod(n).since_restore(pods).facts() for n in range(3))
     status = ClusterStatus.lenient({"restore": known} if known else {})
-    assert restored(status, pool) == counts
+    assert restored(status, replace(live, restored=template), servers) == counts
 
 
 def test_the_page_and_the_table_name_the_same_fields() -> None:
