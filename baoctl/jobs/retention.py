@@ -3,7 +3,8 @@
 Uses stores and the contracts of keys and manifests. Called by backup. A key counts when it is of
 the shape that schedules and people make (no tag: what an upgrade took stays), directly below the
 cluster's prefix, with a manifest beside it that names this very cluster by its UID: two clusters of
-one name in one bucket leave each other's snapshots alone.
+one name in one bucket leave each other's snapshots alone. An equal id of OpenBao is no proof: a
+copy of the data that somebody restored elsewhere has it, too.
 """
 
 from __future__ import annotations
@@ -63,6 +64,17 @@ def listed(found: Collection[str], of: BackupKey) -> tuple[list[BackupKey], list
     return whole, left_over
 
 
+def left_alone(count: int) -> str:
+    """Tell of snapshots in the same place that no retention ever removes; "" for none."""
+    if not count:
+        return ""
+    return (
+        f"{count} more of this name stay: their manifests name another OpenBaoCluster object, as "
+        "after it was deleted and made anew, or cannot be read. They go by hand alone: "
+        'docs/backup.md, "What goes"'
+    )
+
+
 async def retain(
     store: Store, rules: RetentionEnv, just_stored: BackupKey, cluster_uid: str, clock: Clock
 ) -> Removed:
@@ -103,7 +115,8 @@ class _Work:
         going = outdated(own, self.rules, now)
         if self.rules.dry_run:
             names = ", ".join(one.text for one in going)
-            self.message = f"dry run: {len(going)} would go{': ' if going else ''}{names}"
+            would = f"dry run: {len(going)} would go{': ' if going else ''}{names}"
+            self.message = "; ".join(filter(None, (would, left_alone(len(whole) - len(own)))))
             return
         for one in going:
             # The manifest last: as long as it is there, the next run finishes what this one began.
@@ -112,6 +125,7 @@ class _Work:
             self.deleted += 1
         for one in await self._own(left_over):
             await self.store.delete(one.manifest)
+        self.message = left_alone(len(whole) - len(own))
 
     async def _own(self, keys: Sequence[BackupKey]) -> list[BackupKey]:
         gate = asyncio.Semaphore(READS_AT_A_TIME)

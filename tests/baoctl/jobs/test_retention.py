@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from baoctl.jobs.retention import listed, outdated
+from baoctl.jobs.retention import left_alone, listed, outdated
 from contracts.backup_key import BackupKey, manifest_key
 from contracts.job_env import RetentionEnv
 
@@ -72,3 +72,9 @@ def test_only_whole_snapshots_of_this_place_are_listed() -> None:
     for one in others:
         found += [one.text, manifest_key(one.text)]
     assert listed(found, whole) == ([whole], [alone])
+
+
+def test_what_no_retention_ever_removes_is_counted_for_a_person() -> None:
+    assert left_alone(0) == ""
+    assert left_alone(3).startswith("3 more of this name stay")
+    assert "by hand" in left_alone(3)
