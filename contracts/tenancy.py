@@ -10,12 +10,13 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 from contracts import names, serving
 from contracts.api.cluster import OpenBaoCluster
 from contracts.api.violation import InvalidClusterError
-from contracts.unseal_keys import KeyRing
+from contracts.unseal_keys import KEYS_SOUGHT, KeyRing
 from runtime.types import Object, key_of
 
 TENANT_ROLE: Final = "openbao-operator-tenant-role"
@@ -103,7 +104,7 @@ def kept_secrets(cluster: OpenBaoCluster | None, name: str) -> tuple[str, ...]:
 
     None stands for a cluster whose spec cannot be read.
     """
-    return tuple(_own_keys(name, "") if cluster is None else _kept(cluster))
+    return tuple(_own_keys(name, "")) if cluster is None else _kept(cluster)
 
 
 def _ring_of(live: Object) -> str:
@@ -114,23 +115,23 @@ def _ring_of(live: Object) -> str:
     return keys if isinstance(keys, str) else ""
 
 
-def _written(cluster: OpenBaoCluster) -> Iterator[str]:
+def _written(cluster: OpenBaoCluster) -> tuple[str, ...]:
     name = cluster.metadata.name
-    if cluster.spec.tls.mode == "OperatorManaged":
-        yield names.tls_ca_secret(name)
-        yield names.tls_server_secret(name)
-    yield from _kept(cluster)
+    if cluster.spec.tls.mode != "OperatorManaged":
+        return _kept(cluster)
+    return (names.tls_ca_secret(name), names.tls_server_secret(name), *_kept(cluster))
 
 
-def _kept(cluster: OpenBaoCluster) -> Iterator[str]:
+def _kept(cluster: OpenBaoCluster) -> tuple[str, ...]:
     spec, status, name = cluster.spec, cluster.status, cluster.metadata.name
+    kept: list[str] = []
     if spec.unseal.type == "static" and spec.unseal.secret_name is None:
-        yield from _unseal_keys(name, status.unseal.keys if status.unseal else "")
+        kept += _unseal_keys(name, status.unseal.keys if status.unseal else "")
     # selfInit may be switched on later: the token of the first boot is there all the same.
     if not spec.self_initializes or (status.initialized and not status.self_initialized):
-        yield names.root_token_secret(name)
+        kept.append(names.root_token_secret(name))
     # Encrypted to people; they may be there though nobody asks for them any more.
-    yield names.recovery_shares_secret(name)
+    return (*kept, names.recovery_shares_secret(name))
 
 
 def _own_keys(name: str, ring: str) -> Iterable[str]:
@@ -141,12 +142,15 @@ def _own_keys(name: str, ring: str) -> Iterable[str]:
     )
 
 
-def _unseal_keys(name: str, ring: str) -> Iterable[str]:
+# Asked for in every pass; a rotation is rare.
+@lru_cache(maxsize=1024)
+def _unseal_keys(name: str, ring: str) -> tuple[str, ...]:
     known = KeyRing.parse(ring)
     # The first is granted before a status names it: what is granted must not change on its account.
-    newest = max((key.generation for key in known.keys), default=1) if known else 1
-    last = min(newest + KEYS_AHEAD, KEYS_MAX)
-    return (names.unseal_key_secret(name, generation) for generation in range(1, last + 1))
+    # Without a status every one that may be there is needed, to see which key opens the data.
+    newest = known.newest if known else 1
+    last = min(max(newest + KEYS_AHEAD, KEYS_SOUGHT), KEYS_MAX)
+    return tuple(names.unseal_key_secret(name, generation) for generation in range(1, last + 1))
 
 
 def _certificates(cluster: OpenBaoCluster) -> Iterator[str]:

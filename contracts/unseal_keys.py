@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Self
 
 from contracts.api.seal import KEY_FILE, KEY_ID
@@ -17,6 +18,10 @@ from contracts.paths import UNSEAL
 from runtime.outcome import Blocked
 
 _KEY = re.compile(r"(?P<id>[^=@,]+)=(?P<file>[^=@,]+)(?:@(?P<fingerprint>[0-9a-f]+))?")
+_RECOVERED = "recovered"
+KEYS_SOUGHT = 32
+"""Generations of keys that are looked for when nothing tells which one the servers know. Each is a
+Secret that is read by its name, since Secrets are never listed."""
 # Whoever may edit a pod template may write any number, and every older key is looked at. A longer
 # number is in the name of a file that somebody else chose, a date for example.
 _GENERATION = re.compile(rf"{KEY_FILE}-([1-9][0-9]{{0,2}})")
@@ -54,28 +59,45 @@ class UnsealKey:
 class KeyRing:
     """What a server is told: the key that it encrypts with, and another one that it can read.
 
-    The server knows no more than two (OpenBao 2.4.0, go-kms-wrapping static).
+    The server knows no more than two (OpenBao 2.4.0, go-kms-wrapping static). `recovered`: nobody
+    knew which keys the servers had, so these are the two newest that there are. The other one is
+    only read, and never becomes the current one again.
     """
 
     current: UnsealKey
     other: UnsealKey | None = None
+    recovered: bool = False
 
     @property
     def keys(self) -> tuple[UnsealKey, ...]:
         """All of them, the current one first."""
         return (self.current,) if self.other is None else (self.current, self.other)
 
+    @property
+    def newest(self) -> int:
+        """The highest generation of its keys."""
+        return max(key.generation for key in self.keys)
+
     def __str__(self) -> str:
-        return ",".join(map(str, self.keys))
+        return ",".join([*map(str, self.keys), *([_RECOVERED] if self.recovered else [])])
 
     @classmethod
     def parse(cls, text: str) -> Self | None:
         """Read what `str` wrote; None for anything else, such as no text at all."""
-        matches = [_KEY.fullmatch(part) for part in text.split(",")]
-        keys = [UnsealKey(m["id"], m["file"], m["fingerprint"] or "") for m in matches if m]
-        if len(keys) != len(matches) or len(keys) > 2:
-            return None
-        return cls(*keys)
+        known = _parsed(text)
+        return None if known is None else cls(*known)
+
+
+# Every pass reads the same few rows again, and anybody may write any number of others.
+@lru_cache(maxsize=1024)
+def _parsed(text: str) -> tuple[UnsealKey, UnsealKey | None, bool] | None:
+    parts = text.split(",")
+    recovered = parts[-1] == _RECOVERED
+    matches = [_KEY.fullmatch(part) for part in (parts[:-1] if recovered else parts)]
+    keys = [UnsealKey(m["id"], m["file"], m["fingerprint"] or "") for m in matches if m]
+    if len(keys) != len(matches) or not 0 < len(keys) <= 2:
+        return None
+    return keys[0], keys[1] if len(keys) == 2 else None, recovered
 
 
 def generated_file(generation: int) -> str:

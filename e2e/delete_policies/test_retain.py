@@ -6,7 +6,7 @@ from contracts import labels, names
 from contracts.api.group import CLUSTERS
 from e2e.harness.bao import AUDIENCE
 from e2e.harness.clusters import Cluster
-from e2e.harness.kubernetes import Api
+from e2e.harness.kubernetes import Api, Object
 from e2e.harness.manifests import CLIENT, SECRETS, client_login, key_value_engine, self_init
 from e2e.harness.manifests import cluster as manifest
 from e2e.harness.operator import Operator
@@ -23,6 +23,58 @@ def client_token(cluster: Cluster) -> str:
     """Log in as the application."""
     jwt = cluster.api.token(cluster.namespace, CLIENT, AUDIENCE)
     return cluster.server().login(CLIENT, jwt)
+
+
+@pytest.mark.timeout(900)
+def test_data_of_a_rotated_key_opens_for_the_same_manifest_and_an_older_one(
+    api: Api, operator: Operator, namespace: str
+) -> None:
+    requests = (key_value_engine(), *client_login(namespace))
+    body = manifest(
+        namespace, NAME, selfInit=self_init(*requests), deletionPolicy="Retain", replicas=1
+    )
+    rotated = {**body, "spec": {**body["spec"], "unseal": {"static": {"currentKeyID": "second"}}}}
+    api.create(SERVICE_ACCOUNT, {"metadata": {"name": CLIENT, "namespace": namespace}})
+    api.create(CLUSTERS, body)
+    cluster = Cluster(api, namespace, NAME)
+    cluster.await_available()
+    cluster.server().post(PATH, client_token(cluster), {"answer": "42"})
+    api.patch(CLUSTERS, namespace, NAME, {"spec": {"unseal": rotated["spec"]["unseal"]}})
+    until("the key is rotated", lambda: unseal_of(cluster) == ("second=key-2", "Settled"), 240.0)
+
+    keys = [names.unseal_key_secret(NAME, generation) for generation in (1, 2)]
+    _made_anew(cluster, rotated)
+    conflict = cluster.await_condition("Conflict", reason="ForeignObject")
+    assert all(key in conflict["message"] for key in keys), conflict
+    for key in keys:
+        api.patch(SECRET, namespace, key, {"metadata": {"annotations": {labels.ADOPT: NAME}}})
+    cluster.await_available(120.0)
+    assert cluster.server().get(PATH, client_token(cluster))["data"] == {"answer": "42"}
+    until(
+        "the older key is gone again",
+        lambda: unseal_of(cluster) == ("second=key-2", "Settled"),
+        240.0,
+    )
+
+    # The Secrets are handed over to a cluster of this name already.
+    _made_anew(cluster, body)
+    stalled = cluster.await_condition("Stalled", reason="UnsealKeyRotationRefused")
+    assert "set currentKeyID to second" in stalled["message"]
+    cluster.await_condition("Available", seconds=120.0)
+    assert cluster.server().get(PATH, client_token(cluster))["data"] == {"answer": "42"}
+
+
+def _made_anew(cluster: Cluster, body: Object) -> None:
+    cluster.api.delete(CLUSTERS, cluster.namespace, cluster.name)
+    until("the cluster is gone", lambda: cluster.find() is None, 60.0)
+    until("no pod is left", lambda: not cluster.pods(), 90.0)
+    cluster.api.create(CLUSTERS, body)
+
+
+def unseal_of(cluster: Cluster) -> tuple[str, str]:
+    """Keys and step of the status."""
+    unseal = (cluster.live().get("status") or {}).get("unseal") or {}
+    return unseal.get("keys", ""), unseal.get("step", "")
 
 
 @pytest.mark.timeout(400)

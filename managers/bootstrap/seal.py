@@ -9,7 +9,8 @@ from contracts.api.cluster import OpenBaoCluster
 from contracts.hcl.seals import SealStanza, seal_stanza, static_stanza
 from contracts.observed import Observed
 from contracts.resolved import UnsealWishes
-from managers.bootstrap.seal_rotation import rotation, secret_of
+from managers.bootstrap.seal_keys import secret_of
+from managers.bootstrap.seal_rotation import rotation
 from managers.bootstrap.seal_wiring import with_mounted_authority
 
 
@@ -22,7 +23,7 @@ def unseal_wishes(cluster: OpenBaoCluster, observed: Observed) -> UnsealWishes:
         secrets = () if supplied is None else (supplied,)
         return UnsealWishes(with_mounted_authority(unseal, secret), secrets, None)
     told = cluster.status.unseal.keys if cluster.status.unseal else ""
-    keys = rotation(name, unseal, observed, told)
+    keys = rotation(name, unseal, observed, told, initialized=cluster.status.initialized)
     needed = dict.fromkeys(secret_of(name, key, supplied) for key in keys.ring.keys)
     return UnsealWishes(unseal, tuple(needed), keys)
 

@@ -9,14 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from contracts import names
 from contracts.desired import Effect
-from contracts.foreign import foreign_secret
+from contracts.foreign import foreign
 from contracts.observed import Observed
 from contracts.resolved import Resolved
 from contracts.secret_facts import SecretFacts
 from contracts.unseal_keys import Rotation, UnsealKey
+from managers.bootstrap.seal_keys import secret_of
 from managers.bootstrap.seal_prerequisites import problems
-from managers.bootstrap.seal_rotation import REFUSED, secret_of
+from managers.bootstrap.seal_rotation import REFUSED
 from runtime.outcome import Blocked, Wait
 
 DRAW_UNSEAL_KEY = "draw-unseal-key"
@@ -44,6 +46,9 @@ def seal_step(resolved: Resolved, observed: Observed) -> SealStep:
     rotation = resolved.unseal.rotation
     if rotation is None:
         return _checked(resolved, observed)
+    strangers = _strangers(resolved, observed)
+    if strangers:
+        return _stop(foreign(" and ".join(strangers)))
     for key in rotation.ring.keys:
         step = _key(resolved, observed, key)
         if step is not None:
@@ -63,12 +68,27 @@ def _checked(resolved: Resolved, observed: Observed) -> SealStep:
     return SealStep(outcome=Blocked("PrerequisitesMissing", message), gate=True)
 
 
+def _strangers(resolved: Resolved, observed: Observed) -> list[str]:
+    """The Secrets of keys that are not ours, all at once: each has to be handed over."""
+    unseal = resolved.unseal
+    found: list[str] = []
+    if unseal.spec.secret_name is not None:
+        return found
+    for name in unseal.secrets:
+        secret = observed.secrets.get(name)
+        if secret is not None and not secret.mine:
+            found.append(f"Secret {name} exists and belongs to {secret.owner}")
+    return found
+
+
 def _key(resolved: Resolved, observed: Observed, key: UnsealKey) -> SealStep | None:
     supplied = resolved.unseal.spec.secret_name
     name = secret_of(resolved.name, key, supplied)
     secret = observed.secrets.get(name)
     holds_data = resolved.initialized or observed.holds_data
     if secret is None and holds_data:
+        if supplied is None and key.generation == 1 and not _ever_told(observed):
+            return _stop(_none_left(name, names.unseal_key_secret(resolved.name, 2)))
         return _stop(_gone(f"Secret {name} is gone", key))
     if secret is None and supplied is None:
         drawn = Wait("PrerequisitesMissing", "the unseal key is made", 0.0)
@@ -84,9 +104,7 @@ def _stop(blocked: Blocked) -> SealStep:
 
 
 def _own(secret: SecretFacts, key: UnsealKey) -> Iterator[Blocked]:
-    if not secret.mine:
-        yield foreign_secret(secret.name, secret.owner)
-    elif secret.key_id and secret.key_id != key.id:
+    if secret.key_id and secret.key_id != key.id:
         yield Blocked(
             REFUSED,
             f"spec.unseal.static.currentKeyID: Secret {secret.name} holds the key {secret.key_id}, "
@@ -122,6 +140,20 @@ def _gone(what: str, key: UnsealKey) -> Blocked:
         "UnsealKeyMissing",
         f"{what} and data exists that only its key ({key.id}) can unseal: no other key is ever "
         "made. Restore the Secret from a backup; running servers keep serving until they restart",
+    )
+
+
+def _ever_told(observed: Observed) -> bool:
+    """Tell whether the pod template names keys: then it is known which one is missing."""
+    return observed.stateful_set is not None and bool(observed.stateful_set.unseal)
+
+
+def _none_left(first: str, second: str) -> Blocked:
+    return Blocked(
+        "UnsealKeyMissing",
+        f"Secret {first} is gone and data exists, and no key of a later rotation ({second} and so "
+        "on) is there: no other key is ever made. Restore the one with the highest number and the "
+        'one before it from a backup; docs/seals.md, "Which key opens my data", has the steps',
     )
 
 

@@ -26,6 +26,7 @@ from contracts.api.status_unseal import Step
 from contracts.foreign import foreign_secret
 from contracts.observed import Observed, PodFacts, StatefulSetFacts
 from contracts.unseal_keys import KeyRing, Rotation, UnsealKey, generated_file
+from managers.bootstrap.seal_keys import Servers, live_ring, opening, secret_of, stored
 from runtime.outcome import Blocked
 
 REFUSED = "UnsealKeyRotationRefused"
@@ -45,17 +46,46 @@ class Situation:
     stored: bool
     """The wanted key is in its Secret."""
     supplied: bool
+    shut: bool = False
+    """Every server is sealed."""
+    kept: bool = True
+    """The current key is in its Secret."""
+
+    @property
+    def locked_out(self) -> bool:
+        """No server can open its data, and the spec names a key that none of them knows.
+
+        Beside one key any other may be learned at once. Of two keys one has to go for a newer one,
+        which only exists when the two do not open the data: it is drawn when one key is left.
+        """
+        if not self.shut or not self.stored or self.wanted in self.live.keys:
+            return False
+        newer = not self.supplied and self.wanted.generation > self.live.newest
+        return self.live.other is None or newer
 
 
-def rotation(cluster: str, unseal: Unseal, observed: Observed, told: str) -> Rotation:
-    """Decide for a static seal. `told`: the row of the last status, for want of a StatefulSet."""
-    live = live_ring(observed, told)
+def rotation(
+    cluster: str, unseal: Unseal, observed: Observed, told: str, *, initialized: bool = False
+) -> Rotation:
+    """Decide for a static seal.
+
+    `told`: the row of the last status, for want of a StatefulSet. `initialized`: data exists, by
+    that status.
+    """
+    servers = Servers.of(observed, initialized=initialized)
     supplied = unseal.secret_name
+    live = live_ring(servers, told)
+    seeking = servers.undecided or servers.shut
+    keys = stored(cluster, unseal, observed, live) if seeking else ()
+    live = opening(live, keys, servers, unseal.static_key().current_key_id)
     if live is None:
         first = _named(unseal, observed, 1)
         return Rotation(KeyRing(first), first)
-    newest = max(key.generation for key in live.keys)
-    wanted = _known(live, unseal) or _named(unseal, observed, newest + 1)
+    wanted = (
+        _known(live, unseal)
+        or _newer(live, keys, unseal)
+        or _named(unseal, observed, live.newest + 1)
+    )
     refusal = _refusal(cluster, live, wanted, unseal, observed)
     if refusal is not None:
         # Whatever is asked for, the servers keep what they know; a half-done rotation waits.
@@ -70,47 +100,10 @@ def rotation(cluster: str, unseal: Unseal, observed: Observed, told: str) -> Rot
         ),
         stored=bool(supplied) or secret_of(cluster, wanted, supplied) in observed.secrets,
         supplied=bool(supplied),
+        shut=servers.shut,
+        kept=bool(supplied) or secret_of(cluster, live.current, supplied) in observed.secrets,
     )
     return next(act(here) for applies, act in TABLE if applies(here))
-
-
-def live_ring(observed: Observed, told: str) -> KeyRing | None:
-    """What the pod template carries; None before there is one that tells.
-
-    Whoever may edit a StatefulSet may write any row into it. One that shares no key with the row
-    of the last status, which every pod still carries, was never ours: each row keeps one key of the
-    row before it.
-    """
-    if observed.stateful_set is None:
-        return KeyRing.parse(told)
-    live = KeyRing.parse(observed.stateful_set.unseal)
-    if told == observed.stateful_set.unseal:
-        return live
-    status, pods = KeyRing.parse(told), observed.pods
-    if live is None or status is None or {*live.keys} & {*status.keys}:
-        return live
-    return status if pods and all(pod.unseal == str(status) for pod in pods) else live
-
-
-def secret_of(cluster: str, key: UnsealKey, supplied: str | None) -> str:
-    """The Secret that holds a key."""
-    return supplied or names.unseal_key_secret(cluster, key.generation)
-
-
-def unseal_secrets(cluster: str, unseal: Unseal, live: str) -> tuple[str, ...]:
-    """The Secrets that decisions about the seal look at; `live` is the row of the pod template."""
-    if unseal.secret_name is not None:
-        return (unseal.secret_name,)
-    if unseal.type != "static":
-        return ()
-    ring = KeyRing.parse(live)
-    if ring is None:
-        return (names.unseal_key_secret(cluster),)
-    if unseal.static_key().current_key_id in {key.id for key in ring.keys}:
-        return tuple(names.unseal_key_secret(cluster, key.generation) for key in ring.keys)
-    # A new key is asked for: every older one is looked at, so that no id is ever used twice.
-    newest = max(key.generation for key in ring.keys)
-    return tuple(names.unseal_key_secret(cluster, number) for number in range(1, newest + 2))
 
 
 def _known(live: KeyRing, unseal: Unseal) -> UnsealKey | None:
@@ -120,6 +113,12 @@ def _known(live: KeyRing, unseal: Unseal) -> UnsealKey | None:
     if found is None or (unseal.secret_name and found.file != static.file):
         return None
     return found
+
+
+def _newer(live: KeyRing, keys: Sequence[UnsealKey], unseal: Unseal) -> UnsealKey | None:
+    """A key that was drawn after those that the servers know, if the spec names one."""
+    wanted = unseal.static_key().current_key_id
+    return next((key for key in keys if key.id == wanted and key.generation > live.newest), None)
 
 
 def _named(unseal: Unseal, observed: Observed, generation: int) -> UnsealKey:
@@ -156,11 +155,24 @@ def _knows(found: StatefulSetFacts | None, pods: Sequence[PodFacts], live: KeyRi
 def _refusal(
     cluster: str, live: KeyRing, wanted: UnsealKey, unseal: Unseal, observed: Observed
 ) -> Blocked | None:
+    if live.recovered and wanted == live.other:
+        return _older(cluster, live, wanted)
     if wanted in live.keys:
         return None
     if unseal.secret_name is not None:
         return _unfit(live, wanted, unseal.secret_name, observed)
     return _used(cluster, live, wanted, observed)
+
+
+def _older(cluster: str, live: KeyRing, wanted: UnsealKey) -> Blocked:
+    newest = live.current
+    return Blocked(
+        REFUSED,
+        f"spec.unseal.static.currentKeyID: {wanted.id} is the id of an older key (Secret "
+        f"{secret_of(cluster, wanted, None)}), and {newest.id} is the newest one (Secret "
+        f"{secret_of(cluster, newest, None)}). The servers open their data with either: set "
+        f"currentKeyID to {newest.id}",
+    )
 
 
 def _used(cluster: str, live: KeyRing, wanted: UnsealKey, observed: Observed) -> Blocked | None:
@@ -172,8 +184,8 @@ def _used(cluster: str, live: KeyRing, wanted: UnsealKey, observed: Observed) ->
             return Blocked(
                 REFUSED,
                 f"spec.unseal.static.currentKeyID: {wanted.id} is the id of an older key (Secret "
-                f"{name}), and an id stays tied to its key for ever: choose an id that was never "
-                "used",
+                f"{name}), and an id stays tied to its key for ever: set currentKeyID to "
+                f"{live.current.id}, which the servers use, or to an id that was never used",
             )
     name = names.unseal_key_secret(cluster, wanted.generation)
     waiting = observed.secrets.get(name)
@@ -236,6 +248,12 @@ def _start(here: Situation) -> Rotation:
     return Rotation(KeyRing(here.live.current, here.wanted), here.wanted, "Spreading")
 
 
+def _take_up(here: Situation) -> Rotation:
+    beside = here.kept and here.live.current.file != here.wanted.file
+    ring = KeyRing(here.live.current, here.wanted) if beside else KeyRing(here.wanted)
+    return Rotation(ring, here.wanted, "Spreading")
+
+
 def _switch(here: Situation) -> Rotation:
     if not here.everywhere:
         return _keep(here, "Spreading")
@@ -258,6 +276,8 @@ Row = tuple[Callable[[Situation], bool], Callable[[Situation], Rotation]]
 
 TABLE: tuple[Row, ...] = (
     (lambda s: s.live.keys == (s.wanted,), _rest),
+    # Before any wait for ready servers: there are none until they know this key.
+    (lambda s: s.locked_out, _take_up),
     (lambda s: s.live.other is None, _start),
     (lambda s: s.live.other == s.wanted, _switch),
     # Old and new are known; or the spec names a third key meanwhile: what was begun is ended first.

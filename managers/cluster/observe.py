@@ -19,6 +19,7 @@ from contracts.resolved import AcmeVolume, AuditVolume
 from contracts.secret_facts import SecretFacts
 from contracts.sets import voter_sets
 from contracts.surroundings import AccountFacts
+from contracts.unseal_keys import KEYS_SOUGHT
 from contracts.upgrade import NO_FACTS as NO_UPGRADE
 from managers.access.admission import AdmissionPolicies
 from managers.access.attempts import Attempts
@@ -28,7 +29,7 @@ from managers.access.named_objects import NamedObjects
 from managers.access.secrets import SecretStore
 from managers.access.token_issuer import ApiServer
 from managers.bao.login import Logins
-from managers.bootstrap.seal_rotation import unseal_secrets
+from managers.bootstrap.seal_keys import Servers, live_ring, misnamed, seeks, unseal_secrets
 from managers.bootstrap.server_volumes import audit_volume
 from managers.certs.look import ServedCertificates
 from managers.certs.wiring import tls_wishes
@@ -62,6 +63,8 @@ from runtime.resources import POD, PVC, SERVICE_ACCOUNT, STATEFUL_SET
 from runtime.types import Object, ObjectKey, Resource, key_of, labels_of
 
 CLUSTER_INDEX = "cluster"
+# How many times later a key is asked for again that was not there.
+ABSENT_KEY = 4
 
 
 def by_cluster(obj: Object) -> Iterable[str]:
@@ -121,13 +124,15 @@ class Observer:
         """Read everything that the decisions about one cluster may look at."""
         await self.sight.look(cluster, owner)
         slot = str(owner.key)
-        found = self._informers[POD].by_index(CLUSTER_INDEX, slot)
+        pods = self._informers[POD].by_index(CLUSTER_INDEX, slot)
         volumes = self._informers[PVC].by_index(CLUSTER_INDEX, slot)
-        pools = pools_of(cluster, owner, self._informers[STATEFUL_SET].get, (found, volumes))
+        pools = pools_of(cluster, owner, self._informers[STATEFUL_SET].get, (pods, volumes))
         cluster = mended(cluster, pools.voters, self.installation.image_repository)
         stateful_set, servers = pools.voters.stateful_set, pools.servers
-        ring = stateful_set.unseal if stateful_set else ring_of(cluster.status)
-        readings = await self._read_secrets(cluster, owner, servers, ring)
+        claims = pools.voters.claims or pools.read.claims
+        holds_data = cluster.status.initialized or bool(claims)
+        found = Servers(stateful_set, pools.voters.pods, holds_data)
+        readings = await self._read_secrets(cluster, owner, servers, found)
         pools = pools.seen(await self._with_served(cluster, readings, servers))
         meant = as_accepted(cluster)
         needs_issuer = cluster.spec.wants_operator_login and not cluster.status.initialized
@@ -265,8 +270,8 @@ class Observer:
         for name in (
             names.tls_ca_secret(key.name),
             names.tls_server_secret(key.name),
-            names.unseal_key_secret(key.name),
             names.root_token_secret(key.name),
+            *(names.unseal_key_secret(key.name, number) for number in range(1, KEYS_SOUGHT + 1)),
         ):
             self._secrets.drop(ObjectKey(key.namespace, name))
         if self._named_claims is not None:
@@ -274,20 +279,35 @@ class Observer:
                 self._named_claims.forget(key.namespace, claim)
 
     async def _read_secrets(
-        self, cluster: OpenBaoCluster, owner: Owner, pods: tuple[PodFacts, ...], ring: str
+        self, cluster: OpenBaoCluster, owner: Owner, pods: tuple[PodFacts, ...], servers: Servers
     ) -> dict[str, SecretFacts]:
+        unseal, told = cluster.spec.unseal, ring_of(cluster.status)
+        live = live_ring(servers, told)
+        ring = "" if live is None else str(live)
         wanted = dict(secret_names(cluster, ring))
         wanted |= dict.fromkeys(tls_secrets(cluster, pods), True)
-        return await self._facts_of(wanted, owner)
+        seeking = seeks(unseal, servers, told)
+        facts = {} if seeking else await self._facts_of(wanted, owner)
+        if not seeking and not misnamed(owner.name, unseal, ring, facts):
+            return facts
+        sought = unseal_secrets(owner.name, unseal, ring, seeking=True)
+        # Few of these exist: one that was absent is asked for again later than the others.
+        rare = [name for name in sought if name not in wanted]
+        return await self._facts_of(dict.fromkeys(sought, False) | wanted, owner, rare)
 
-    async def _facts_of(self, wanted: Mapping[str, bool], owner: Owner) -> dict[str, SecretFacts]:
+    async def _facts_of(
+        self, wanted: Mapping[str, bool], owner: Owner, rarely: Iterable[str] = ()
+    ) -> dict[str, SecretFacts]:
         """Read Secrets by name; the value tells whether their content is looked at."""
+        age = self.sight.secret_age(owner)
+        space = owner.namespace
+        absent = {one for one in rarely if self._secrets.known(ObjectKey(space, one)) is None}
         readings = await asyncio.gather(
             *(
                 self._secrets.facts(
                     ObjectKey(owner.namespace, name),
                     reader=owner.uid,
-                    max_age=self.sight.secret_age(owner),
+                    max_age=age * ABSENT_KEY if name in absent else age,
                     content=content,
                 )
                 for name, content in wanted.items()

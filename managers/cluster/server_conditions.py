@@ -6,6 +6,7 @@ Called through the table of `managers.cluster.conditions`, which also takes its 
 from __future__ import annotations
 
 from contracts.conditions import Finding
+from managers.bootstrap.seal_condition import why_sealed
 from managers.cluster.condition_facts import Facts
 from runtime.outcome import Blocked
 
@@ -26,7 +27,9 @@ def initialized(facts: Facts) -> Finding:
 
 
 def sealed(facts: Facts) -> Finding:
-    if not facts.initialized:
+    why = why_sealed(facts.cluster, facts.observed) if facts.cluster else ""
+    # Servers over data of an earlier cluster have never been ready here.
+    if not facts.initialized and not why:
         return Finding("OpenBaoSealed", "Unknown", "NotInitialized", "There is nothing to unseal")
     if facts.asleep:
         return Finding(
@@ -35,7 +38,9 @@ def sealed(facts: Facts) -> Finding:
     pods = [pod for pod in facts.observed.servers if not pod.terminating and not pod.fence_gate]
     sealed = [pod.name for pod in pods if pod.registration.sealed]
     if sealed:
-        return Finding("OpenBaoSealed", "True", "Sealed", f"Sealed: {', '.join(sealed)}")
+        return Finding(
+            "OpenBaoSealed", "True", "Sealed", f"Sealed: {', '.join(sealed)}{why and '. '}{why}"
+        )
     unknown = [pod.name for pod in pods if pod.registration.sealed is None]
     if unknown or not pods:
         message = f"Not heard from: {', '.join(unknown)}" if pods else "No server runs"

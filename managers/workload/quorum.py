@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 
-from contracts.observed import PodFacts, Quorum, RaftServer
+from contracts.observed import PodFacts, Quorum, RaftServer, StatefulSetFacts
 from contracts.reasons_workload import QUESTION_REFUSED
 from runtime.outcome import Wait
 
@@ -23,6 +23,16 @@ def majority(voters: int) -> int:
 def is_down(pod: PodFacts) -> bool:
     """Tell whether its server does not run at all: it can neither vote nor answer."""
     return not pod.ready and bool(pod.waiting)
+
+
+def is_locked_out(pod: PodFacts, live: StatefulSetFacts | None) -> bool:
+    """Tell whether its server is sealed, and new pods get other keys of the seal than it has.
+
+    A sealed server takes no part in raft. What opens it comes with a new pod alone.
+    """
+    if live is None or not live.unseal or pod.ready or pod.registration.sealed is not True:
+        return False
+    return pod.unseal != live.unseal
 
 
 def reason_of(quorum: Quorum | None) -> str:

@@ -18,7 +18,13 @@ from contracts.desired import Effect
 from contracts.observed import Attempt, Observed, PodFacts, Reach
 from contracts.reasons_workload import BUDGET_CLOSED
 from contracts.upgrade import HandOver
-from managers.workload.quorum import is_down, objection, objection_to_hand_over, reason_of
+from managers.workload.quorum import (
+    is_down,
+    is_locked_out,
+    objection,
+    objection_to_hand_over,
+    reason_of,
+)
 
 STEP_DOWN = "step-down"
 EVICT = "evict"
@@ -76,7 +82,8 @@ def next_move(
 
     Safe means that every other pod of the set is there and ready, and that their leader finds
     them well. A pod that is outdated and not ready is taken first: it serves nobody, and a newer
-    template may be what repairs it. One whose server does not even run may go at any time.
+    template may be what repairs it. One whose server does not even run may go at any time, and so
+    may one that is sealed for want of a key that only a new pod gets.
     """
     live = observed.stateful_set
     if live is None or not live.settled or not outdated:
@@ -86,6 +93,9 @@ def next_move(
     unready = [pod for pod in observed.pods if not pod.ready]
     ill = [pod for pod in unready if pod in outdated]
     if unready:
+        locked_out = next((pod for pod in ill if is_locked_out(pod, live)), None)
+        if locked_out is not None and not _starts(observed, locked_out):
+            return Move("replace", locked_out)
         down = [pod for pod in ill if is_down(pod)]
         victim = down[0] if down else ill[0] if len(unready) == 1 and ill else None
         if victim is not None and not down and _starts(observed, victim):

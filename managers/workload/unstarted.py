@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from contracts.desired import Effect
 from contracts.observed import Observed, PodFacts
+from managers.workload.quorum import is_locked_out
 
 REPLACE_UNSTARTED = "replace-unstarted"
 # What the kubelet says of a container that cannot start from this template (kubelet, images and
@@ -24,7 +25,8 @@ _HOPELESS = (
 def replace_unstarted(observed: Observed, digest: str, *, newest: bool) -> tuple[Effect, ...]:
     """Ask for the replacement of pods from another template than `digest` that cannot start.
 
-    `newest`: the live StatefulSet makes pods from that template.
+    `newest`: the live StatefulSet makes pods from that template. A server that finds data which it
+    cannot open has no first boot to lose.
     """
     live = observed.stateful_set
     if live is None or not live.settled or not newest:
@@ -32,7 +34,9 @@ def replace_unstarted(observed: Observed, digest: str, *, newest: bool) -> tuple
     return tuple(
         Effect(REPLACE_UNSTARTED, pod.name, pod.uid)
         for pod in observed.pods
-        if pod.template != digest and _never_ran(pod)
+        if pod.template != digest
+        and not pod.terminating
+        and (_never_ran(pod) or (is_locked_out(pod, live) and pod.registration.initialized))
     )
 
 

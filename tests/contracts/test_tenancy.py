@@ -54,6 +54,14 @@ def test_a_rotation_finds_its_next_keys_granted() -> None:
     assert wanted <= found.writers
 
 
+def test_a_lost_status_takes_no_key_out_of_reach() -> None:
+    """A rotated cluster whose status is gone still finds its key, and keeps it with Retain."""
+    thirteenth = names.unseal_key_secret("x", 13)
+    assert thirteenth in access().writers
+    assert thirteenth in kept_secrets(gen.cluster().read(), "x")
+    assert thirteenth in kept_secrets(None, "x")
+
+
 def test_a_status_of_any_number_stays_small() -> None:
     found = access({"unseal": {"keys": "k=key-999999999999", "step": "Settled"}})
     assert len(found.writers) < 2 * tenancy.KEYS_MAX

@@ -11,7 +11,8 @@ from contracts import names
 from contracts.api.seal import Unseal
 from contracts.observed import Observed
 from contracts.unseal_keys import KeyRing, Rotation
-from managers.bootstrap.seal_rotation import REFUSED, rotation, unseal_secrets
+from managers.bootstrap.seal_keys import unseal_secrets
+from managers.bootstrap.seal_rotation import REFUSED, rotation
 from managers.bootstrap.seal_wiring import seal_part
 from tests import gen
 

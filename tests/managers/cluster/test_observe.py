@@ -7,6 +7,7 @@ import pytest
 
 from contracts import labels
 from contracts.observed import Reach
+from contracts.unseal_keys import KEYS_SOUGHT
 from managers.access.named_claims import NamedClaims
 from managers.access.secret_object import secret_object
 from managers.access.token_issuer import DISCOVERY, KEYS, ApiServer
@@ -98,6 +99,39 @@ async def test_a_second_look_asks_nobody() -> None:
     observed = await bench.look()
     assert set(observed.secrets) == {"x-unseal-key"}
     assert bench.api.asked == []
+
+
+async def test_over_data_of_an_earlier_cluster_every_key_is_looked_for_by_name() -> None:
+    rotated = secret_object(NEW.owner(), "x.13-unseal-key", {"key": b"k"})
+    bench = Bench(rotated)
+    claim = {
+        "apiVersion": "v1",
+        "kind": "PersistentVolumeClaim",
+        "metadata": {
+            "name": "data-x-0",
+            "namespace": gen.NAMESPACE,
+            "uid": "uid-data-x-0",
+            "labels": labels.base("x"),
+        },
+    }
+    bench.caches[PVC].says(claim)
+    observed = await bench.look()
+    assert "x.13-unseal-key" in observed.secrets
+    asked = [one for one in bench.api.asked if one.endswith("unseal-key")]
+    assert len(asked) == len(set(asked)) == KEYS_SOUGHT
+    # What was not there is asked for again later than what was.
+    bench.api.calls.clear()
+    await bench.outside.clock.advance(gen.INSTALLATION.secret_recheck)
+    await bench.look()
+    again = [one for one in bench.api.asked if one.endswith("unseal-key")]
+    assert sorted(again) == ["peek Secret x-unseal-key", "peek Secret x.13-unseal-key"]
+
+
+async def test_a_key_with_another_id_has_a_new_cluster_look_for_the_others() -> None:
+    marks = {labels.UNSEAL_KEY_ID: "another"}
+    bench = Bench(secret_object(NEW.owner(), "x-unseal-key", {"key": b"k"}, annotations=marks))
+    await bench.look()
+    assert f"peek Secret x.{KEYS_SOUGHT}-unseal-key" in bench.api.asked
 
 
 async def test_after_a_while_only_versions_are_asked_for() -> None:

@@ -69,6 +69,31 @@ ROWS: dict[str, tuple[Observed, int, int | None]] = {
 }
 
 
+KEYED = NEW.knowing("v1=key,two=key-2")
+SEALED = [
+    gen.pod(n).made_from("old").knowing("v1=key").saying(sealed="true", initialized="true")
+    for n in range(3)
+]
+ROWS |= {
+    "sealed ones go, though all are, for keys that new pods get": (
+        world(*SEALED, live=KEYED),
+        3,
+        0,
+    ),
+    "one after the other": (world(SEALED[0].terminating(), *SEALED[1:], live=KEYED), 3, None),
+    "sealed ones that know these keys stay": (
+        world(*(one.knowing("v1=key,two=key-2") for one in SEALED), live=KEYED),
+        3,
+        None,
+    ),
+    "one that says nothing of its seal stays": (
+        world(*(one.saying(sealed="") for one in SEALED), live=KEYED),
+        3,
+        None,
+    ),
+}
+
+
 @pytest.mark.parametrize(("observed", "replicas", "ordinal"), ROWS.values(), ids=ROWS.keys())
 def test_row(observed: Observed, replicas: int, ordinal: int | None) -> None:
     victim = next_to_replace(observed, "new", replicas)

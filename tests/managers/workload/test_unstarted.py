@@ -48,6 +48,22 @@ def test_not_before_the_set_would_make_another_one() -> None:
     assert targets(world.with_set(LIVE), newest=False) == []
 
 
+@pytest.mark.parametrize(
+    ("said", "keys", "goes"),
+    [
+        ({"sealed": "true", "initialized": "true"}, "v1=key", True),
+        ({"sealed": "true", "initialized": "true"}, "two=key-2", False),
+        ({"sealed": "true", "initialized": "false"}, "v1=key", False),
+    ],
+)
+def test_one_goes_that_cannot_open_the_data_it_found(
+    said: dict[str, str], keys: str, goes: bool
+) -> None:
+    pod = OLD.on("node").knowing(keys).saying(**said)
+    world = gen.world().with_set(LIVE.knowing("two=key-2")).with_pods(pod)
+    assert targets(world) == (["x-0"] if goes else [])
+
+
 EFFECT = Effect(REPLACE_UNSTARTED, "x-0", "uid-x-0")
 MEANT = gen.resolved(gen.cluster())
 

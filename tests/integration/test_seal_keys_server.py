@@ -1,0 +1,166 @@
+"""Which keys of a static seal open the data of a real server, before and after a rotation.
+
+The design of managers.bootstrap.seal_keys rests on this: a server that knows two keys opens what
+either of them sealed, and one that knows the wrong ones stays sealed and changes nothing.
+"""
+
+import os
+import ssl
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+
+from contracts import paths
+from contracts.hcl.render import ConfigInput, render_config, render_self_init
+from contracts.hcl.seals import static_stanza
+from contracts.unseal_keys import KeyRing, UnsealKey
+from e2e.rig import images
+from e2e.rig.paths import Cache, cache_root
+from e2e.rig.progress import to_stderr
+from e2e.rig.versions import OPENBAO, OPENBAO_OLDEST
+from runtime.clock import SystemClock
+from tests.integration.bao_server import (
+    NODE_ID,
+    ROOT_TOKEN,
+    BaoServer,
+    free_port,
+    make_certificate,
+)
+
+pytestmark = pytest.mark.timeout(900)  # the oldest server is built by the first test that needs it
+IDS = {"A": "operator-generated-v1", "B": "two", "C": "three"}
+FILES = {"A": "key", "B": "key-2", "C": "key-3"}
+OPENED, UNKNOWN = "post-unseal setup complete", "unknown key id for data: `{}`"
+NO_FILE = "no such file or directory"
+SECONDS = 60.0
+
+
+@dataclass(frozen=True)
+class Home:
+    """The folders of one server, which outlive its processes."""
+
+    binary: Path
+    folder: Path
+
+    def prepare(self) -> None:
+        """Make the folders, the certificate, the keys and the root token."""
+        for name in ("data", "tls", "unseal", "audit", "logs"):
+            (self.folder / name).mkdir()
+        make_certificate(self.folder / "tls")
+        for file in FILES.values():
+            (self.folder / "unseal" / file).write_bytes(os.urandom(32))
+        (self.folder / "root-token").write_text(ROOT_TOKEN)
+
+    @contextmanager
+    def start(self, keys: str, *, first: bool = False) -> Iterator[BaoServer]:
+        """Start it with these keys, the current one first, and end it."""
+        port = free_port()
+        config = render_config(replace(ConfigInput("c", "ns"), seal=static_stanza(ring(keys))))
+        for old, new in {
+            paths.DATA: str(self.folder / "data"),
+            paths.TLS: str(self.folder / "tls"),
+            paths.AUDIT: str(self.folder / "audit"),
+            paths.LOGS: str(self.folder / "logs"),
+            paths.UNSEAL: str(self.folder / "unseal"),
+            "[::]:8200": f"127.0.0.1:{port}",
+            "[::]:8201": f"127.0.0.1:{free_port()}",
+            'service_registration "kubernetes" {}\n': "",
+        }.items():
+            config = config.replace(old, new)
+        command: list[str | Path] = [self.binary, "server"]
+        command += ["-config", self._write("config.hcl", config)]
+        if first:
+            text = render_self_init(
+                ConfigInput("c", "ns", root_token_file=f"{paths.ROOT_TOKEN}/token")
+            )
+            own = text.replace(f"{paths.ROOT_TOKEN}/token", str(self.folder / "root-token"))
+            command += ["-config", self._write("self-init.hcl", own)]
+        environment = {
+            "PATH": os.environ["PATH"],
+            "BAO_RAFT_NODE_ID": NODE_ID,
+            "BAO_API_ADDR": f"https://127.0.0.1:{port}",
+            "BAO_CLUSTER_ADDR": "https://127.0.0.1:2",
+        }
+        log = self.folder / f"{keys}-{port}.log"
+        with log.open("wb") as output:
+            process = subprocess.Popen(
+                command, env=environment, stdout=output, stderr=subprocess.STDOUT
+            )
+        try:
+            trust = ssl.create_default_context(cafile=str(self.folder / "tls" / "ca.crt"))
+            yield BaoServer(process, f"https://127.0.0.1:{port}", log, trust)
+        finally:
+            process.kill()
+            process.wait()
+
+    def _write(self, name: str, text: str) -> Path:
+        path = self.folder / name
+        path.write_text(text)
+        return path
+
+    async def opens(self, keys: str, *, sealed_by: str) -> bool:
+        """Tell whether a server with these keys opens the data. Fails when it says neither."""
+        with self.start(keys) as server:
+            return await first_word(server, OPENED, UNKNOWN.format(IDS[sealed_by])) == OPENED
+
+
+def ring(keys: str) -> KeyRing:
+    """The keys of these letters, the current one first."""
+    made = [UnsealKey(IDS[key], FILES[key]) for key in keys]
+    return KeyRing(made[0], made[1] if len(made) == 2 else None)
+
+
+async def first_word(server: BaoServer, *words: str) -> str:
+    """Wait for the first of these words in the log of a server. Fails when none comes in time."""
+    clock = SystemClock()
+    ends = clock.monotonic() + SECONDS
+    while clock.monotonic() < ends:
+        text = server.log.read_text(errors="replace")
+        found = next((word for word in words if word in text), None)
+        if found is not None:
+            return found
+        await clock.sleep(0.1)
+    raise AssertionError(server.log.read_text(errors="replace")[-3000:])
+
+
+async def wrap(home: Home, keys: str) -> None:
+    """Wrap the root key with the first of these keys."""
+    with home.start(keys) as server:
+        await server.active()
+        status, _ = await server.call("POST", "sys/rotate/root", token=ROOT_TOKEN)
+        assert status == 204
+
+
+@pytest.mark.parametrize("version", [OPENBAO, OPENBAO_OLDEST])
+async def test_two_keys_open_what_either_of_them_sealed(version: str, tmp_path: Path) -> None:
+    home = Home(images.openbao_binary(Cache(cache_root()), version, to_stderr()), tmp_path)
+    home.prepare()
+    with home.start("A", first=True) as server:
+        await server.active()
+
+    # Drawn, and not yet used.
+    assert await home.opens("A", sealed_by="A")
+    assert not await home.opens("B", sealed_by="A")
+    assert await home.opens("BA", sealed_by="A"), "what a recovered cluster starts with"
+    assert not await home.opens("B", sealed_by="A"), "to know both keys wraps nothing anew"
+
+    await wrap(home, "BA")
+    assert await home.opens("B", sealed_by="B")
+    assert not await home.opens("A", sealed_by="B")
+    assert await home.opens("AB", sealed_by="B"), "what a sealed cluster learns"
+    assert await home.opens("BA", sealed_by="B")
+    assert await home.opens("CB", sealed_by="B")
+    assert not await home.opens("CA", sealed_by="B")
+    # What failed has changed nothing.
+    assert await home.opens("B", sealed_by="B")
+
+    # A server does not start at all without a file that its configuration names.
+    (home.folder / "unseal" / FILES["A"]).unlink()
+    with home.start("BA") as server:
+        assert await first_word(server, NO_FILE, OPENED) == NO_FILE
+        assert server.process.wait(SECONDS) == 1
+    assert await home.opens("B", sealed_by="B")
