@@ -18,12 +18,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 
 from contracts import names
 from contracts.api.seal import KEY_ID, Unseal
 from contracts.observed import Observed, PodFacts, StatefulSetFacts
 from contracts.secret_facts import SecretFacts
 from contracts.unseal_keys import KEYS_SOUGHT, KeyRing, UnsealKey, generated_file
+
+# A server that has a key for its data is open before this.
+STARTS = timedelta(seconds=20)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,12 +37,13 @@ class Servers:
     stateful_set: StatefulSetFacts | None
     pods: Sequence[PodFacts]
     holds_data: bool
+    now: datetime | None = None
 
     @classmethod
     def of(cls, observed: Observed, *, initialized: bool = False) -> Servers:
         """Take them from what is observed."""
         data = initialized or observed.holds_data
-        return cls(observed.stateful_set, observed.pods, data)
+        return cls(observed.stateful_set, observed.pods, data, observed.now)
 
     @property
     def shut(self) -> bool:
@@ -51,6 +56,13 @@ class Servers:
             if not is_sealed(pod):
                 return False
         return bool(self.pods)
+
+    @property
+    def stays_shut(self) -> bool:
+        """They do, and none has started a moment ago: a first boot costs no look for other keys."""
+        return self.shut and not any(
+            pod.made and self.now and self.now - pod.made < STARTS for pod in self.pods
+        )
 
     @property
     def undecided(self) -> bool:
@@ -103,7 +115,7 @@ def seeks(unseal: Unseal, servers: Servers, status: str) -> bool:
     """Tell whether every key Secret is looked for: data exists and it is not known who opens it."""
     if unseal.type != "static" or unseal.secret_name is not None or not servers.holds_data:
         return False
-    return servers.undecided or servers.shut or live_ring(servers, status) is None
+    return servers.undecided or servers.stays_shut or live_ring(servers, status) is None
 
 
 def unseal_secrets(

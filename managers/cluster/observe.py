@@ -131,7 +131,7 @@ class Observer:
         stateful_set, servers = pools.voters.stateful_set, pools.servers
         claims = pools.voters.claims or pools.read.claims
         holds_data = cluster.status.initialized or bool(claims)
-        found = Servers(stateful_set, pools.voters.pods, holds_data)
+        found = Servers(stateful_set, pools.voters.pods, holds_data, self._clock.now())
         readings = await self._read_secrets(cluster, owner, servers, found)
         pools = pools.seen(await self._with_served(cluster, readings, servers))
         meant = as_accepted(cluster)

@@ -5,6 +5,8 @@ The states are those of docs/seals.md, "Which key opens my data".
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
 
 from contracts.api.seal import Unseal
@@ -291,6 +293,9 @@ def test_every_secret_is_looked_for_only_where_data_is_and_no_witness() -> None:
     lost = Servers.of(left().facts())
     assert seeks(unseal, lost, "")
     assert seeks(unseal, Servers.of(shut(OLD).facts()), "")
+    young = shut(OLD)
+    young = young.with_pods(*(pod.born(timedelta(seconds=5)) for pod in young.pods))
+    assert not seeks(unseal, Servers.of(young.facts()), ""), "it may be a first boot"
     assert not seeks(unseal, Servers.of(gen.world().facts()), "")
     running = gen.running(gen.cluster().initialized())
     known = running.with_set(gen.stateful_set().sized(3).knowing(NEW))
