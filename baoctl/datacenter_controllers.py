@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 
 from baoctl.controllers import part_changed
-from baoctl.modes import OURS, Caches
+from baoctl.modes import OF_CHILDREN, OURS, Caches
 from baoctl.parts import Parts
 from contracts.api.group import CLUSTERS, GROUP
 from contracts.datacenter import naming
 from contracts.datacenter.kinds import DATACENTERS, SERVICE_SETS, WORKLOAD_KIND, WORKLOADS
+from contracts.datacenter.objects import VALUES_MAX
 from managers.datacenter import discovery
 from managers.datacenter.kubernetes_provider import KubernetesProvider
 from managers.datacenter.kubernetes_store import DATACENTER_INDEX, KubernetesStore
@@ -27,8 +28,8 @@ from managers.datacenter.run import (
 from managers.datacenter.service import Service
 from managers.datacenter.sets import SetHandler
 from runtime.apply import OwnedApply
+from runtime.bounds import Bounds
 from runtime.cache import Cache
-from runtime.client import Shape
 from runtime.controller import Controller, Reconciler
 from runtime.event import (
     Event,
@@ -39,6 +40,7 @@ from runtime.event import (
     labels_or_annotations_changed,
 )
 from runtime.handler import enqueue_mapped, enqueue_object, enqueue_owner
+from runtime.listing import Shape
 from runtime.resources import CONFIG_MAP, DAEMON_SET, DEPLOYMENT, SERVICE, STATEFUL_SET
 from runtime.selection import Selection
 from runtime.sharing import sharing
@@ -52,6 +54,8 @@ ROWS_TOGETHER = 1.0
 """Seconds from the change of a row to the look at its datacenter."""
 ROWS_BEGIN = BEGUN_LOOK
 """The same for a row that has just been made: of that there is nothing to tell yet."""
+OF_DATACENTERS = Bounds(size=1 << 20, values=VALUES_MAX)
+"""Of a kind that no tenant writes: what its schema and its reader let by."""
 MakeController = Callable[[str, Reconciler, int], Controller]
 MakeApply = Callable[[Mapping[Resource, Cache]], OwnedApply]
 
@@ -68,7 +72,7 @@ def build_datacenter_controllers(
     share = sharing()
 
     datacenters, sets, rows = (
-        parts.informers.informer(Selection(kind, transform=share))
+        parts.informers.informer(Selection(kind, transform=share, bounds=OF_DATACENTERS))
         for kind in (DATACENTERS, SERVICE_SETS, WORKLOADS)
     )
     children = _children(parts, caches, share)
@@ -106,7 +110,7 @@ def build_datacenter_controllers(
 def _children(parts: Parts, caches: Caches, share: Shape) -> dict[Resource, Cache]:
     own: dict[Resource, Cache] = {
         resource: parts.informers.informer(
-            Selection(resource, label_selector=OURS, transform=share)
+            Selection(resource, label_selector=OURS, transform=share, bounds=OF_CHILDREN)
         )
         for resource in (DEPLOYMENT, DAEMON_SET)
     }

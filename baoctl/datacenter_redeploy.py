@@ -21,9 +21,10 @@ from contracts.datacenter import naming
 from contracts.datacenter.body import NAME_PATTERN
 from contracts.datacenter.kinds import DATACENTERS, WORKLOADS
 from contracts.datacenter.objects import SERVICES_MAX, RedeployRequest
-from runtime.client import Client, ListOptions
+from runtime.client import Client
 from runtime.clock import Clock
 from runtime.errors import Conflict, NotFound, PatchFailed, TransportError
+from runtime.listing import ListOptions
 from runtime.types import Object, ObjectKey, is_terminating, key_of, resource_version_of, uid_of
 
 FIELD_MANAGER: Final = "baoctl"

@@ -25,8 +25,9 @@ from contracts.datacenter.reasons import NO_CONFLICTS, READY
 from contracts.datacenter.rows import Row
 from contracts.datacenter.workload import WorkloadStatus
 from managers.datacenter.row_object import row_of
-from runtime.client import Client, ListOptions
+from runtime.client import Client
 from runtime.errors import NotFound
+from runtime.listing import ListOptions
 from runtime.types import Object, ObjectKey, is_terminating, key_of
 
 NOT_READY: Final = 3

@@ -22,8 +22,9 @@ from contracts.sets import serving_set
 from managers.cluster.facts import claim_facts, pod_facts, read_pool_facts, stateful_set_facts
 from managers.cluster.reconcile import owner_of
 from managers.cluster.resolve import is_initialized
-from runtime.client import Client, ListOptions
+from runtime.client import Client
 from runtime.errors import ApiError, TransportError
+from runtime.listing import ListOptions
 from runtime.ownership import Owner
 from runtime.resources import POD, PVC, STATEFUL_SET
 from runtime.types import Object, ObjectKey, labels_of

@@ -29,18 +29,23 @@ from managers.cluster.polling import Polling
 from managers.cluster.pulse import Pulse
 from managers.cluster.sight import Sight, Watched
 from managers.tenancy.gate import Gate, ReadGate, TenantGate, all_of, open_gate, target_of
+from runtime.bounds import Bounds
 from runtime.cache import Cache
 from runtime.depth import shallow
 from runtime.informer import Informer
 from runtime.manager import Runnable
 from runtime.namespaces import NamespaceSet
-from runtime.optional import DEFINITION, OptionalKinds, outline
+from runtime.optional import DEFINITION, OF_DEFINITIONS, OptionalKinds, outline
 from runtime.polled import PolledMirror
 from runtime.polled_names import PolledNames
 from runtime.resources import POD
 from runtime.selection import Selection
 from runtime.types import Object, ObjectKey, Resource
 
+OF_CHILDREN = Bounds(size=128 << 10)
+"""Of a Pod or a ConfigMap: ten times what the operator writes into a large one."""
+OF_TENANTS = Bounds(size=512 << 10)
+"""A status may name a thousand clusters."""
 SECRETS_WHEN_WELL = 60.0
 """Seconds: in the namespaces of others the operator asks little."""
 OURS = f"{labels.MANAGED_BY}={labels.OPERATOR}"
@@ -93,7 +98,7 @@ def _ours(
     resource: Resource, fields: tuple[str, ...] = (), namespace: str | None = None
 ) -> Selection:
     chosen = SERVERS if resource == POD else OURS
-    return Selection(resource, namespace, chosen, fields=fields)
+    return Selection(resource, namespace, chosen, fields=fields, bounds=OF_CHILDREN)
 
 
 def _watched(parts: Parts, namespace: str | None) -> Caches:
@@ -136,7 +141,7 @@ def _where_provisioned(parts: Parts) -> Caches:
     children = _in_each(every)
     definitions = _definitions(parts)
     kinds = OptionalKinds(every, OPTIONAL_KINDS, _ours, definitions.cache)
-    tenants = parts.informers.informer(Selection(TENANTS, transform=shallow))
+    tenants = parts.informers.informer(Selection(TENANTS, transform=shallow, bounds=OF_TENANTS))
     provisioned = TenantGate(tenants)
     tenants.add_handler(_Following(provisioned, every))
     return Caches(
@@ -156,7 +161,7 @@ def _polled(parts: Parts) -> Caches:
     mirrors = {resource: made.optional(_ours(resource, fields)) for resource, fields in CHILDREN}
     definitions = _definitions(parts)
     kinds = OptionalKinds(made, OPTIONAL_KINDS, _ours, definitions.cache)
-    tenants = parts.informers.informer(Selection(TENANTS, transform=shallow))
+    tenants = parts.informers.informer(Selection(TENANTS, transform=shallow, bounds=OF_TENANTS))
     pulse = Pulse(partial(Bao, guard=parts.client.guard))
     polling = Polling(made.all, lambda: kinds.offers, pulse, parts.clock, parts.rng)
     return Caches(
@@ -227,7 +232,10 @@ class _Definitions:
 
 def _definitions(parts: Parts) -> _Definitions:
     selection = Selection(
-        DEFINITION, fields=("spec.versions", "status.conditions"), transform=outline
+        DEFINITION,
+        fields=("spec.versions", "status.conditions"),
+        transform=outline,
+        bounds=OF_DEFINITIONS,
     )
     return _Definitions(
         PolledNames(

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 
 from baoctl.controllers import part_changed
 from baoctl.credentials import credentials_of
+from baoctl.modes import OF_TENANTS
 from baoctl.settings import ProvisionerSettings
 from baoctl.wiring import Parts, build_manager, build_parts
 from contracts.api.group import CLUSTERS, TENANTS
@@ -68,7 +69,9 @@ async def delegate_client(settings: ProvisionerSettings, parts: Parts) -> Client
 def build_controller(settings: ProvisionerSettings, parts: Parts, delegate: Client) -> Controller:
     """Make the reconciler of tenants and the controller that calls it."""
     installation = settings.process.installation
-    tenants = parts.informers.informer(Selection(TENANTS, None, transform=shallow))
+    tenants = parts.informers.informer(
+        Selection(TENANTS, None, transform=shallow, bounds=OF_TENANTS)
+    )
     clusters = parts.informers.informer(Selection(CLUSTERS, None, transform=shallow))
     pace = Bucket(parts.clock, rate=WRITES_PER_SECOND, burst=WRITES_AT_ONCE)
     grants = Grants(delegate, parts.clock, parts.rng, settings.recheck, pace)

@@ -12,7 +12,8 @@ Resource
 Request
     The namespace and name of an object to look at; never what happened to it (types).
 Client
-    One method per verb of the API, with typed errors (client, errors, codec, transport).
+    One method per verb of the API, with typed errors (client, listing, errors, codec,
+    transport).
 Credentials
     Where the server is and how we prove who we are (credentials).
 Reflector

@@ -8,19 +8,17 @@ and writes raise LeaseLost when the guard refuses them. With dry_run a write is 
 and answered as if, and nothing is stored.
 """
 
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
-from runtime.clock import Clock, yield_to_loop
+from runtime.clock import Clock
 from runtime.codec import (
     APPLY_PATCH,
     JSON,
     JSON_PATCH,
-    PARTIAL_LIST,
     PARTIAL_OBJECT,
-    PageReader,
     decode_object,
     encode,
     encode_apply,
@@ -28,6 +26,7 @@ from runtime.codec import (
 from runtime.credentials import Credentials
 from runtime.errors import Gone, Invalid, PatchFailed
 from runtime.guarded import Guard, unguarded
+from runtime.listing import LIST_ALL, ListOptions, ObjectList, list_pages, selectors
 from runtime.metrics import Metrics
 from runtime.resources import POD
 from runtime.transport import Call, Transport, Wire
@@ -35,28 +34,6 @@ from runtime.types import Object, ObjectKey, Resource, key_of
 from runtime.wire import HttpWire
 
 EVICTION = "eviction"
-PAGE_SIZE = 500
-PAGE_SECONDS = 60.0
-"""Deadline of one list page: the API server itself gives up after 60 s by default."""
-
-Shape = Callable[[Object], Object]
-"""Reduces a freshly decoded object to what is kept; may change its argument in place."""
-
-
-@dataclass(frozen=True, slots=True)
-class ListOptions:
-    """What to list. limit is the page size, 0 for one answer of any size.
-
-    resource_version "" asks for the most recent state, "0" for any cached one. transform is
-    applied piece by piece, so that the unreduced list never exists as a whole.
-    """
-
-    label_selector: str = ""
-    field_selector: str = ""
-    limit: int = PAGE_SIZE
-    resource_version: str = ""
-    metadata_only: bool = False
-    transform: Shape | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,22 +54,11 @@ class WatchOptions:
 
 
 @dataclass(frozen=True, slots=True)
-class ObjectList:
-    """All items of a list, each with apiVersion and kind, at one version of the collection."""
-
-    items: list[Object]
-    resource_version: str
-
-
-@dataclass(frozen=True, slots=True)
 class ApplyResult:
     """The object as stored after an apply, and whether the apply created it (201, not 200)."""
 
     object: Object
     created: bool
-
-
-LIST_ALL = ListOptions()
 
 
 class Client:
@@ -162,11 +128,11 @@ class Client:
         (410), the list is started again as a single answer.
         """
         try:
-            return await self._list_pages(resource, namespace, options)
+            return await list_pages(self._transport, resource, namespace, options)
         except Gone:
             if not options.limit:
                 raise
-            return await self._list_pages(resource, namespace, replace(options, limit=0))
+            return await list_pages(self._transport, resource, namespace, replace(options, limit=0))
 
     def watch(
         self, resource: Resource, namespace: str | None, options: WatchOptions
@@ -181,7 +147,7 @@ class Client:
             "watch": "true",
             "allowWatchBookmarks": "true",
             "timeoutSeconds": str(options.timeout_seconds),
-            **_selectors(options),
+            **selectors(options),
         }
         if options.resource_version:
             query["resourceVersion"] = options.resource_version
@@ -342,50 +308,6 @@ class Client:
         """Close all connections."""
         await self._transport.close()
 
-    async def _list_pages(
-        self, resource: Resource, namespace: str | None, options: ListOptions
-    ) -> ObjectList:
-        token, version = "", ""
-        items: list[Object] = []
-        while True:
-            page = await self._list_page(resource, namespace, options, token)
-            for piece in page:
-                items += _shaped(piece, options.transform)
-                await yield_to_loop()
-            # The version of the list is that of its first page: later ones continue that snapshot.
-            version, token = version or page.resource_version, page.token
-            if not token:
-                return ObjectList(items, version)
-
-    async def _list_page(
-        self, resource: Resource, namespace: str | None, options: ListOptions, token: str
-    ) -> PageReader:
-        query = _selectors(options)
-        if options.limit:
-            query["limit"] = str(options.limit)
-        # A page token carries its version; naming one beside it is an error.
-        if token:
-            query["continue"] = token
-        elif options.resource_version:
-            query["resourceVersion"] = options.resource_version
-        accept = PARTIAL_LIST if options.metadata_only else JSON
-        call = Call("GET", resource.path(namespace), query, accept=accept)
-        answer = await self._transport.request(call, seconds=PAGE_SECONDS)
-        return PageReader(answer.body, resource)
-
 
 def _trial(dry_run: bool) -> dict[str, str]:
     return {"dryRun": "All"} if dry_run else {}
-
-
-def _selectors(options: ListOptions | WatchOptions) -> dict[str, str]:
-    query = {}
-    if options.label_selector:
-        query["labelSelector"] = options.label_selector
-    if options.field_selector:
-        query["fieldSelector"] = options.field_selector
-    return query
-
-
-def _shaped(items: Sequence[Object], transform: Shape | None) -> "list[Object]":
-    return [transform(item) for item in items] if transform else [*items]

@@ -6,7 +6,6 @@ Objects asked for as PartialObjectMetadata come back under that kind; the reader
 wants the real one, so apiVersion and kind are filled in from the resource on every path.
 """
 
-import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -14,8 +13,10 @@ from typing import Any
 
 import orjson
 
-from runtime.depth import shallow_text
+from runtime.bounds import DEFAULT, Bounds, read_object
+from runtime.depth import loads
 from runtime.errors import TransportError
+from runtime.skim import Skimmer, at_most
 from runtime.types import Object, Resource
 
 JSON = "application/json"
@@ -26,9 +27,11 @@ PARTIAL_LIST = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1
 
 WHOLE_BYTES = 3 << 20
 """Largest list response that is decoded in one go."""
+WHOLE_VALUES = 300_000
+"""And the most values of one: as many as a page of ordinary objects has, and 30 MB in memory."""
 
 PIECE_ITEMS = 64
-PIECE_CHARS = 1 << 18
+PIECE_BYTES = 1 << 18
 """How much of a list response is handed out at once."""
 
 _PARTIAL_KIND = "PartialObjectMetadata"
@@ -68,27 +71,13 @@ def _escape(found: re.Match[bytes]) -> bytes:
     return b"\\u%04x" % ord(found[0].decode())
 
 
-def _loads(body: bytes) -> Any:
-    """The value; what is nested deeper than the decoder goes, without its depths.
-
-    Raises JSONDecodeError. One object of a user must not hide all others of its list.
-    """
-    try:
-        return orjson.loads(body)
-    except orjson.JSONDecodeError:
-        shallower = shallow_text(body)
-        if len(shallower) == len(body):
-            raise
-    return orjson.loads(shallower)
-
-
 def decode_object(body: bytes, resource: Resource | None = None) -> Object:
     """A response body as an object.
 
     Raises TransportError when it is no JSON object: some box in between answered in its place.
     """
     try:
-        obj = _loads(body)
+        obj = loads(body)
     except orjson.JSONDecodeError as error:
         raise TransportError(f"the answer is not JSON: {error}") from error
     if not isinstance(obj, dict):
@@ -122,18 +111,19 @@ class PageReader:
     those of the page. Iterating raises TransportError when the body is no list.
 
     A body of up to WHOLE_BYTES is decoded in one go (20 ms) and handed out in slices. A larger
-    one, of large objects, is decoded item by item: the decoder for that is the slower one of the
-    standard library, because orjson cannot stop in the middle.
+    one, of large objects or of very many values, is decoded item by item, and of an item what is
+    within the bounds: orjson cannot stop in the middle, and a skimmer finds where an item ends.
     """
 
-    def __init__(self, body: bytes, resource: Resource) -> None:
+    def __init__(self, body: bytes, resource: Resource, bounds: Bounds = DEFAULT) -> None:
         self._body = body
         self._resource = resource
+        self._bounds = bounds
         self.resource_version = ""
         self.token = ""
 
     def __iter__(self) -> Iterator[list[Object]]:
-        if len(self._body) > WHOLE_BYTES:
+        if len(self._body) > WHOLE_BYTES or not at_most(self._body, WHOLE_VALUES):
             return self._scanned()
         return self._sliced()
 
@@ -146,13 +136,13 @@ class PageReader:
     def _scanned(self) -> Iterator[list[Object]]:
         rest: dict[str, Any] = {}
         try:
-            scanner = _Scanner(self._body.decode())
-            for name in scanner.members():
-                if name == "items" and scanner.stands_at("["):
+            skimmer = Skimmer(self._body)
+            for name in skimmer.members():
+                if name == "items" and skimmer.stands_at(b"["):
                     rest[name] = []
-                    yield from self._named(scanner.pieces())
+                    yield from self._pieces(skimmer)
                 else:
-                    rest[name] = scanner.value()
+                    rest[name] = loads(skimmer.text())
         except ValueError as error:
             raise TransportError(f"the answer is not JSON: {error}") from error
         empty = rest.get("items") is None and str(rest.get("kind")).endswith("List")
@@ -160,73 +150,18 @@ class PageReader:
             raise TransportError(f"the answer is not a list but {rest.get('kind')!r}")
         self.resource_version, self.token = _place(rest)
 
-    def _named(self, pieces: Iterator[list[Object]]) -> Iterator[list[Object]]:
-        for piece in pieces:
-            for item in piece:
-                _name_kind(item, self._resource)
-            yield piece
-
-
-class _Scanner:
-    """Reads one JSON object member by member. Every method raises ValueError for bad JSON."""
-
-    def __init__(self, text: str) -> None:
-        self._text = text
-        self._at = 0
-
-    def members(self) -> Iterator[str]:
-        """The names of the members; the caller reads the value of each before the next."""
-        self._expect("{")
-        while not self._skip("}"):
-            yield str(self.value())
-            self._skip(",")
-
-    def pieces(self) -> Iterator[list[Any]]:
-        """The elements of the array that comes next, PIECE_CHARS of text at a time."""
-        self._expect("[")
-        piece: list[Any] = []
-        end = self._at + PIECE_CHARS
-        while not self._skip("]"):
-            piece.append(self.value())
-            self._skip(",")
-            if self._at >= end:
+    def _pieces(self, skimmer: Skimmer) -> Iterator[list[Object]]:
+        """The items of the list that comes next, PIECE_BYTES of text at a time."""
+        piece: list[Object] = []
+        end = skimmer.at + PIECE_BYTES
+        for _ in skimmer.elements():
+            item = read_object(skimmer, self._bounds)
+            _name_kind(item, self._resource)
+            piece.append(item)
+            if skimmer.at >= end:
                 yield piece
-                piece, end = [], self._at + PIECE_CHARS
+                piece, end = [], skimmer.at + PIECE_BYTES
         yield piece
-
-    def value(self) -> Any:
-        """The value that comes next, whole."""
-        self._skip(":")
-        at = self._space()
-        try:
-            value, self._at = _DECODER.raw_decode(self._text, at)
-        except RecursionError:
-            self._text = shallow_text(self._text[at:].encode()).decode()
-            value, self._at = _DECODER.raw_decode(self._text, 0)
-        return value
-
-    def stands_at(self, char: str) -> bool:
-        """Whether the next value begins with that character."""
-        self._skip(":")
-        return self._text.startswith(char, self._space())
-
-    def _expect(self, char: str) -> None:
-        if not self._skip(char):
-            raise ValueError(f"no {char!r} at character {self._at}")
-
-    def _skip(self, char: str) -> bool:
-        at = self._space()
-        found = self._text.startswith(char, at)
-        self._at = at + len(char) if found else at
-        return found
-
-    def _space(self) -> int:
-        found = _SPACE.match(self._text, self._at)
-        return found.end() if found else self._at
-
-
-_DECODER = json.JSONDecoder()
-_SPACE = re.compile(r"[ \t\n\r]*")
 
 
 def _place(answer: Mapping[str, Any]) -> tuple[str, str]:
@@ -235,22 +170,31 @@ def _place(answer: Mapping[str, Any]) -> tuple[str, str]:
     return str(metadata.get("resourceVersion") or ""), str(metadata.get("continue") or "")
 
 
-def decode_event(line: bytes, resource: Resource) -> tuple[str, Object]:
-    """One line of a watch: its type word and its object.
+def decode_event(line: bytes, resource: Resource, bounds: Bounds = DEFAULT) -> tuple[str, Object]:
+    """One line of a watch: its type word and its object, without what is beyond the bounds.
 
     Raises TransportError for a line that is no event, complete or not: the stream is torn and
     has to be opened anew.
     """
     try:
-        event = _loads(line)
+        event = loads(line) if at_most(line, bounds.values) else _skimmed(line, bounds)
         kind, obj = event["type"], event["object"]
-    except (orjson.JSONDecodeError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError) as error:
         raise TransportError(f"a line of the watch is not an event: {error}") from error
     if not isinstance(kind, str) or not isinstance(obj, dict):
         raise TransportError("a line of the watch is not an event")
     if obj.get("kind") == _PARTIAL_KIND:
         _name_kind(obj, resource)
     return kind, obj
+
+
+def _skimmed(line: bytes, bounds: Bounds) -> dict[str, Any]:
+    event: dict[str, Any] = {}
+    skimmer = Skimmer(line)
+    for name in skimmer.members():
+        is_object = name == "object" and skimmer.stands_at(b"{")
+        event[name] = read_object(skimmer, bounds) if is_object else loads(skimmer.text())
+    return event
 
 
 def _name_kind(obj: Object, resource: Resource) -> None:

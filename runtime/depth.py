@@ -53,6 +53,20 @@ def shallow_text(body: bytes, levels: int = LEVELS_MAX) -> bytes:
     return b"".join(kept)
 
 
+def loads(text: bytes) -> Any:
+    """The value; what is nested deeper than the decoder goes, without its depths.
+
+    Raises JSONDecodeError. One object of a user must not hide all others of its list.
+    """
+    try:
+        return orjson.loads(text)
+    except orjson.JSONDecodeError:
+        shallower = shallow_text(text)
+        if len(shallower) == len(text):
+            raise
+    return orjson.loads(shallower)
+
+
 def shallow(value: Any, levels: int = LEVELS_MAX) -> Any:
     """A copy of a JSON value with None in the place of what is nested deeper than `levels`."""
     result: list[Any] = [None]

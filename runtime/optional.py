@@ -17,6 +17,7 @@ from typing import Protocol
 
 import structlog
 
+from runtime.bounds import Bounds
 from runtime.cache import SleepingCache
 from runtime.kinds import UNKNOWN, Offer, OptionalKind, offered
 from runtime.selection import Selection
@@ -31,6 +32,10 @@ DEFINITION = Resource(
     "customresourcedefinitions",
     namespaced=False,
 )
+
+
+OF_DEFINITIONS = Bounds(size=8 << 20, values=1_000_000)
+"""Written by administrators, and an outline is all that is kept of one."""
 
 
 class AddHandler(Protocol):
@@ -70,6 +75,7 @@ def definition_of(kind: OptionalKind) -> Selection:
         field_selector=f"metadata.name={kind.definition}",
         fields=("spec.versions", "status.conditions"),
         transform=outline,
+        bounds=OF_DEFINITIONS,
     )
 
 

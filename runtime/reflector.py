@@ -20,10 +20,11 @@ import structlog
 from prometheus_client import Counter
 
 from runtime.backoff import REFUSED_LADDER, UNREACHABLE_LADDER, Backoff, Ladder
-from runtime.client import Client, ListOptions, Shape, WatchOptions
+from runtime.client import Client, WatchOptions
 from runtime.clock import Clock, Deadline, yield_to_loop
 from runtime.codec import decode_event
 from runtime.errors import ApiError, TransportError
+from runtime.listing import ListOptions, Shape
 from runtime.metrics import Metrics
 from runtime.selection import Selection
 from runtime.types import Object, ObjectKey
@@ -152,6 +153,7 @@ class Reflector:
             limit=LIST_PAGE,
             metadata_only=chosen.metadata_only,
             transform=self._reduce,
+            bounds=chosen.bounds,
         )
         answer = await self._client.list(chosen.resource, chosen.namespace, options=options)
         if not answer.resource_version:
@@ -208,7 +210,7 @@ class Reflector:
         return COLLECT_IDLE_SECONDS if self._state.phase in _SNAPSHOT else IDLE_SECONDS
 
     def _decoded(self, line: bytes) -> Event:
-        kind, obj = decode_event(line, self._selection.resource)
+        kind, obj = decode_event(line, self._selection.resource, self._selection.bounds)
         count = self._counts.get(kind)
         if count is None:
             plural = self._selection.resource.plural

@@ -7,13 +7,14 @@ by another way than its own watch.
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import orjson
 
-from runtime.client import Shape
+from runtime.bounds import DEFAULT, Bounds, bound_members, trim_metadata
 from runtime.depth import shallow
+from runtime.listing import Shape
 from runtime.types import Object, Resource, key_of, labels_of
 
 IDENTITY = ("apiVersion", "kind", "metadata")
@@ -23,14 +24,6 @@ SHARED_STRINGS = 10_000
 """Different strings that a selection remembers in order to store each of them once."""
 
 
-def strip_managed_fields(obj: Object) -> Object:
-    """Half of a typical object is bookkeeping that no reader needs."""
-    metadata = obj.get("metadata")
-    if metadata is not None:
-        metadata.pop("managedFields", None)
-    return obj
-
-
 @dataclass(frozen=True, slots=True)
 class Selection:
     """One collection, or a part of it, in one shape; equal selections share an informer.
@@ -38,7 +31,8 @@ class Selection:
     metadata_only leaves apiVersion, kind and metadata, and the server sends no more than that.
     `fields` keeps beside these the named ones only, as paths like "spec.replicas": the server
     sends all, but not more is stored. transform comes after that; it may change its argument in
-    place and must be idempotent. managedFields are never kept.
+    place and must be idempotent. managedFields are never kept, and of a member that is larger than
+    `bounds` no more than a mark (runtime.bounds).
 
     Raises ValueError for both metadata_only and fields, and for a path that is none.
     """
@@ -50,6 +44,7 @@ class Selection:
     metadata_only: bool = False
     fields: tuple[str, ...] = ()
     transform: Shape | None = None
+    bounds: Bounds = DEFAULT
 
     def __post_init__(self) -> None:
         if self.fields and self.metadata_only:
@@ -65,9 +60,10 @@ class Selection:
 
     def reducer(self) -> Shape:
         """What makes of a freshly decoded object what is stored; it may change its argument."""
-        steps: list[Shape] = [strip_managed_fields, _sharing()]
+        steps: list[Shape] = [trim_metadata, _sharing()]
         if self.metadata_only or self.fields:
             steps.append(_projection(_tree(self.fields)))
+        steps.append(partial(bound_members, bounds=self.bounds))
         if self.transform is not None:
             steps.append(self.transform)
         return _chain(steps)

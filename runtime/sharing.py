@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from runtime.client import Shape
 from runtime.depth import LEVELS_MAX
+from runtime.listing import Shape
 from runtime.types import Object
 
 REMEMBERED: Final = 5_000

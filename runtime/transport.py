@@ -36,7 +36,10 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One request. `headers` are the credentials, which Transport adds at each try."""
+    """One request. `headers` are the credentials, which Transport adds at each try.
+
+    Of an answer of more than `most` bytes nothing is kept: AnswerTooLarge.
+    """
 
     method: str
     path: str
@@ -45,6 +48,7 @@ class Call:
     content_type: str = JSON
     accept: str = JSON
     headers: Mapping[str, str] = field(default_factory=dict)
+    most: int | None = None
 
     @property
     def writes(self) -> bool:
@@ -64,12 +68,16 @@ class Answer:
     body: bytes
 
 
+class AnswerTooLarge(TransportError):  # noqa: N818 - named like its siblings in errors
+    """The answer to a call is larger than the caller wants to hold."""
+
+
 class Wire(Protocol):
     """Carries a call to one server and brings the answer back, once.
 
     Raises what runtime.errors.api_error makes of an answer of 300 and above, ConnectionDropped,
-    and TransportError when nothing was sent. Deadlines, second tries and the guard are above it:
-    a wire may hang, and is cancelled then.
+    AnswerTooLarge, and TransportError when nothing was sent. Deadlines, second tries and the guard
+    are above it: a wire may hang, and is cancelled then.
     """
 
     async def request(self, call: Call, /) -> Answer: ...

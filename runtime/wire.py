@@ -18,7 +18,7 @@ from yarl import URL
 from runtime.credentials import Credentials
 from runtime.errors import ConnectionDropped, TransportError, api_error
 from runtime.guarded import Guard, GuardedBody, LastLook, no_silent_resend, unguarded
-from runtime.transport import Answer, Call
+from runtime.transport import Answer, AnswerTooLarge, Call
 
 REQUEST_POOL = 32
 """Requests in flight: our own cap, well below the fair share of one client of a busy server."""
@@ -55,7 +55,7 @@ class HttpWire:
         if self._requests is None:
             self._requests = self._session(limit=REQUEST_POOL)
         async with await self._open(self._requests, call) as response:
-            return Answer(response.status, await _read(response))
+            return Answer(response.status, await _read(response, call.most))
 
     @asynccontextmanager
     async def stream(self, call: Call, /) -> AsyncIterator[AsyncIterator[bytes]]:
@@ -122,11 +122,23 @@ class HttpWire:
         )
 
 
-async def _read(response: aiohttp.ClientResponse) -> bytes:
+async def _read(response: aiohttp.ClientResponse, most: int | None = None) -> bytes:
     try:
-        return await response.read()
+        if most is None:
+            return await response.read()
+        return b"".join([part async for part in _parts(response, most)])
     except (aiohttp.ClientError, OSError) as error:
         raise ConnectionDropped(f"the answer was cut short: {_words(error)}") from error
+
+
+async def _parts(response: aiohttp.ClientResponse, most: int) -> AsyncGenerator[bytes, None]:
+    room = most
+    async for part in response.content.iter_any():
+        room -= len(part)
+        if room < 0:
+            # What is left unread ends the connection.
+            raise AnswerTooLarge(f"the answer has more than {most} bytes")
+        yield part
 
 
 async def _lines(response: aiohttp.ClientResponse) -> AsyncGenerator[bytes, None]:

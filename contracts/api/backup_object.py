@@ -13,6 +13,7 @@ from pydantic import BeforeValidator, Field, ValidationError
 from contracts.api.group import API_VERSION, BACKUP_KIND
 from contracts.api.job_report import BackupReport, ProofReport
 from contracts.api.meta import ApiModel, Condition, ObjectMeta, StoredStatus, Timestamp, as_map
+from contracts.api.oversize import oversize
 from contracts.api.status_backup import Snapshot
 from contracts.api.status_parts import Digest, Name, Text, Word
 from contracts.api.violation import InvalidClusterError, Violation, shown
@@ -132,6 +133,9 @@ class OpenBaoBackup(ApiModel):
     @classmethod
     def from_object(cls, obj: Mapping[str, Any]) -> Self:
         """Read an object of the API server; raises InvalidBackupError, a Violation per field."""
+        large = oversize(obj)
+        if large is not None:
+            raise InvalidBackupError([large])
         try:
             return cls.model_validate(obj)
         except ValidationError as error:

@@ -30,6 +30,7 @@ from contracts.api.lifecycle import (
 from contracts.api.meta import ApiModel, ObjectMeta, SecretReference, as_map, as_set
 from contracts.api.network import Network, Service, ServiceAccountWishes
 from contracts.api.observability import Observability
+from contracts.api.oversize import oversize
 from contracts.api.plugins import Plugin
 from contracts.api.pod_security import PodSecurityContext, WorkloadHardening
 from contracts.api.read_replicas import ReadReplicas
@@ -277,7 +278,7 @@ class OpenBaoCluster(ApiModel):
     @classmethod
     def from_object(cls, obj: Mapping[str, Any]) -> Self:
         """Read an object of the API server; raises InvalidClusterError, a Violation per field."""
-        unwieldy = _unwieldy(obj.get("spec"))
+        unwieldy = oversize(obj) or _unwieldy(obj.get("spec"))
         if unwieldy is not None:
             raise InvalidClusterError([unwieldy])
         try:

@@ -26,6 +26,7 @@ from contracts.api.meta import (
     Timestamp,
     as_map,
 )
+from contracts.api.oversize import oversize
 from contracts.api.status_parts import SNAPSHOT_MAX, Digest, Name, Size, Text, Word
 from contracts.api.violation import InvalidClusterError
 from contracts.names import CLUSTER_NAME_MAX, CLUSTER_NAME_PATTERN
@@ -194,6 +195,9 @@ class OpenBaoRestore(ApiModel):
     @classmethod
     def from_object(cls, obj: Mapping[str, Any]) -> Self:
         """Read an object of the API server; raises InvalidRestoreError, a Violation per field."""
+        large = oversize(obj)
+        if large is not None:
+            raise InvalidRestoreError([large])
         try:
             return cls.model_validate(obj)
         except ValidationError as error:

@@ -19,6 +19,7 @@ from contracts.api.meta import (
     as_map,
     as_set,
 )
+from contracts.api.oversize import oversize
 from contracts.api.violation import InvalidClusterError, Violation, shown
 from runtime.depth import too_many
 
@@ -33,8 +34,13 @@ DEFAULT_QUOTA: Mapping[str, str] = {
     "requests.memory": "64Gi",
     "limits.cpu": "40",
     "limits.memory": "128Gi",
+    "count/openbaoclusters.openbao.org": "20",
+    "count/openbaobackups.openbao.org": "500",
+    "count/openbaorestores.openbao.org": "100",
+    "count/configmaps": "200",
 }
-"""Room for Jobs, and for a second set of servers during an upgrade."""
+"""Room for Jobs, and for a second set of servers during an upgrade; and no more objects than that,
+because the operator keeps each of them in memory."""
 DEFAULT_LIMITS: Mapping[str, str] = {"cpu": "500m", "memory": "512Mi"}
 DEFAULT_REQUESTS: Mapping[str, str] = {"cpu": "100m", "memory": "128Mi"}
 
@@ -99,8 +105,10 @@ class TenantSpec(ApiModel):
     quota: TenantQuota | None = Field(
         default=None,
         description=(
-            "Instead of 50 pods, requests of 20 CPUs and 64Gi, limits of 40 CPUs and 128Gi. Leave "
-            "room for Jobs and for twice the servers of an upgrade."
+            "Instead of 50 pods, requests of 20 CPUs and 64Gi, limits of 40 CPUs and 128Gi, 20 "
+            "OpenBaoClusters, 500 OpenBaoBackups, 100 OpenBaoRestores and 200 ConfigMaps. Leave "
+            "room for Jobs and for twice the servers of an upgrade, and keep the counts: the "
+            "operator holds these objects in memory."
         ),
     )
     limit_range: TenantLimits | None = Field(
@@ -169,6 +177,9 @@ class OpenBaoTenant(ApiModel):
     @classmethod
     def from_object(cls, obj: Mapping[str, Any]) -> Self:
         """Read an object of the API server; raises InvalidTenantError, a Violation per field."""
+        large = oversize(obj)
+        if large is not None:
+            raise InvalidTenantError([large])
         if too_many(obj.get("spec"), VALUES_MAX):
             told = f"must hold at most {VALUES_MAX} values"
             raise InvalidTenantError([Violation("spec", "", "size", told)])

@@ -21,6 +21,7 @@ from contracts.api.meta import (
     as_map,
     as_set,
 )
+from contracts.api.oversize import oversize
 from contracts.api.status_parts import Count, Text, Word
 from contracts.api.tenant import NamespaceName
 from contracts.api.violation import InvalidClusterError, Violation, shown
@@ -51,6 +52,9 @@ class DatacenterModel(ApiModel):
 
         `known` reads a body of a service, and may answer with what it read before.
         """
+        large = oversize(obj)
+        if large is not None:
+            raise InvalidDatacenterError([large])
         if too_many(obj.get("spec"), VALUES_MAX):
             told = f"must hold at most {VALUES_MAX} values"
             raise InvalidDatacenterError([Violation("spec", "", "size", told)])

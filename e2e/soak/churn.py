@@ -11,8 +11,9 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
 from examples.website.reconcile import DEPLOYMENT, DIRECTORY, WEBSITE, named
-from runtime.client import Client, ListOptions
+from runtime.client import Client
 from runtime.errors import ApiError, TransportError
+from runtime.listing import ListOptions
 from runtime.resources import CONFIG_MAP, SERVICE
 from runtime.types import Object, ObjectKey, Resource, controller_of, key_of, uid_of
 

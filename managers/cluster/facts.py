@@ -27,6 +27,8 @@ from managers.certs.wiring import TLS_VOLUME
 from managers.workload.pod import CONTAINER, INIT_VOLUME
 from managers.workload.recreate import fixed_fields
 from managers.workload.reload import reloads
+from runtime.bounds import oversize_of
+from runtime.errors import Transient
 from runtime.memo import remembered
 from runtime.ownership import Claim, Owner, claim_of, describe_owner
 from runtime.types import (
@@ -156,8 +158,22 @@ def own_set_facts(owner: Owner, live: Object | None) -> StatefulSetFacts | None:
     return stateful_set_facts(live) if mine else None
 
 
+class CutObjectError(Transient):
+    """An object of a cluster is larger than the cache keeps, so nobody knows what it says."""
+
+
+def _whole(live: Object) -> None:
+    """Raise CutObjectError where a fact would be a guess; nothing is done until it is smaller."""
+    large = oversize_of(live)
+    if large is not None:
+        raise CutObjectError(
+            f"{live['kind']} {key_of(live).name}: {large}: take away what somebody added to it"
+        )
+
+
 @remembered
 def _pod(pod: Object, ordinal: int) -> PodFacts:
+    _whole(pod)
     status: Mapping[str, Any] = pod.get("status") or {}
     # The list is empty right after creation: not started.
     containers = status.get("containerStatuses") or ()
@@ -269,6 +285,7 @@ def stateful_set_facts(live: Object | None) -> StatefulSetFacts | None:
     """Read the StatefulSet; one that is being deleted counts as absent."""
     if live is None or is_terminating(live):
         return None
+    _whole(live)
     spec, status = live["spec"], live.get("status") or {}
     template = spec["template"]
     claim = next(iter(spec.get("volumeClaimTemplates") or ()), NOTHING).get("spec") or {}
@@ -310,6 +327,7 @@ def _claims(claims: Iterable[Object], ordinal_of: Ordinal) -> tuple[ClaimFacts, 
 
 @remembered
 def _claim(claim: Object) -> ClaimFacts:
+    _whole(claim)
     spec, status = claim.get("spec") or NOTHING, claim.get("status") or NOTHING
     told = next(
         (

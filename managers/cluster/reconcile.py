@@ -33,6 +33,7 @@ from managers.cluster.steps import fold
 from managers.cluster.witness import mended, notes_of
 from managers.upgrade.course import as_accepted, direct
 from managers.upgrade.progress import follow
+from runtime.bounds import oversize_of
 from runtime.cache import Cache
 from runtime.errors import ApiError, Transient
 from runtime.finalizer import Finalizer
@@ -89,8 +90,7 @@ class WorkloadReconciler:
         try:
             cluster = read_cluster(live)
         except InvalidClusterError as invalid:
-            told = unreadable(live, str(invalid), self._context.clock.now())
-            await self._statuses.write(live, told)
+            await self._tell_unreadable(live, str(invalid))
             return Blocked("InvalidSpec", str(invalid))
         try:
             this = await self._pass(cluster, owner_of(live))
@@ -103,6 +103,14 @@ class WorkloadReconciler:
         details_due = await self._statuses.write(live, compute(this), notes)
         again = Done(self._observer.sight.next_look(this))
         return combine(this.outcome, again, Done(details_due))
+
+    async def _tell_unreadable(self, live: Object, error: str) -> None:
+        large = oversize_of(live)
+        if large is not None and large.member == "status":
+            # A status that is not known cannot be written: what is in it would be lost.
+            self._context.events.event(live, "Warning", "InvalidSpec", error)
+            return
+        await self._statuses.write(live, unreadable(live, error, self._context.clock.now()))
 
     async def _tell_failure(self, live: Object, cluster: OpenBaoCluster, error: Exception) -> None:
         """Show an error that lasts in the status; a single one is the log's business."""

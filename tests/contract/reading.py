@@ -1,8 +1,8 @@
 """Cases about lists and watches."""
 
-from runtime.client import ListOptions
 from runtime.codec import PARTIAL_LIST
 from runtime.errors import BadRequest, NotFound, ResourceVersionTooLarge, status_error
+from runtime.listing import ListOptions
 from runtime.resources import CONFIG_MAP
 from runtime.transport import Call
 from runtime.types import Object, ObjectKey, Resource, uid_of

@@ -9,7 +9,7 @@ import yaml
 from yarl import URL
 
 from e2e.rig import Rig
-from runtime.client import Client, ListOptions
+from runtime.client import Client
 from runtime.clock import SystemClock
 from runtime.credentials import in_cluster
 from runtime.errors import (
@@ -25,6 +25,7 @@ from runtime.errors import (
     ResourceVersionTooLarge,
     Unauthorized,
 )
+from runtime.listing import ListOptions
 from runtime.resources import CONFIG_MAP, NAMESPACE, SERVICE, STATEFUL_SET
 from runtime.types import Object, ObjectKey, Resource, key_of, resource_version_of, uid_of
 

@@ -10,7 +10,8 @@ from collections.abc import AsyncIterator
 import pytest
 
 from e2e.rig import Rig
-from runtime.client import Client, ListOptions
+from runtime.client import Client
+from runtime.listing import ListOptions
 from runtime.resources import CONFIG_MAP, EVENT
 from runtime.types import ObjectKey
 from tests.integration.candidates import (

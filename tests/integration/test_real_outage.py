@@ -9,12 +9,13 @@ import aiohttp
 import pytest
 
 from e2e.rig import Rig
-from runtime.client import Client, ListOptions
+from runtime.client import Client
 from runtime.clock import SystemClock
 from runtime.credentials import KubeconfigCredentials
 from runtime.errors import ApiError, LeaseLost, TransportError
 from runtime.informer import Informer, Selection
 from runtime.leader import LeaderOptions
+from runtime.listing import ListOptions
 from runtime.metrics import Metrics
 from runtime.resources import CONFIG_MAP
 from runtime.testing.wait import eventually

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from runtime.client import ListOptions, WatchOptions
+from runtime.client import WatchOptions
 from runtime.codec import PARTIAL_LIST, PARTIAL_OBJECT, decode_event
 from runtime.errors import (
     Gone,
@@ -13,6 +13,7 @@ from runtime.errors import (
     PatchFailed,
     TransportError,
 )
+from runtime.listing import ListOptions
 from runtime.resources import CONFIG_MAP, LEASE
 from runtime.testing.clock import ManualClock
 from runtime.testing.scripted import (

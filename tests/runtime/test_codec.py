@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from runtime import codec
-from runtime.codec import PIECE_CHARS, PIECE_ITEMS, PageReader, decode_event, encode, encode_apply
+from runtime.codec import PIECE_BYTES, PIECE_ITEMS, PageReader, decode_event, encode, encode_apply
 from runtime.errors import TransportError
 from runtime.resources import CONFIG_MAP
 from runtime.testing.scripted import event
@@ -117,7 +117,7 @@ def test_what_is_no_page_is_an_error(body: bytes, way: str) -> None:
 
 
 def test_t31_a_page_is_handed_out_in_pieces(way: str) -> None:
-    items = [{"data": "x" * 100} for _ in range(3 * PIECE_CHARS // 100)]
+    items = [{"data": "x" * 100} for _ in range(3 * PIECE_BYTES // 100)]
     pieces = list(PageReader(orjson.dumps(page(*items)), CONFIG_MAP))
     assert len(pieces) == (-(-len(items) // PIECE_ITEMS) if way == "whole" else 4)
     assert sum(map(len, pieces)) == len(items)

@@ -5,9 +5,9 @@ import asyncio
 import pytest
 
 from runtime import codec
-from runtime.client import ListOptions
 from runtime.clock import yield_to_loop
-from runtime.codec import PIECE_CHARS, PIECE_ITEMS
+from runtime.codec import PIECE_BYTES, PIECE_ITEMS
+from runtime.listing import ListOptions
 from runtime.resources import CONFIG_MAP
 from runtime.testing.scripted import listing
 from runtime.types import Object, key_of
@@ -15,7 +15,7 @@ from tests.runtime.serving import config_map, scripted
 
 
 @pytest.mark.parametrize(
-    ("size", "whole_bytes"), [(100, codec.WHOLE_BYTES), (PIECE_CHARS // 4, 0)], ids=["small", "big"]
+    ("size", "whole_bytes"), [(100, codec.WHOLE_BYTES), (PIECE_BYTES // 4, 0)], ids=["small", "big"]
 )
 async def test_t31_other_tasks_run_between_the_pieces_of_a_page(
     monkeypatch: pytest.MonkeyPatch, size: int, whole_bytes: int

@@ -6,8 +6,9 @@ import orjson
 import pytest
 
 from runtime import selection
+from runtime.bounds import trim_metadata
 from runtime.resources import CONFIG_MAP
-from runtime.selection import Selection, strip_managed_fields
+from runtime.selection import Selection
 from runtime.types import Object
 
 WEB: Object = {
@@ -172,9 +173,9 @@ def test_t16_a_transform_comes_after_the_projection() -> None:
 
 
 def test_stripping_needs_no_metadata_and_is_idempotent() -> None:
-    assert strip_managed_fields({}) == {}
-    once = strip_managed_fields({"metadata": {"name": "a", "managedFields": []}})
-    assert strip_managed_fields(once) == {"metadata": {"name": "a"}}
+    assert trim_metadata({}) == {}
+    once = trim_metadata({"metadata": {"name": "a", "managedFields": []}})
+    assert trim_metadata(once) == {"metadata": {"name": "a"}}
 
 
 def test_equal_selections_are_one_key_and_say_what_they_are() -> None:

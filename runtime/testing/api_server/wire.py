@@ -19,7 +19,7 @@ from runtime.testing.api_server.answers import Refused, Reply
 from runtime.testing.api_server.faults import Fault, Faults, NoFaults, Trouble
 from runtime.testing.api_server.server import FakeApiServer
 from runtime.testing.api_server.watching import Watch
-from runtime.transport import Answer, Call
+from runtime.transport import Answer, AnswerTooLarge, Call
 
 LATENCY = (0.001, 0.02)
 """Range of seconds each way takes, drawn for each."""
@@ -73,6 +73,8 @@ class FakeWire:
         reply = await self._spoiled(reply, fault)
         if reply.status >= 300:
             raise api_error(reply.status, reply.headers, reply.body)
+        if call.most is not None and len(reply.body) > call.most:
+            raise AnswerTooLarge(f"the answer has more than {call.most} bytes")
         return Answer(reply.status, reply.body)
 
     def stream(self, call: Call, /) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:

@@ -47,7 +47,8 @@ class TestOnboarding:
         await bench.run()
         assert bench.names(ROLE) == [tenancy.TENANT_ROLE]
         assert bench.names(ROLE_BINDING) == [tenancy.TENANT_BINDING]
-        assert bench.object(QUOTA, tenancy.QUOTA)["spec"]["hard"]["pods"] == "50"
+        hard = bench.object(QUOTA, tenancy.QUOTA)["spec"]["hard"]
+        assert (hard["pods"], hard["count/openbaoclusters.openbao.org"]) == ("50", "20")
         (limit,) = bench.object(LIMIT_RANGE, tenancy.LIMITS)["spec"]["limits"]
         assert limit["default"] == {"cpu": "500m", "memory": "512Mi"}
         assert bench.reason() == ("True", "Provisioned")

@@ -1,0 +1,126 @@
+"""A cluster, or an object of one, that is larger than the caches keep: told, and left as it is."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import pytest
+
+from baoctl.modes import OF_CHILDREN
+from contracts import names
+from contracts.api.backup_object import InvalidBackupError, OpenBaoBackup
+from contracts.api.cluster import OpenBaoCluster
+from contracts.api.group import BACKUPS, CLUSTERS, RESTORES, TENANTS
+from contracts.api.restore_object import InvalidRestoreError, OpenBaoRestore
+from contracts.api.tenant import InvalidTenantError, OpenBaoTenant
+from contracts.api.violation import InvalidClusterError
+from contracts.datacenter.kinds import DATACENTERS
+from contracts.datacenter.objects import Datacenter, InvalidDatacenterError
+from managers.cluster.facts import CutObjectError
+from runtime.bounds import DEFAULT
+from runtime.depth import shallow
+from runtime.outcome import Blocked, Done, Outcome
+from runtime.resources import POD, SECRET, STATEFUL_SET
+from runtime.selection import Selection
+from runtime.types import Object, Resource
+from tests import gen
+from tests.managers.cluster.test_reconcile import KEY, STATUS, Bench, booted
+
+LARGE = "x" * (DEFAULT.size + 1)
+
+
+def cached(resource: Resource, obj: Object) -> Object:
+    """The object in the shape of the operator's own cache of it."""
+    bounds = DEFAULT if resource == CLUSTERS else OF_CHILDREN
+    return Selection(resource, transform=shallow, bounds=bounds).shape(obj)
+
+
+async def turn(bench: Bench) -> Outcome:
+    """One pass over caches of the shape that they have in the product."""
+    bench.clusters.says(*(cached(CLUSTERS, obj) for obj in bench.api.of(CLUSTERS)))
+    for kind, cache in bench.caches.items():
+        cache.says(*(cached(kind, obj) for obj in bench.api.of(kind)))
+    bench.api.calls.clear()
+    return await bench.reconcile(KEY)
+
+
+def enlarge(bench: Bench) -> None:
+    bench.ask_for(selfInit={"enabled": True, "requests": [{"name": "a", "data": {"text": LARGE}}]})
+
+
+async def test_a_spec_that_is_too_large_is_told_with_its_size_and_nothing_else_is_done() -> None:
+    bench = await booted(gen.cluster())
+    before = bench.api.of(STATEFUL_SET)
+    enlarge(bench)
+    outcome = await turn(bench)
+    assert isinstance(outcome, Blocked)
+    assert outcome.reason == "InvalidSpec"
+    assert bench.writes == [STATUS]
+    assert bench.condition("Stalled") == ("True", "InvalidSpec")
+    told = str(bench.cluster["status"]["conditions"])
+    assert f"up to {DEFAULT.size} are read; make it smaller" in told
+    assert bench.cluster["status"]["initialized"] is True
+    assert bench.api.of(STATEFUL_SET) == before
+    assert await turn(bench) == outcome
+    assert bench.writes == []
+
+
+async def test_a_cluster_that_is_too_large_can_be_deleted_and_keeps_its_keys() -> None:
+    bench = await booted(gen.cluster(deletionPolicy="DeleteAll"))
+    enlarge(bench)
+    leaving = copy.deepcopy(bench.cluster)
+    leaving["metadata"]["deletionTimestamp"] = "2030-01-01T00:00:00Z"
+    bench.api.holding((CLUSTERS, leaving))
+    assert await turn(bench) == Done()
+    assert not any("delete" in write.lower() for write in bench.writes)
+    assert names.FINALIZER not in (bench.api.of(CLUSTERS) or [{}])[0].get("metadata", {}).get(
+        "finalizers", ()
+    )
+    key = names.unseal_key_secret("x")
+    kept = next(one for one in bench.api.of(SECRET) if one["metadata"]["name"] == key)
+    assert not kept["metadata"].get("ownerReferences")
+
+
+async def test_a_status_that_somebody_filled_is_not_written_over() -> None:
+    bench = await booted(gen.cluster())
+    filled = copy.deepcopy(bench.cluster)
+    filled["status"]["phase"] = LARGE
+    bench.api.holding((CLUSTERS, filled))
+    outcome = await turn(bench)
+    assert isinstance(outcome, Blocked)
+    assert "status: has" in outcome.message
+    assert "--subresource=status" in outcome.message
+    assert bench.writes == []
+    assert ("Warning", "InvalidSpec", outcome.message) in await bench.outside.told()
+
+
+@pytest.mark.parametrize("kind", [POD, STATEFUL_SET], ids=lambda kind: str(kind.kind))
+async def test_nothing_is_done_while_a_child_is_too_large(kind: Resource) -> None:
+    bench = await booted(gen.cluster())
+    child = copy.deepcopy(bench.api.of(kind)[0])
+    child.setdefault("spec", {})["text"] = LARGE
+    bench.api.holding((kind, child))
+    with pytest.raises(CutObjectError, match=f"{child['metadata']['name']}: spec has"):
+        await turn(bench)
+    assert bench.writes == []
+
+
+READERS: dict[str, tuple[Resource, Any, type[InvalidClusterError]]] = {
+    "cluster": (CLUSTERS, OpenBaoCluster, InvalidClusterError),
+    "backup": (BACKUPS, OpenBaoBackup, InvalidBackupError),
+    "restore": (RESTORES, OpenBaoRestore, InvalidRestoreError),
+    "tenant": (TENANTS, OpenBaoTenant, InvalidTenantError),
+    "datacenter": (DATACENTERS, Datacenter, InvalidDatacenterError),
+}
+
+
+@pytest.mark.parametrize(("kind", "model", "error"), READERS.values(), ids=READERS)
+@pytest.mark.parametrize("member", ["spec", "status"])
+def test_no_kind_is_read_without_its_large_part(
+    kind: Resource, model: Any, error: type[InvalidClusterError], member: str
+) -> None:
+    live = {"apiVersion": kind.api_version, "kind": kind.kind, "metadata": {"name": "x"}}
+    whole = {**live, "spec": {}, "status": {}, member: {"text": LARGE}}
+    with pytest.raises(error, match=f"{member}: has .* bytes"):
+        model.from_object(cached(CLUSTERS, whole))
