@@ -59,6 +59,7 @@ from runtime.client import Client
 from runtime.clock import Clock
 from runtime.controller import Controller, ControllerOptions, Reconciler
 from runtime.events import EventRecorder, Reporter
+from runtime.garbage import Garbage
 from runtime.health import Health, HttpServer, LoopLag
 from runtime.informers import InformerSet
 from runtime.leader import LeaderElector, LeaderOptions, LeaseLock
@@ -290,6 +291,7 @@ def build_manager(parts: Parts, controllers: tuple[Controller, ...]) -> Manager:
     manager = Manager(clock=parts.clock, elector=parts.elector)
     manager.add(Runnable("http server", server.run, server.ready), Group.SERVERS)
     manager.add(Runnable("event loop lag", lag.run), Group.SERVERS)
+    manager.add(Runnable("garbage", Garbage(parts.clock).run), Group.SERVERS)
     manager.add(
         Runnable("informers", parts.informers.run, lambda: _synced(parts.informers)), Group.CACHES
     )

@@ -41,6 +41,8 @@ Leader election, guard
     (leader).
 Manager
     Starts and stops all of these in order; what crashes ends the process (manager).
+Garbage
+    What ended connections leave behind is collected by the clock (garbage).
 Metrics, health
     The families and endpoints of controller-runtime, under the same names (metrics, series,
     flow_series, health).
