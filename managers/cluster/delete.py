@@ -26,6 +26,7 @@ from contracts.unseal_keys import KeyRing
 from managers.access.context import MARKS, Context
 from managers.cluster.facts import own_set_facts
 from managers.cluster.observe import CLUSTER_INDEX
+from runtime.bounds import oversize_of
 from runtime.cache import Cache
 from runtime.errors import Conflict, NotFound
 from runtime.outcome import Done, Outcome, Wait
@@ -107,7 +108,11 @@ class Deletion:
 
     def _newest_key(self, going: Going) -> int:
         key = ObjectKey(going.owner.namespace, going.voters[0])
-        live = own_set_facts(going.owner, self._informers[STATEFUL_SET].get(key))
+        found = self._informers[STATEFUL_SET].get(key)
+        if found is not None and oversize_of(found) is not None:
+            # What it says is not known, and a deletion has to end: the usual number is let go.
+            return 0
+        live = own_set_facts(going.owner, found)
         ring = KeyRing.parse(live.unseal) if live is not None else None
         return max(key.generation for key in ring.keys) if ring is not None else 0
 

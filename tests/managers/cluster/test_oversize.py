@@ -82,6 +82,19 @@ async def test_a_cluster_that_is_too_large_can_be_deleted_and_keeps_its_keys() -
     assert not kept["metadata"].get("ownerReferences")
 
 
+async def test_a_set_that_is_too_large_holds_no_deletion_up_and_the_key_stays() -> None:
+    bench = await booted(gen.cluster())
+    child = copy.deepcopy(bench.api.of(STATEFUL_SET)[0])
+    child["spec"]["text"] = LARGE
+    leaving = copy.deepcopy(bench.cluster)
+    leaving["metadata"]["deletionTimestamp"] = "2030-01-01T00:00:00Z"
+    bench.api.holding((STATEFUL_SET, child), (CLUSTERS, leaving))
+    assert await turn(bench) == Done()
+    key = names.unseal_key_secret("x")
+    kept = next(one for one in bench.api.of(SECRET) if one["metadata"]["name"] == key)
+    assert not kept["metadata"].get("ownerReferences")
+
+
 async def test_a_status_that_somebody_filled_is_not_written_over() -> None:
     bench = await booted(gen.cluster())
     filled = copy.deepcopy(bench.cluster)
