@@ -35,12 +35,13 @@ DEFAULT_QUOTA: Mapping[str, str] = {
     "limits.cpu": "40",
     "limits.memory": "128Gi",
     "count/openbaoclusters.openbao.org": "20",
-    "count/openbaobackups.openbao.org": "500",
+    "count/openbaobackups.openbao.org": "1000",
     "count/openbaorestores.openbao.org": "100",
     "count/configmaps": "200",
 }
 """Room for Jobs, and for a second set of servers during an upgrade; and no more objects than that,
-because the operator keeps each of them in memory."""
+because the operator keeps each of them in memory. A schedule keeps up to 40 OpenBaoBackups of each
+cluster, unless its retention asks for more."""
 DEFAULT_LIMITS: Mapping[str, str] = {"cpu": "500m", "memory": "512Mi"}
 DEFAULT_REQUESTS: Mapping[str, str] = {"cpu": "100m", "memory": "128Mi"}
 
@@ -106,7 +107,7 @@ class TenantSpec(ApiModel):
         default=None,
         description=(
             "Instead of 50 pods, requests of 20 CPUs and 64Gi, limits of 40 CPUs and 128Gi, 20 "
-            "OpenBaoClusters, 500 OpenBaoBackups, 100 OpenBaoRestores and 200 ConfigMaps. Leave "
+            "OpenBaoClusters, 1000 OpenBaoBackups, 100 OpenBaoRestores and 200 ConfigMaps. Leave "
             "room for Jobs and for twice the servers of an upgrade, and keep the counts: the "
             "operator holds these objects in memory."
         ),
