@@ -10,6 +10,7 @@ from e2e.demo import table
 from e2e.harness.budgets import budget
 from e2e.harness.clusters import Cluster
 from e2e.harness.kubernetes import Api
+from e2e.harness.manifests import STEADFAST
 from e2e.harness.operator import Operator
 from e2e.harness.service_writer import steady_voters
 from e2e.harness.upgrade_history import HEADERS, Figures, History
@@ -34,7 +35,9 @@ def cluster(
 ) -> Cluster:
     """Three voters of the first version, with a client that may write."""
     rig.load_openbao(OPENBAO_UPGRADES)
-    return steady_voters(api, make_namespace(), NAME, version=OPENBAO_UPGRADES[0])
+    return steady_voters(
+        api, make_namespace(), NAME, version=OPENBAO_UPGRADES[0], configuration=STEADFAST
+    )
 
 
 @pytest.fixture(scope="module")
