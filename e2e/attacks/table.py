@@ -9,7 +9,7 @@ import sys
 from dataclasses import dataclass
 from typing import Literal
 
-Outcome = Literal["refused twice", "no way in", "harmless", "later"]
+Outcome = Literal["refused twice", "no way in", "harmless"]
 TABLE = "e2e/attacks/test_attacks.py"
 FUZZ = "tests/integration/test_attack_specs.py"
 RUNS = "tests/contracts/api/test_attack_runs.py"
@@ -23,7 +23,7 @@ class Attack:
 
     `refused twice`: by the API server and, without its rules, by the operator. `no way in`: there
     is no field, right or name by which it could be asked for. `harmless`: it may be written, and
-    nothing comes of it. `later`: the kind or feature does not exist yet.
+    nothing comes of it.
     """
 
     id: str
@@ -32,8 +32,6 @@ class Attack:
     before: str
     code: str
     tests: tuple[str, ...] = ()
-    missing: str = ""
-    """The part of the attack that has to wait for a feature."""
 
 
 ATTACKS: tuple[Attack, ...] = (
@@ -317,18 +315,15 @@ ATTACKS: tuple[Attack, ...] = (
 def rows() -> list[str]:
     """The rows of the table in docs/security.md."""
     return [
-        f"| {one.id} | {one.tried} | {one.outcome}{f'; {one.missing}' if one.missing else ''} | "
-        f"{one.before} | {one.code or '-'} | {', '.join(f'`{test}`' for test in one.tests)} |"
+        f"| {one.id} | {one.tried} | {one.outcome} | {one.before} | {one.code or '-'} | "
+        f"{', '.join(f'`{test}`' for test in one.tests)} |"
         for one in ATTACKS
     ]
 
 
 def as_text() -> str:
     """One line for each attack, for a person at a terminal."""
-    return "\n".join(
-        f"{one.id}  {one.outcome:<14}{one.tried}{f' [{one.missing}]' if one.missing else ''}"
-        for one in ATTACKS
-    )
+    return "\n".join(f"{one.id}  {one.outcome:<14}{one.tried}" for one in ATTACKS)
 
 
 if __name__ == "__main__":

@@ -5,8 +5,8 @@
 | Retain (default) | stay | stay, without owner |
 | DeletePVCs, DeleteAll | go, after the pods | go with the cluster |
 
-Everything else goes by garbage collection through owner references. Backups will go with DeleteAll
-once there are any: a step of `POLICIES`. No server is asked for anything.
+Everything else goes by garbage collection through owner references. Backups always stay: their
+objects and their snapshots. No server is asked for anything.
 """
 
 from __future__ import annotations
