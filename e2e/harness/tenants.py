@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from contracts.api.group import TENANTS
 from e2e.harness.installation import (
@@ -55,11 +56,13 @@ def start_provisioner(
     )
 
 
-def make_tenant(api: Api, target: str, *, home: str = NAMESPACE, name: str | None = None) -> str:
+def make_tenant(
+    api: Api, target: str, *, home: str = NAMESPACE, name: str | None = None, **spec: Any
+) -> str:
     """Ask for a namespace; return the name of the tenant."""
     made = name or target
     metadata = {"name": made, "namespace": home}
-    api.create(TENANTS, {"metadata": metadata, "spec": {"targetNamespace": target}})
+    api.create(TENANTS, {"metadata": metadata, "spec": {"targetNamespace": target, **spec}})
     return made
 
 

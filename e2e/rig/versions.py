@@ -132,6 +132,8 @@ NODE = (
 )
 PEBBLE_SERVER = Server("pebble", "pebble", "github.com/letsencrypt/pebble/v2/cmd/pebble")
 PAUSE_SERVER = Server("pause", "pause", "tools/pause")
+# What a tenant who means harm runs in the place of a server (e2e/hostile_tenant).
+HOSTILE_SERVER = Server("hostile", "hostile", "tools/hostile")
 # Not a server: our own Go program on controller-runtime, which `make bench` measures beside ours.
 BENCH = Server("bench", "bench", "tools/bench")
 # The server's parser of its configuration, for tests; the release that OPENBAO_SOURCE requires.

@@ -21,6 +21,7 @@ SERVERS = (
     versions.REGISTRY_SERVER,
     versions.MINIO_SERVER,
     versions.HCL_READER,
+    versions.HOSTILE_SERVER,
     versions.OPENBAO_OLDEST_SERVER,
 )
 # Small programs of our own, which are their module.
@@ -28,6 +29,7 @@ OURS = (
     versions.PAUSE_SERVER,
     versions.BENCH,
     versions.HCL_READER,
+    versions.HOSTILE_SERVER,
     versions.COREDNS_SERVER,
 )
 REQUIRED = {

@@ -1,0 +1,109 @@
+"""What the other tenant does meanwhile, and how long each of it takes."""
+
+import statistics
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from contracts.api.group import CLUSTERS
+from e2e.demo import table
+from e2e.demo.objects import name_of
+from e2e.harness.clusters import Cluster
+from e2e.harness.kubernetes import Api
+from e2e.harness.manifests import STEADY, key_value_engine, self_init
+from e2e.harness.manifests import cluster as manifest
+from e2e.harness.rolls import roll
+from e2e.harness.waiting import Stopwatch, until
+from runtime.resources import POD
+
+SERVERS = 3
+SECONDS = 300.0
+RESOURCES = {
+    "requests": {"cpu": "10m", "memory": "64Mi"},
+    "limits": {"cpu": "1", "memory": "512Mi"},
+}
+RATIO_MAX = 1.5
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """Seconds of one life of a cluster."""
+
+    first_boot: float
+    status: float
+    """From the end of the leader to a status that names another."""
+    roll: float
+
+
+def play(api: Api, namespace: str, name: str) -> Round:
+    """Make a cluster of three, lose its leader, restart its servers, and delete it."""
+    watch = Stopwatch()
+    init = self_init(key_value_engine())
+    spec = {"replicas": SERVERS, "selfInit": init, "resources": RESOURCES, "configuration": STEADY}
+    api.create(CLUSTERS, manifest(namespace, name, **spec))
+    cluster = Cluster(api, namespace, name)
+    cluster.await_available(SECONDS)
+    first_boot = watch.seconds
+    cluster.await_condition("RaftMembershipReady", reason="AllVoters", seconds=SECONDS)
+    status = _lose_leader(cluster)
+    cluster.await_available(SECONDS)
+    cluster.await_condition("RaftMembershipReady", reason="AllVoters", seconds=SECONDS)
+    watch = Stopwatch()
+    roll(cluster, {"runtime": {"restartAt": "now"}})
+    rolled = watch.seconds
+    api.delete(CLUSTERS, namespace, name)
+    until(f"{name} is gone", lambda: cluster.find() is None, SECONDS)
+    return Round(first_boot, status, rolled)
+
+
+def _lose_leader(cluster: Cluster) -> float:
+    leader = until("a leader", cluster.leader, SECONDS)
+    cluster.api.delete(POD, cluster.namespace, name_of(leader))
+    watch = Stopwatch()
+
+    def names_another() -> bool:
+        active = cluster.live()["status"].get("activeLeader")
+        return bool(active) and active != name_of(leader)
+
+    until("the status names another leader", names_another, SECONDS, every=0.05)
+    return watch.seconds
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """One figure, undisturbed and under attack, in seconds (medians)."""
+
+    what: str
+    usual: float
+    attacked: float
+
+    @property
+    def ratio(self) -> float:
+        """How many times as long it takes."""
+        return self.attacked / self.usual
+
+
+def compare(usual: Sequence[Round], attacked: Sequence[Round]) -> tuple[Compared, ...]:
+    """Compare the medians of all figures."""
+
+    figures: tuple[tuple[str, Callable[[Round], float]], ...] = (
+        ("first boot", lambda one: one.first_boot),
+        ("status after a lost leader", lambda one: one.status),
+        ("roll", lambda one: one.roll),
+    )
+    return tuple(
+        Compared(
+            what, statistics.median(map(figure, usual)), statistics.median(map(figure, attacked))
+        )
+        for what, figure in figures
+    )
+
+
+def as_text(figures: Sequence[Compared]) -> str:
+    """Show them as a table."""
+    return table.plain(
+        ("of the other tenant", "usual", "under attack", "ratio"),
+        [
+            (one.what, f"{one.usual:.1f} s", f"{one.attacked:.1f} s", f"{one.ratio:.2f}")
+            for one in figures
+        ],
+    )

@@ -1,0 +1,119 @@
+"""The operator as it is shipped for many tenants, in pods with the limits of its manifests."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+
+from e2e.demo.manifests import OPERATOR_SELECTOR, Installation, as_list, operator_objects
+from e2e.demo.objects import name_of
+from e2e.harness.installation import NAMESPACE, install
+from e2e.harness.kubernetes import Api, Object
+from e2e.harness.operator import IMAGE_REPOSITORY
+from e2e.harness.overlays import rendered
+from e2e.harness.waiting import until
+from e2e.rig import Rig
+from e2e.rig.paths import REPOSITORY
+from runtime.resources import LEASE, POD
+from runtime.types import Resource
+
+DEPLOYMENT = Resource("apps", "v1", "Deployment", "deployments")
+OVERLAY = "multi-tenant"
+# They would refuse a part of what is tried here; the operator has to bear all of it.
+GUARDS = frozenset({"ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"})
+KEPT = frozenset({"Namespace", "CustomResourceDefinition"})
+SECONDS = 90.0
+_MEGABYTE = 1e6
+
+
+@dataclass(frozen=True, slots=True)
+class Process:
+    """One pod of the operator or of the provisioner."""
+
+    pod: str
+    restarts: int
+    highest: float
+    """Memory that its cgroup held at most, in MB (10^6 bytes)."""
+    limit: float
+
+
+@dataclass(frozen=True, slots=True)
+class Shipped:
+    """What runs."""
+
+    rig: Rig
+    api: Api
+
+    def pods(self) -> list[Object]:
+        """All pods of controller and provisioner."""
+        return self.api.list(POD, NAMESPACE, f"app.kubernetes.io/name={_NAME}")
+
+    def processes(self) -> list[Process]:
+        """Look at each of them."""
+        return [self._process(pod) for pod in self.pods()]
+
+    def holders(self) -> dict[str, tuple[str, int]]:
+        """Who holds each lease, and how often that changed."""
+        return {
+            name_of(one): (
+                str(one["spec"].get("holderIdentity", "")),
+                int(one["spec"].get("leaseTransitions", 0)),
+            )
+            for one in self.api.list(LEASE, NAMESPACE)
+        }
+
+    def _process(self, pod: Object) -> Process:
+        status = pod["status"]["containerStatuses"][0]
+        return Process(
+            name_of(pod),
+            int(status["restartCount"]),
+            *self._memory(name_of(pod)),
+        )
+
+    def _memory(self, pod: str) -> tuple[float, float]:
+        """Read the high-water mark and the limit of the container's cgroup, of either version."""
+        script = (
+            "import pathlib as p;r=p.Path('/sys/fs/cgroup');"
+            "v2=r/'memory.peak';v1=r/'memory'/'memory.max_usage_in_bytes';"
+            "l2=r/'memory.max';l1=r/'memory'/'memory.limit_in_bytes';"
+            "print(*(a.read_text().strip() if a.exists() else b.read_text().strip()"
+            " for a,b in ((v2,v1),(l2,l1))))"
+        )
+        told = self.rig.kubectl("exec", "-n", NAMESPACE, pod, "--", "python3", "-c", script)
+        highest, limit = told.split()
+        return int(highest) / _MEGABYTE, int(limit) / _MEGABYTE
+
+
+_NAME = OPERATOR_SELECTOR["app.kubernetes.io/name"]
+
+
+@contextmanager
+def shipped(rig: Rig, api: Api) -> Iterator[Shipped]:
+    """Install the overlay without its admission policies, and take it away again."""
+    wishes = Installation(rig.load_operator_image(), "IfNotPresent", IMAGE_REPOSITORY)
+    objects = [
+        one
+        for one in operator_objects(rendered(rig, REPOSITORY, OVERLAY), wishes)
+        if one["kind"] not in GUARDS
+    ]
+    apply = ("apply", "--server-side", "--force-conflicts", "-f", "-")
+    rig.kubectl(*apply, input=as_list(objects), timeout=120.0)
+    made = Shipped(rig, api)
+    names = [name_of(one) for one in objects if one["kind"] == "Deployment"]
+    try:
+        for name in names:
+            until(f"{name} is ready", partial(_is_ready, api, name), SECONDS)
+        yield made
+    finally:
+        for name in names:
+            api.delete(DEPLOYMENT, NAMESPACE, name)
+        until("the pods are gone", lambda: not made.pods(), SECONDS)
+        gone = as_list([one for one in objects if one["kind"] not in KEPT])
+        rig.kubectl("delete", "--ignore-not-found", "--wait=false", "-f", "-", input=gone)
+        install(rig)
+
+
+def _is_ready(api: Api, name: str) -> bool:
+    found = api.find(DEPLOYMENT, NAMESPACE, name) or {}
+    status = found.get("status") or {}
+    return status.get("readyReplicas") == found["spec"]["replicas"] if found else False

@@ -1,0 +1,128 @@
+"""One namespace harms the operator in every known way at once; another one notices nothing.
+
+The operator runs as it is shipped for many tenants: two pods with the memory limit of the
+manifests, reading what it may see one by one. Admission refuses nothing of what the hostile tenant
+makes.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pytest
+
+from contracts.api.group import CLUSTERS
+from e2e.conftest import MakeNamespace
+from e2e.demo import table
+from e2e.harness.budgets import budget
+from e2e.harness.clusters import Cluster
+from e2e.harness.kubernetes import Api
+from e2e.harness.tenants import await_reason, make_tenant
+from e2e.harness.waiting import Stopwatch, until
+from e2e.hostile_tenant import attack
+from e2e.hostile_tenant.calm import RATIO_MAX, Round, as_text, compare, play
+from e2e.hostile_tenant.installed import Process, Shipped, shipped
+from e2e.rig import Rig
+from runtime.resources import POD
+
+USUAL_ROUNDS = 2
+ATTACK_SECONDS = 120.0
+# A file that is refused is named with the Secret that holds it, and with the limit.
+EXPECTED = ("seal-long-key", "seal-many-keys", "seal-deep", "seal-dsa")
+
+
+@dataclass(frozen=True, slots=True)
+class Fight:
+    """What was seen before, during and after."""
+
+    api: Api
+    hostile: str
+    usual: tuple[Round, ...]
+    attacked: tuple[Round, ...]
+    processes: tuple[Process, ...]
+    leases: tuple[dict[str, tuple[str, int]], dict[str, tuple[str, int]]]
+    pods: tuple[set[str], set[str]]
+
+
+@pytest.fixture(scope="module")
+def operator_in_pods(rig: Rig, api: Api) -> Iterator[Shipped]:
+    attack.load_image(rig)
+    with shipped(rig, api) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def fight(api: Api, operator_in_pods: Shipped, make_namespace: MakeNamespace) -> Fight:
+    calm, hostile = make_namespace(), make_namespace()
+    await_reason(api, make_tenant(api, calm), "Provisioned")
+    await_reason(api, make_tenant(api, hostile, quota=attack.QUOTA), "Provisioned")
+    usual = tuple(play(api, calm, f"usual-{number}") for number in range(USUAL_ROUNDS))
+    before = operator_in_pods.holders(), _pods(operator_in_pods)
+    count, refusals = attack.begin(api, attack.objects(hostile))
+    print(f"\nthe hostile tenant made {count} objects; {len(refusals)} were refused")
+    for words in sorted(set(refusals))[:5]:
+        print(f"  {words}")
+    until("its servers answer", lambda: _hostile_servers(api, hostile), 120.0, every=1.0)
+    attacked: list[Round] = []
+    watch = Stopwatch()
+    while watch.seconds < ATTACK_SECONDS or len(attacked) < USUAL_ROUNDS:
+        attacked.append(play(api, calm, f"attacked-{len(attacked)}"))
+    return Fight(
+        api,
+        hostile,
+        usual,
+        tuple(attacked),
+        tuple(operator_in_pods.processes()),
+        (before[0], operator_in_pods.holders()),
+        (before[1], _pods(operator_in_pods)),
+    )
+
+
+def _pods(made: Shipped) -> set[str]:
+    return {str(pod["metadata"]["uid"]) for pod in made.pods()}
+
+
+def _hostile_servers(api: Api, namespace: str) -> bool:
+    """Whether a server of each behaviour runs."""
+    running = {
+        str(pod["metadata"]["name"]).partition("-")[0]
+        for pod in api.list(POD, namespace)
+        if pod["status"].get("phase") == "Running"
+    }
+    return set(attack.SERVERS) <= running
+
+
+@pytest.mark.timeout(1500)
+def test_the_other_tenant_waits_no_longer_than_usual(fight: Fight) -> None:
+    figures = compare(fight.usual, fight.attacked)
+    print(f"\n{as_text(figures)}")
+    for one in figures:
+        budget(f"{one.what} under attack", one.ratio, RATIO_MAX, "times the usual")
+
+
+def test_no_process_was_restarted_and_no_lease_was_lost(fight: Fight) -> None:
+    assert [one.pod for one in fight.processes if one.restarts] == []
+    assert fight.pods[0] == fight.pods[1]
+    assert fight.leases[0] == fight.leases[1]
+
+
+def test_the_memory_stays_below_the_limit(fight: Fight) -> None:
+    rows = [
+        (one.pod, f"{one.highest:.0f} MB", f"{one.limit:.0f} MB", str(one.restarts))
+        for one in fight.processes
+    ]
+    print(f"\n{table.plain(('pod', 'at most', 'limit', 'restarts'), rows)}")
+    assert all(one.highest < one.limit for one in fight.processes)
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_the_hostile_tenant_reads_what_is_wrong(fight: Fight, name: str) -> None:
+    cluster = Cluster(fight.api, fight.hostile, name)
+    messages = [one["message"] for one in cluster.conditions() if one["status"] != "True"]
+    assert any(f"{name}-seal" in message for message in messages), cluster.told()
+
+
+def test_its_objects_can_be_deleted(fight: Fight) -> None:
+    for live in fight.api.list(CLUSTERS, fight.hostile):
+        fight.api.delete(CLUSTERS, fight.hostile, live["metadata"]["name"])
+    left = f"clusters of {fight.hostile} are left"
+    until(f"no {left}", lambda: not fight.api.list(CLUSTERS, fight.hostile), 300.0, every=1.0)

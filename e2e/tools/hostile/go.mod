@@ -1,0 +1,3 @@
+module tools/hostile
+
+go 1.26.0
