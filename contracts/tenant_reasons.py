@@ -14,7 +14,7 @@ _REASONS = (
     Reason("Provisioned", "Clusters of the namespace are served.", NOTHING),
     Reason(
         "Provisioning",
-        "Rights and bounds are being written into the namespace.",
+        "Rights and bounds are being written into the namespace, or its quota is being counted.",
         "Wait; if it lasts more than a minute, read the log of the provisioner.",
     ),
     Reason(

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 from contracts import tenancy
 from managers.access.context import MARKS
+from managers.tenancy.plan import QUOTA, uncounted
 from runtime.applied import Refusal, refusal_of
 from runtime.apply import CREATE_ONLY
 from runtime.client import Client
@@ -48,13 +49,15 @@ Slot = tuple[Resource, ObjectKey]
 class Tenure:
     """On whose behalf is written, and whose objects count as the tenant's own.
 
-    `leaving`: the namespace is being deleted. `replaceable` holds UIDs of objects that somebody
+    `leaving`: the namespace is being deleted. `opening`: nobody was promised yet that clusters are
+    served, so that what they need is waited for. `replaceable` holds UIDs of objects that somebody
     deleted for another reason than that, so that they may go and be made anew.
     """
 
     owner: Owner
     accepted: frozenset[str]
     leaving: bool = False
+    opening: bool = False
     replaceable: frozenset[str] = frozenset()
 
     def owns(self, live: Object) -> bool:
@@ -142,9 +145,12 @@ class Grants:
             await self._delete(intent.resource, intent.key, live)
             live = None
         if live is None or not contains(live, _marked(tenure.owner, intent, live)):
-            refused = await self._write(tenure.owner, intent, live)
-            if refused is not None:
-                return refused
+            written = await self._write(tenure.owner, intent, live)
+            if isinstance(written, Wait | Blocked):
+                return written
+            live = written
+        if tenure.opening and intent.resource is QUOTA and (why := uncounted(live)):
+            return Wait("Provisioning", why, AGAIN_AFTER)
         self._note(slot, mark)
         return None
 
@@ -186,16 +192,18 @@ class Grants:
         self._note(slot, "")
         return False
 
-    async def _write(self, owner: Owner, intent: Intent, live: Object | None) -> Outcome | None:
+    async def _write(
+        self, owner: Owner, intent: Intent, live: Object | None
+    ) -> Object | Wait | Blocked:
         body = _marked(owner, intent, live)
         await self._turn()
         try:
-            await self._client.apply(
+            result = await self._client.apply(
                 intent.resource, body, field_manager=FIELD_MANAGER, force=live is not None
             )
         except ApiError as error:
             return _refused(intent, error)
-        return None
+        return result.object
 
     async def _delete(self, resource: Resource, key: ObjectKey, live: Object) -> None:
         await self._turn()
@@ -266,7 +274,7 @@ def _marked(owner: Owner, intent: Intent, live: Object | None) -> Object:
     return {**intent.body, "metadata": metadata}
 
 
-def _refused(intent: Intent, error: ApiError) -> Outcome:
+def _refused(intent: Intent, error: ApiError) -> Wait | Blocked:
     match refusal_of(error):
         case Refusal.LEAVING:
             return Wait("NamespaceTerminating", f"{intent}: {error.message}", LEAVING_FOR)

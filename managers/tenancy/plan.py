@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from contracts import labels, tenancy
 from contracts.admission.tenants import OPERATOR_MESSAGE, TARGET_MESSAGE
+from contracts.api.group import GROUP
 from contracts.api.tenant import DEFAULT_LIMITS, DEFAULT_QUOTA, DEFAULT_REQUESTS, TenantSpec
 from contracts.api.tenant_schema import SYSTEM_MESSAGE, SYSTEM_PREFIX
 from contracts.rights import OBJECTS, OWN_WRITES, RBAC, Reads, as_read, rules
@@ -155,6 +156,24 @@ def wanted(
             absent += [(ROLE_BINDING, binding), (ROLE, role)]
     bounds = (make.quota(spec), make.limits(spec))
     return Wanted(tuple(roles), tuple(bindings), bounds, tuple(absent))
+
+
+def uncounted(quota: Object) -> str:
+    """Say why nothing of our kinds can be created yet, although the quota allows it; "" if it can.
+
+    The API server refuses whatever a quota names that nobody has counted ("status unknown for
+    quota"); the controller manager counts objects of a new kind half a minute after it came.
+    """
+    used = (quota.get("status") or {}).get("used") or {}
+    waiting = sorted(
+        name for name in quota["spec"]["hard"] if name.endswith(f".{GROUP}") and name not in used
+    )
+    if not waiting:
+        return ""
+    return (
+        f"ResourceQuota {key_of(quota).name} was written, and kube-controller-manager has not "
+        f"counted {', '.join(waiting)} yet: until then the API server refuses new ones"
+    )
 
 
 EVERYTHING: Final[tuple[tuple[Resource, str], ...]] = (

@@ -130,7 +130,8 @@ class TenantReconciler:
             owner_of(live),
             plan.predecessors(live, self._rivals(live), self._place),
             space.leaving,
-            frozenset() if space.leaving else doomed,
+            opening=not (live.get("status") or {}).get("provisioned"),
+            replaceable=frozenset() if space.leaving else doomed,
         )
         secrets = self._linger.keep(namespace, plan.union(one for _, one in accesses))
         outcome = await self._write(this, tenure, secrets)

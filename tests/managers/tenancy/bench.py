@@ -8,7 +8,7 @@ from typing import Any
 from contracts.api.group import API_VERSION, CLUSTERS, TENANT_KIND, TENANTS
 from contracts.tenancy import FINALIZER
 from managers.tenancy.grants import Grants
-from managers.tenancy.plan import Place
+from managers.tenancy.plan import QUOTA, Place
 from managers.tenancy.run import Hands, TenantReconciler
 from managers.tenancy.spaces import Spaces
 from runtime.outcome import Outcome
@@ -48,6 +48,18 @@ def namespace(name: str = TARGET, **metadata: Any) -> Object:
     return {"apiVersion": "v1", "kind": "Namespace", "metadata": body}
 
 
+class Counted(FakeApi):
+    """A server beside which a controller manager counts what quotas name."""
+
+    counts = True
+
+    def admitted(self, obj: Object) -> Object:
+        """Count nothing of everything."""
+        if obj.get("kind") == QUOTA.kind and self.counts:
+            obj = {**obj, "status": {"used": dict.fromkeys(obj["spec"]["hard"], "0")}}
+        return obj
+
+
 class Bench:
     """Two identities with one server behind them: `api` of the provisioner, `delegate`."""
 
@@ -55,7 +67,7 @@ class Bench:
         self, *tenants: Object, space: Object | None = None, pace: int = UNBOUNDED
     ) -> None:
         self.api = FakeApi().holding(*((TENANTS, one) for one in tenants))
-        self.delegate = FakeApi()
+        self.delegate = Counted()
         # One world, two books of calls.
         self.delegate.objects = self.api.objects
         self.delegate._versions = self.api._versions

@@ -19,6 +19,8 @@ from runtime.types import Object, ObjectKey
 from tests import gen
 from tests.managers.tenancy.bench import HOME, PERIOD, TARGET, Bench, namespace, tenant
 
+KINDS = ("backup", "cluster", "restore")
+
 
 def cluster(name: str = "x", **spec: Any) -> Object:
     made = gen.cluster(name, **spec).object()
@@ -42,6 +44,26 @@ def terminating(live: Object) -> None:
 
 
 class TestOnboarding:
+    async def test_clusters_are_promised_once_their_quota_is_counted(self) -> None:
+        bench = Bench(tenant(), space=namespace())
+        bench.delegate.counts = False
+        assert await bench.run() == Wait("Provisioning", bench.status()["lastError"], 1.0)
+        assert bench.reason() == ("False", "Provisioning")
+        assert "has not counted count/openbaobackups.openbao.org" in bench.status()["lastError"]
+        bench.object(QUOTA, tenancy.QUOTA)["status"] = {
+            "used": {f"count/openbao{kind}s.openbao.org": "0" for kind in KINDS}
+        }
+        await bench.run()
+        assert bench.reason() == ("True", "Provisioned")
+
+    async def test_what_is_served_is_served_on_while_a_new_bound_is_counted(self) -> None:
+        bench = await onboarded()
+        bench.delegate.counts = False
+        stored = bench.object(TENANTS, "t", HOME)
+        stored["spec"]["quota"] = {"hard": {"count/openbaoclusters.openbao.org": "7"}}
+        await bench.run()
+        assert bench.reason() == ("True", "Provisioned")
+
     async def test_rights_and_bounds_are_written_and_the_status_last(self) -> None:
         bench = Bench(tenant(), space=namespace())
         await bench.run()
