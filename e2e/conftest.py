@@ -35,6 +35,8 @@ MakeNamespace = Callable[[], str]
 LAST = "apiserver_outage"
 # The longest, so that no worker begins one when the others have done.
 LONG = (
+    "hostile_tenant",
+    "lost_status",
     "upgrade_bluegreen",
     "crash",
     "config_change",
