@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from runtime.bounds import Bounds, bound_members
 from runtime.errors import Invalid, NotFound, Transient
 from runtime.outcome import Done, Outcome
 from runtime.types import (
@@ -49,6 +50,8 @@ class Finalizer:
     resource: Resource
     name: str
     field_manager: str
+    bounds: Bounds | None = None
+    """What `apply` sees of the object that the server returned, as of one of a cache; None: all."""
 
     async def reconcile(self, obj: Object, *, apply: Step, cleanup: Step) -> Outcome:
         """Run `apply` on a live object and `cleanup` on one that is being deleted.
@@ -106,7 +109,9 @@ class Finalizer:
         if present:
             return await apply(obj)
         held = await self._patch(obj, _addition(obj, self.name))
-        return Done() if held is None else await apply(held)
+        if held is None:
+            return Done()
+        return await apply(held if self.bounds is None else bound_members(held, self.bounds))
 
     async def _cleanup(self, obj: Object, cleanup: Step) -> Outcome:
         outcome = await cleanup(obj)

@@ -33,7 +33,7 @@ from managers.cluster.steps import fold
 from managers.cluster.witness import mended, notes_of
 from managers.upgrade.course import as_accepted, direct
 from managers.upgrade.progress import follow
-from runtime.bounds import oversize_of
+from runtime.bounds import DEFAULT, oversize_of
 from runtime.cache import Cache
 from runtime.errors import ApiError, Transient
 from runtime.finalizer import Finalizer
@@ -68,7 +68,9 @@ class WorkloadReconciler:
         self._effects = effects
         self._context = context = effects.context
         self._failures: dict[ObjectKey, int] = {}
-        self._finalizer = Finalizer(context.client, CLUSTERS, names.FINALIZER, FIELD_MANAGER)
+        self._finalizer = Finalizer(
+            context.client, CLUSTERS, names.FINALIZER, FIELD_MANAGER, DEFAULT
+        )
 
     async def __call__(self, request: Request) -> Outcome:
         """Run one pass. Raises transient errors, which the controller retries with backoff."""

@@ -66,6 +66,22 @@ async def test_a_spec_that_is_too_large_is_told_with_its_size_and_nothing_else_i
     assert bench.writes == []
 
 
+async def test_a_new_cluster_that_is_too_large_is_not_looked_after_once_either() -> None:
+    """The answer to the write of the finalizer is no way around the cache."""
+    request = {
+        "name": "a",
+        "operation": "update",
+        "path": "sys/policies/acl/a",
+        "data": {"policy": LARGE},
+    }
+    large = {"enabled": True, "oidc": {"enabled": True}, "requests": [request]}
+    bench = Bench(gen.cluster(selfInit=large))
+    outcome = await turn(bench)
+    assert isinstance(outcome, Blocked)
+    assert outcome.reason == "InvalidSpec"
+    assert not any("Secret" in call for call in bench.api.asked)
+
+
 async def test_a_cluster_that_is_too_large_can_be_deleted_and_keeps_its_keys() -> None:
     bench = await booted(gen.cluster(deletionPolicy="DeleteAll"))
     enlarge(bench)
