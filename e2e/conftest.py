@@ -35,7 +35,6 @@ MakeNamespace = Callable[[], str]
 LAST = "apiserver_outage"
 # The longest, so that no worker begins one when the others have done.
 LONG = (
-    "hostile_tenant",
     "lost_status",
     "upgrade_bluegreen",
     "crash",

@@ -15,6 +15,7 @@ import (
 	"os"
 	"os/signal"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 )
@@ -42,7 +43,7 @@ func silent(_ http.ResponseWriter, request *http.Request) {
 // bomb answers with 300 MiB of zeros, packed into 300 KiB.
 func bomb(response http.ResponseWriter, _ *http.Request) {
 	response.Header().Set("Content-Encoding", "gzip")
-	response.Write(packed)
+	response.Write(packed())
 }
 
 // flood answers without an end.
@@ -60,7 +61,8 @@ func nested(response http.ResponseWriter, _ *http.Request) {
 	io.WriteString(response, strings.Repeat("[", 100_000)+strings.Repeat("]", 100_000))
 }
 
-var packed = pack(300 << 20)
+// Once, and only where it is asked for: it takes seconds.
+var packed = sync.OnceValue(func() []byte { return pack(300 << 20) })
 
 func pack(size int) []byte {
 	var buffer bytes.Buffer
