@@ -16,7 +16,7 @@ tests/integration/test_seal_keys_server.py). So servers get both, and no key has
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -95,8 +95,7 @@ def live_ring(servers: Servers, status: str) -> KeyRing | None:
     live = KeyRing.parse(found.unseal) if found is not None else None
     if live is not None and (last is None or live.keys == last.keys):
         return live
-    rows = {pod.unseal for pod in servers.pods}
-    common = KeyRing.parse(rows.pop()) if len(rows) == 1 else None
+    common = ring_of_pods(servers.pods)
     if live is None:
         if last is None or (common is not None and not {*common.keys} & {*last.keys}):
             return common
@@ -104,6 +103,12 @@ def live_ring(servers: Servers, status: str) -> KeyRing | None:
     if {*live.keys} & {*(last.keys if last else ())}:
         return live
     return last if common is not None and str(common) == str(last) else live
+
+
+def ring_of_pods(pods: Iterable[PodFacts]) -> KeyRing | None:
+    """The row that all pods carry; None if they carry none, or several."""
+    rows = {pod.unseal for pod in pods}
+    return KeyRing.parse(rows.pop()) if len(rows) == 1 else None
 
 
 def secret_of(cluster: str, key: UnsealKey, supplied: str | None) -> str:

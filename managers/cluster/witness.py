@@ -18,8 +18,8 @@ from contracts.api.status_upgrade import UpgradeStatus
 from contracts.note import Note
 from contracts.observed import PodFacts, ReadPoolFacts, StatefulSetFacts
 from contracts.sets import serving_set
-from contracts.unseal_keys import KeyRing
 from contracts.upgrade import Release
+from managers.bootstrap.seal_keys import ring_of_pods
 from managers.cluster.builds import Build, Builds, builds_of, is_newer, name_of, order
 from managers.upgrade.second import goes_on
 from runtime.memo import remembered
@@ -250,6 +250,5 @@ def _halfway(cluster: OpenBaoCluster, builds: Builds, release: Release) -> Upgra
 
 def _keys(pool: ReadPoolFacts) -> UnsealStatus | None:
     """Read the keys out of the pods, when all of them know the same."""
-    rings = {pod.unseal for pod in pool.pods}
-    text = rings.pop() if len(rings) == 1 else ""
-    return UnsealStatus(keys=text, step="Settled") if KeyRing.parse(text) is not None else None
+    ring = ring_of_pods(pool.pods)
+    return None if ring is None else UnsealStatus(keys=str(ring), step="Settled")
