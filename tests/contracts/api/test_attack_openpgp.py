@@ -6,9 +6,7 @@ Python functions, never timed.
 
 import base64
 import contextlib
-import sys
 from dataclasses import replace
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -33,6 +31,7 @@ from tests.contracts.api.pgp_builder import (
     text,
     user_id,
 )
+from tests.gen.calls import CallCount
 
 
 def _refusal(given: str) -> str:
@@ -91,19 +90,9 @@ def test_attack_the_work_is_bounded_and_not_by_the_length_of_the_text(data: byte
 
 
 def _work(given: str) -> int:
-    calls = 0
-
-    def count(frame: Any, event: str, argument: Any) -> None:
-        nonlocal calls
-        calls += event in ("call", "c_call")
-
-    sys.setprofile(count)
-    try:
-        with contextlib.suppress(NotAKeyError):
-            read_public_key(given)
-    finally:
-        sys.setprofile(None)
-    return calls
+    with CallCount() as count, contextlib.suppress(NotAKeyError):
+        read_public_key(given)
+    return count.calls
 
 
 def _read_or_refused(data: bytes) -> None:

@@ -5,7 +5,6 @@ never go back (Rust's regex here, RE2 in the API server): checked by what the co
 """
 
 import ast
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +21,7 @@ from contracts.api.violation import InvalidClusterError
 from runtime.depth import too_many
 from tests.contracts.api.clusters import cluster_object, with_request
 from tests.contracts.api.test_manifests import models_of
+from tests.gen.calls import CallCount
 
 API = Path(__file__).resolve().parents[3] / "contracts" / "api"
 # Where the standard library's patterns are used: on texts of at most this many characters, or of
@@ -33,20 +33,11 @@ BACKTRACKING = {
 
 def _work(obj: dict[str, Any]) -> int:
     """Calls that it takes to read a cluster and to judge it by every rule."""
-    calls = 0
-
-    def count(frame: Any, event: str, argument: Any) -> None:
-        nonlocal calls
-        calls += event in ("call", "c_call")
-
-    sys.setprofile(count)
-    try:
+    with CallCount() as count:
         read = OpenBaoCluster.from_object(obj)
         violations(read)
         unserved_fields(read.spec)
-    finally:
-        sys.setprofile(None)
-    return calls
+    return count.calls
 
 
 def _requests(number: int, data: Any) -> dict[str, Any]:
@@ -153,20 +144,13 @@ def test_attack_t10_free_data_costs_in_step_with_its_size(data_of: Any) -> None:
 def test_attack_t10_a_megabyte_of_tiny_values_is_refused_at_once() -> None:
     """The API server stores up to a megabyte and a half; nobody looks at all of it."""
     data = {"a": [{"b": 1}] * 120_000}
-    calls = 0
-
-    def count(frame: Any, event: str, argument: Any) -> None:
-        nonlocal calls
-        calls += event in ("call", "c_call")
-
     obj = _requests(1, data)
-    sys.setprofile(count)
-    try:
-        with pytest.raises(InvalidClusterError, match=f"at most {VALUES_MAX} values"):
-            OpenBaoCluster.from_object(obj)
-    finally:
-        sys.setprofile(None)
-    assert calls < 10 * 240_000
+    with (
+        CallCount() as count,
+        pytest.raises(InvalidClusterError, match=f"at most {VALUES_MAX} values"),
+    ):
+        OpenBaoCluster.from_object(obj)
+    assert count.calls < 10 * 240_000
 
 
 def test_the_largest_sensible_spec_is_far_from_the_limit() -> None:

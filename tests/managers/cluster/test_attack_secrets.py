@@ -18,7 +18,7 @@ from runtime.resources import SECRET
 from runtime.types import Object
 from tests import gen
 from tests.gen import key_files
-from tests.managers.cluster.test_reconcile import Bench
+from tests.managers.cluster.test_reconcile import Bench, booted
 
 CREDENTIALS = "/etc/bao/seal-creds"
 AUTHORITY = make_authority("x", gen.NOW)
@@ -226,23 +226,12 @@ async def test_the_largest_key_that_is_allowed_is_taken() -> None:
 async def test_attack_t10_a_cluster_that_serves_goes_on_to_serve() -> None:
     """Its Secret grows a monster: that is told, and no pod is touched."""
     good = key_files.certificate(LARGEST.public_key())
-    bench = await booted_with(TRANSIT, client(key_files.key_pem(LARGEST), good))
+    bench = await booted(TRANSIT, client(key_files.key_pem(LARGEST), good))
     bench.api.holding((SECRET, client(key_files.key_pem(HUGE))))
     await bench.outside.clock.advance(gen.INSTALLATION.secret_recheck)
     await bench.until_quiet()
     assert "10240 bits" in condition(bench, "Stalled")["message"]
     assert condition(bench, "Available")["status"] == "True"
-
-
-async def booted_with(cluster: gen.Cluster, live: Object) -> Bench:
-    bench = Bench(cluster)
-    bench.api.holding((SECRET, live))
-    await bench.until_quiet()
-    bench.start_pods(1)
-    await bench.until_quiet()
-    bench.start_pods(3)
-    await bench.until_quiet()
-    return bench
 
 
 def condition(bench: Bench, kind: str) -> dict[str, Any]:

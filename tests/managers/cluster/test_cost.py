@@ -1,11 +1,10 @@
 """What a pass costs in which nothing has changed: counted, because a clock would tell of others."""
 
-import sys
 from dataclasses import replace
-from types import FrameType
 
 from managers.cluster.steps import fold
 from tests import gen
+from tests.gen.calls import CallCount
 from tests.gen.worlds import running
 from tests.managers.cluster.test_reconcile import KEY, booted
 
@@ -20,19 +19,10 @@ async def test_t24_a_pass_without_a_change_is_cheap_and_asks_for_nothing() -> No
     # From here on the caches hold the same objects, as those of a quiet cluster do.
     await bench.reconcile(KEY)
     bench.api.calls.clear()
-    calls = 0
-
-    def count(frame: FrameType, event: str, arg: object) -> None:
-        nonlocal calls
-        calls += event in ("call", "c_call")
-
-    sys.setprofile(count)
-    try:
+    with CallCount() as count:
         await bench.reconcile(KEY)
-    finally:
-        sys.setprofile(None)
     assert bench.api.asked == []
-    assert 500 < calls < BUDGET
+    assert 500 < count.calls < BUDGET
 
 
 def test_what_is_built_from_the_same_facts_is_built_once() -> None:

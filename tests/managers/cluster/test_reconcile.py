@@ -149,9 +149,10 @@ class Bench:
             self.api.holding((POD, pod.running(image).object()))
 
 
-async def booted(cluster: gen.Cluster) -> Bench:
-    """A cluster of three that serves."""
+async def booted(cluster: gen.Cluster, *secrets: Object) -> Bench:
+    """A cluster of three that serves, beside these Secrets."""
     bench = Bench(cluster)
+    bench.api.holding(*((SECRET, one) for one in secrets))
     await bench.until_quiet()
     bench.start_pods(1)
     await bench.until_quiet()
