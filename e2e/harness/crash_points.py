@@ -53,9 +53,10 @@ def batches(things: Sequence[Thing], size: int) -> list[Sequence[Thing]]:
 def never_reached(crashes: Iterable[Crash]) -> list[str]:
     """Name the writes at which no operator was killed, though one was to be.
 
-    A status is written a varying number of times, so not each of its writes need come again.
+    A status is written a varying number of times, so neither each of its writes need come again
+    nor a last one, after which an operator was to die: the one that ends with nothing left to
+    write leaves the same behind. So each write has to be reached in one position only.
     """
-    ended = [(one.plan.write, one.plan.position, one.result) for one in crashes]
-    reached = {(key, position) for key, position, result in ended if result and result.crashed}
-    planned = {(key, position) for key, position, _ in ended}
-    return [f"{position} {key}" for key, position in sorted(planned - reached)]
+    ended = [(one.plan.write, one.result) for one in crashes]
+    reached = {key for key, result in ended if result and result.crashed}
+    return [str(key) for key in sorted({key for key, _ in ended} - reached)]
