@@ -69,6 +69,7 @@ _RUN_REASONS = (
     Reason("OperationLockBlocked", "Another operation works on the cluster.", WAIT),
     Reason("ExecutorNotReady", "The job cannot be made yet.", "Do what the message says."),
     Reason("BackupPrepared", "It is written down where the snapshot goes.", WAIT),
+    Reason("TargetChanged", "The target changed before the job was made.", WAIT),
     Reason("BackupRunning", "A job takes the snapshot.", WAIT),
     # --- the end
     Reason("BackupCompleted", "The snapshot is stored.", NOTHING),

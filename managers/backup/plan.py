@@ -18,7 +18,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Final, Literal, get_args
 
-from contracts import names
+from contracts import backup_key, names
 from contracts.api.backup_object import TERMINAL, BackupObjectStatus
 from contracts.api.rules_snapshot import snapshot_violations
 from contracts.reasons_backup import FAILURES
@@ -36,6 +36,7 @@ Guard = Callable[[Facts], str | None]
 
 FOREIGN: Final = "Job {job} exists and does not belong to this OpenBaoBackup"
 JOB_RECHECK: Final = 5.0
+TARGET_RECHECK: Final = 1.0
 LOCK_RECHECK: Final = 15.0
 """Seconds. A lock that is given back wakes whoever waits; the timer is for what nobody tells."""
 
@@ -147,6 +148,19 @@ def _no_upgrade(facts: Facts) -> str | None:
     return "no upgrade of the cluster holds the operation lock"
 
 
+def _key_elsewhere(facts: Facts) -> str | None:
+    """The target changed after the key was chosen: the Job would refuse a key outside of it."""
+    cluster, key = facts.cluster, backup_key.parse(facts.status.key)
+    if cluster is None or cluster.spec.backup is None:
+        return None
+    prefix = (cluster.spec.backup.target.path_prefix or "").strip("/")
+    meta = cluster.metadata
+    if key and (key.prefix, key.namespace, key.cluster) == (prefix, meta.namespace, meta.name):
+        return None
+    below = backup_key.list_prefix(prefix, meta.namespace, meta.name)
+    return f"{facts.status.key} is not a key below {below}: another key is chosen"
+
+
 def _always(_: Facts) -> str | None:
     return ""
 
@@ -256,6 +270,14 @@ ROWS: Final[tuple[Row, ...]] = (
     Row("Waiting", _invalid, to="Failed", reason="InvalidSpec", act="settle"),
     *_FIRST,
     Row("Waiting", _always, to="Prepared", reason="BackupPrepared", act="take-lock"),
+    Row(
+        "Prepared",
+        _key_elsewhere,
+        to="Waiting",
+        reason="TargetChanged",
+        act="release",
+        after=TARGET_RECHECK,
+    ),
     Row("Prepared", _job_is_made, to="Running", reason="BackupRunning", act="make-job"),
     Row("Running", _said_success, to="Completed", reason="BackupCompleted", act="settle"),
     Row("Running", _said_failure, to="Failed", act="settle"),

@@ -4,11 +4,13 @@ from typing import Any
 
 import pytest
 
+from contracts.api.group import CLUSTERS
+from runtime.outcome import Wait
 from runtime.resources import JOB, ROLE, ROLE_BINDING
-from runtime.types import ObjectKey
+from runtime.types import Object, ObjectKey
 from tests import gen
 from tests.gen.api import FakeApi
-from tests.managers.backup.bench import Bench, by_hand
+from tests.managers.backup.bench import STORE, Bench, by_hand
 
 NAME, JOB_NAME = "by-hand", "backup-by-hand"
 
@@ -94,3 +96,30 @@ async def test_two_leaders_make_one_job() -> None:
     await former(ObjectKey(gen.NAMESPACE, NAME))
     assert bench.uid(JOB, JOB_NAME) == made
     assert bench.status()["jobUID"] == made
+
+
+@pytest.mark.parametrize("prefix", ["", "another", "prod/prod"])
+async def test_a_target_that_changed_before_the_job_was_made_gives_it_another_key(
+    prefix: str,
+) -> None:
+    """The Job would refuse a key that is not below its prefix: the backup would end as Failed."""
+    bench = Bench(None, by_hand(), api=Crashing(2, after=True))
+    with pytest.raises(Crash):
+        await bench.run()
+    assert bench.status()["key"].startswith("prod/")
+    target = {**STORE, "pathPrefix": prefix} if prefix else without_prefix()
+    spec = bench.object(CLUSTERS, "x")["spec"]
+    bench.change(CLUSTERS, "x", spec={**spec, "backup": {**spec["backup"], "target": target}})
+    bench.restart()
+    assert isinstance(await bench.run(), Wait)
+    assert bench.phase() == ("Pending", "TargetChanged")
+    assert (bench.jobs, bench.holder) == ([], "")
+    await bench.run()
+    assert bench.phase() == ("Running", "BackupRunning")
+    below = f"{gen.NAMESPACE}/x/"
+    assert bench.status()["key"].startswith(f"{prefix}/{below}" if prefix else below)
+    assert bench.status()["key"] in str(bench.object(JOB, JOB_NAME))
+
+
+def without_prefix() -> Object:
+    return {field: value for field, value in STORE.items() if field != "pathPrefix"}

@@ -15,14 +15,18 @@ from managers.backup.plan import PLACES, ROWS, Act, Row, decide, place_of
 from managers.backup.status import MOVES, advance
 from managers.jobs.plan import JobSeen
 from runtime.testing.clock import EPOCH as NOW
+from tests import gen
 from tests.managers.backup.bench import by_hand, cluster
 
 # What acts find out by themselves.
 BY_ACTS = {"ExecutorNotReady", "OperationLockBlocked", "JobRefused"}
+STORED_AT = f"prod/{gen.NAMESPACE}/x/2030-01-01T00-00-00Z-0a0b0c0d.snap"
+PREPARED = {"key": STORED_AT, "jobName": "j", "clusterUID": "uid-x"}
 PLACED: tuple[dict[str, Any], ...] = (
     {},
-    {"key": "k", "jobName": "j", "clusterUID": "uid-x"},
-    {"key": "k", "jobName": "j", "jobUID": "u", "clusterUID": "uid-x", "phase": "Running"},
+    PREPARED,
+    {**PREPARED, "key": STORED_AT.removeprefix("prod/")},
+    {**PREPARED, "jobUID": "u", "phase": "Running"},
 )
 JOBS: tuple[JobSeen | None, ...] = (
     None,
