@@ -111,9 +111,10 @@ bench-fleet: $(STAMP) ## Look after 1,500 datacenters without nodes: first pass,
 	@$(PY) -m e2e.fleet
 
 .PHONY: soak
-soak: $(STAMP) ## Ten minutes of random faults: tasks, sockets and memory may not grow.
+soak: $(STAMP) ## Ten minutes of faults, then 500 clusters that come and go: nothing may grow.
 	@$(RIG_ONLY)
 	@$(PY) -m e2e.soak --minutes 10
+	@$(PY) -m e2e.churn --clusters 500
 
 .PHONY: crd
 crd: $(STAMP) ## Write config/crd from contracts/api.

@@ -98,8 +98,8 @@ def merge(
     return tuple(sorted(merged.values(), key=lambda item: _ORDER[item.type]))
 
 
-# Nearly every pass states the same conditions since the same moments.
-@lru_cache(maxsize=4096)
+# The passes of a few clusters that follow one another state the same since the same moments.
+@lru_cache(maxsize=256)
 def _since(stated: Condition, moment: datetime) -> Condition:
     return stated.model_copy(update={"last_transition_time": moment})
 

@@ -135,8 +135,8 @@ def voter_sets(cluster: OpenBaoCluster) -> tuple[VoterSet, ...]:
     return (green, blue) if status.phase == NO_WAY_BACK else (blue, green)
 
 
-# Every pass of every cluster asks, and hardly any has another answer.
-@lru_cache(maxsize=4096)
+# A pass asks many times, and hardly any cluster has another answer.
+@lru_cache(maxsize=32)
 def _first_alone(cluster: str) -> tuple[VoterSet, ...]:
     return (VoterSet(cluster),)
 

@@ -19,6 +19,8 @@ from runtime.outcome import Blocked
 
 _KEY = re.compile(r"(?P<id>[^=@,]+)=(?P<file>[^=@,]+)(?:@(?P<fingerprint>[0-9a-f]+))?")
 _RECOVERED = "recovered"
+_TEXT_MAX = 8192
+"""Characters: two ids and two names of files have far fewer."""
 KEYS_SOUGHT = 32
 """Generations of keys that are looked for when nothing tells which one the servers know. Each is a
 Secret that is read by its name, since Secrets are never listed."""
@@ -84,12 +86,12 @@ class KeyRing:
     @classmethod
     def parse(cls, text: str) -> Self | None:
         """Read what `str` wrote; None for anything else, such as no text at all."""
-        known = _parsed(text)
+        known = _parsed(text) if len(text) <= _TEXT_MAX else None
         return None if known is None else cls(*known)
 
 
 # Every pass reads the same few rows again, and anybody may write any number of others.
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=256)
 def _parsed(text: str) -> tuple[UnsealKey, UnsealKey | None, bool] | None:
     parts = text.split(",")
     recovered = parts[-1] == _RECOVERED

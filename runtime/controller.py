@@ -20,6 +20,7 @@ from runtime.clock import Clock, yield_to_loop
 from runtime.errors import ApiError, LeaseLost, TerminalError, Transient
 from runtime.event import Event, Predicate
 from runtime.handler import Handler
+from runtime.memo import Memos
 from runtime.metrics import Metrics
 from runtime.outcome import Blocked, Done, Outcome, Wait
 from runtime.ratelimit import ItemExponentialFailure, RateLimiter
@@ -132,6 +133,7 @@ class Controller:
             raise ValueError(f"controller {name}: need at least one worker")
         self.name = name
         self._reconcile = reconcile
+        self._memos = Memos()
         self._clock = clock
         self._workers = workers
         self._options = options or ControllerOptions()
@@ -251,7 +253,8 @@ class Controller:
     async def _attempt(self, request: Request, worker: Worker) -> Outcome | BaseException:
         """Call the reconciler; what it raises is returned, unless it is the end of this task."""
         try:
-            return await self._reconcile(request)
+            with self._memos.during(request):
+                return await self._reconcile(request)
         except Exception as error:  # noqa: BLE001 - one failing key must not end the worker
             return error
         except (KeyboardInterrupt, SystemExit):

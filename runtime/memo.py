@@ -1,43 +1,103 @@
 """Results of pure functions, kept while their inputs stay the same objects.
 
 Standard library only. For what is computed from an object that lives through many passes and
-changes rarely; the results live no longer than they can be asked for.
+changes rarely. What a pass of a controller asks is kept until the end of the next pass of the same
+key: a pass of an object that is gone asks nothing, so nothing of the object is left after it.
 """
 
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import wraps
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Any, Concatenate, Final, ParamSpec, TypeVar
 
-SIZE = 512
-"""First arguments, per function, whose last result is kept; the one longest not used goes first."""
+SIZE: Final = 64
+"""First arguments, per function, whose last result is kept for those who ask outside of a pass; the
+one longest not used goes first."""
+KEYS: Final = 256
+"""Keys, per controller, whose last pass is kept; the one longest without a pass goes first."""
+PASS_SIZE: Final = 4096
+"""Results that are kept of one pass."""
 
 First = TypeVar("First")
 Rest = ParamSpec("Rest")
 Result = TypeVar("Result")
+
+_Entry = tuple[Any, tuple[Any, ...], dict[str, Any], Any]
+"""The first argument, the other ones by place and by name, and the result."""
+
+
+class _Pass:
+    """What the pass that is under way asked, and what the one before it did."""
+
+    __slots__ = ("before", "now", "size")
+
+    def __init__(self, before: dict[Hashable, _Entry], size: int) -> None:
+        self.before = before
+        self.size = size
+        self.now: dict[Hashable, _Entry] = {}
+
+
+_pass: ContextVar[_Pass | None] = ContextVar("memo_pass", default=None)
+
+
+class Memos:
+    """The results that the passes of one controller keep, by key."""
+
+    def __init__(self, keys: int = KEYS, size: int = PASS_SIZE) -> None:
+        """Keep so many keys, and so many results of each."""
+        self._keys = keys
+        self._size = size
+        self._kept: OrderedDict[Hashable, dict[Hashable, _Entry]] = OrderedDict()
+
+    def __len__(self) -> int:
+        """Of how many keys something is kept."""
+        return len(self._kept)
+
+    @contextmanager
+    def during(self, key: Hashable) -> Iterator[None]:
+        """Let what is asked here be answered by the last pass of the key, and kept for the next."""
+        under_way = _Pass(self._kept.pop(key, {}), self._size)
+        token = _pass.set(under_way)
+        try:
+            yield
+        finally:
+            _pass.reset(token)
+            # A thread that outlives the pass reaches what was before no more.
+            under_way.before = {}
+            if under_way.now:
+                self._kept[key] = under_way.now
+            if len(self._kept) > self._keys:
+                self._kept.popitem(last=False)
 
 
 def remembered(
     function: Callable[Concatenate[First, Rest], Result],
     *,
     size: int = SIZE,
-    slot: Callable[[First], Hashable] = id,
+    slot: Callable[[First], Hashable] | None = None,
 ) -> Callable[Concatenate[First, Rest], Result]:
     """Keep the last result per first argument, which is told by identity; the others are compared.
 
     For functions that depend on nothing but their arguments, and arguments that nobody changes:
     frozen values, and objects of a cache. Callers share the result and leave it as it is. What
-    raises is not kept. Of first arguments with the same `slot` only the last one is kept: named by
-    its UID, an object takes the place of its former version, and `size` may be that of a fleet.
+    raises is not kept. With a `slot` the results are those of a fleet, which all passes share: of
+    first arguments with the same slot only the last one is kept, so that an object that is named by
+    its UID takes the place of its former version, and `size` may be the number of all of them.
     """
-    kept: OrderedDict[Hashable, tuple[First, tuple[Any, ...], dict[str, Any], Result]]
-    kept = OrderedDict()
+    kept: OrderedDict[Hashable, _Entry] = OrderedDict()
+    place_of: Callable[[First], Hashable] = slot or id
+    of_passes = slot is None
 
     @wraps(function)
     def ask(first: First, /, *rest: Rest.args, **named: Rest.kwargs) -> Result:
-        place = slot(first)
+        place = place_of(first)
+        under_way = _pass.get() if of_passes else None
+        if under_way is not None:
+            return in_pass(under_way, place, first, rest, named)
         # The first argument is kept beside its result: its id belongs to nobody else meanwhile.
         found = kept.get(place)
         if found is not None and found[0] is first and found[1] == rest and found[2] == named:
@@ -46,12 +106,28 @@ def remembered(
             except KeyError:
                 # Another thread has let go of it since.
                 pass
-            return found[3]
+            return found[3]  # type: ignore[no-any-return]  # what `function` gave
         result = function(first, *rest, **named)
         kept[place] = (first, rest, named, result)
         kept.move_to_end(place)
         if len(kept) > size:
             kept.popitem(last=False)
         return result
+
+    def in_pass(
+        under_way: _Pass,
+        place: Hashable,
+        first: First,
+        rest: tuple[Any, ...],
+        named: dict[str, Any],
+    ) -> Result:
+        question = (ask, place)
+        now = under_way.now
+        found = now.get(question) or under_way.before.get(question)
+        if found is None or found[0] is not first or found[1] != rest or found[2] != named:
+            found = (first, rest, named, function(first, *rest, **named))
+        if len(now) < under_way.size:
+            now[question] = found
+        return found[3]
 
     return ask

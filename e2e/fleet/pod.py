@@ -1,12 +1,12 @@
 """An operator beside a control plane without nodes that takes itself for one in a pod.
 
 Uses the harness. A pod reads its token from files, where a kubeconfig is read by a library that
-needs tens of megabytes. Called by e2e.fleet.session, which measures memory.
+needs tens of megabytes. Called by e2e.fleet and e2e.churn, which measure memory.
 """
 
 import sys
 from base64 import b64decode
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import orjson
 
@@ -18,9 +18,17 @@ _MOUNT = 'mount -t tmpfs none /run && mkdir -p "$1" && cp "$0"/* "$1" && shift &
 
 
 def start_in_pod(
-    launcher: Launcher, identity: Identity, environment: Mapping[str, str]
+    launcher: Launcher,
+    identity: Identity,
+    environment: Mapping[str, str],
+    module: Sequence[str] = ("baoctl",),
+    listen: int = 0,
 ) -> Operator:
-    """Start it with the files of a ServiceAccount in a mount namespace of its own."""
+    """Start it with the files of a ServiceAccount in a mount namespace of its own.
+
+    `module` runs it, followed by arguments that stand before those of `python -m baoctl`; `listen`
+    is the port of its metrics, 0 for any.
+    """
     config = orjson.loads(identity.kubeconfig.read_bytes())
     cluster, user = config["clusters"][0]["cluster"], config["users"][0]["user"]
     folder = launcher.folder / "serviceaccount"
@@ -31,7 +39,7 @@ def start_in_pod(
     host, _, port = cluster["server"].removeprefix("https://").rpartition(":")
     argv = [
         "unshare", "--map-root-user", "--mount", "sh", "-c", _MOUNT, str(folder), MOUNTED,
-        sys.executable, "-m", "baoctl", "run", "--port", "0", NO_ELECTION,
+        sys.executable, "-m", *module, "run", "--port", str(listen), NO_ELECTION,
     ]  # fmt: skip
     told = {"KUBERNETES_SERVICE_HOST": host, "KUBERNETES_SERVICE_PORT": port}
     return launcher.launch(identity, argv, {**environment, **told})

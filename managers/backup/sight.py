@@ -12,14 +12,17 @@ from contracts.api.status_backup import Operation
 from contracts.api.violation import InvalidClusterError
 from runtime.cache import Cache
 from runtime.memo import remembered
-from runtime.types import Object, ObjectKey, is_terminating, key_of
+from runtime.types import Object, ObjectKey, is_terminating, key_of, uid_of
 
 BY_CLUSTER: Final = "cluster"
 """Index over backups and restores: the key of the cluster that they name."""
 
+KEPT: Final = 512
+"""Backups, and restores, that are kept as they were read: each pass looks at all of its cluster."""
+
 read_cluster = remembered(OpenBaoCluster.from_object)
-read_backup = remembered(OpenBaoBackup.from_object)
-_read_restore = remembered(OpenBaoRestore.from_object)
+read_backup = remembered(OpenBaoBackup.from_object, size=KEPT, slot=uid_of)
+_read_restore = remembered(OpenBaoRestore.from_object, size=KEPT, slot=uid_of)
 
 
 def cluster_named(obj: Object) -> Iterable[str]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Final
 
 import semver
 
@@ -15,6 +16,9 @@ from contracts.observed import PodFacts, ReadPoolFacts
 from contracts.upgrade import Release
 from managers.images.policy import image_named
 from managers.upgrade import catalogue
+
+_REFERENCE_MAX: Final = 512
+"""Characters: a name has up to 255, a tag 128, a digest 71."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,9 +103,14 @@ def _said(pod: PodFacts) -> str:
     return found if catalogue.parse(found) is not None else ""
 
 
-@lru_cache(maxsize=1024)
 def tag_of(image: str) -> str:
     """Return the version in the tag of an image; "" for a tag that is none."""
+    return _tag_of(image) if len(image) <= _REFERENCE_MAX else ""
+
+
+# Pods name few images, and a pass asks for each of them.
+@lru_cache(maxsize=64)
+def _tag_of(image: str) -> str:
     try:
         tag = image_reference.parse(image).tag or ""
     except ValueError:

@@ -67,7 +67,7 @@ TLS_SECRETS_MAX = 16
 # Pure functions whose answers are the same in nearly every pass.
 _unserved_fields = remembered(unserved_fields)
 _ways = remembered(ways_wishes)
-_condition = lru_cache(maxsize=1024)(condition)
+_condition = lru_cache(maxsize=256)(condition)
 
 
 @dataclass(frozen=True, slots=True)

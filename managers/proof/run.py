@@ -69,8 +69,11 @@ PATIENCE: Final = timedelta(minutes=10)
 RECHECK: Final = 5.0
 
 log: structlog.typing.FilteringBoundLogger = structlog.get_logger()
+KEPT: Final = 512
+"""Backups that are kept as they were read: each pass looks at all of its namespace."""
+
 read_cluster = remembered(OpenBaoCluster.from_object)
-read_backup = remembered(OpenBaoBackup.from_object)
+read_backup = remembered(OpenBaoBackup.from_object, size=KEPT, slot=uid_of)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,6 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
@@ -82,8 +81,6 @@ class Files:
         return found
 
 
-# The same in every pass of a quiet cluster.
-@lru_cache(maxsize=1024)
 def _digest(files: Files) -> str:
     configuration = files.named or files.config
     whole = (_sha256(configuration), files.certificate, _sha256(files.authority))

@@ -1,12 +1,13 @@
 """runtime.memo: a result is kept while its inputs are the same, and no longer."""
 
+import asyncio
 import copy
 import gc
 import weakref
 
 import pytest
 
-from runtime.memo import SIZE, remembered
+from runtime.memo import PASS_SIZE, SIZE, Memos, remembered
 
 
 class Thing:
@@ -157,3 +158,80 @@ def test_what_another_thread_lets_go_of_meanwhile_is_an_answer_all_the_same() ->
     pair = remembered(lambda one, two: [one, two], size=1)
     made = pair(first, Meanwhile())
     assert pair(first, Meanwhile()) is made
+
+
+class TestPasses:
+    def test_what_the_last_pass_of_a_key_asked_is_known_to_the_next(self) -> None:
+        made, thing, memos = Counting(), Thing(), Memos()
+        with memos.during("a"):
+            first = made.ask(thing, "a")
+            assert made.ask(thing, "a") is first
+        with memos.during("a"):
+            assert made.ask(thing, "a") is first
+        assert len(made.asked) == 1
+
+    def test_what_a_pass_did_not_ask_is_gone_after_it(self) -> None:
+        made, thing, memos = Counting(), Thing(), Memos()
+        gone = weakref.ref(thing)
+        with memos.during("a"):
+            made.ask(thing, "a")
+        made.asked.clear()
+        del thing
+        gc.collect()
+        assert gone() is not None
+        with memos.during("a"):
+            pass
+        gc.collect()
+        assert gone() is None
+        assert len(memos) == 0
+
+    def test_a_pass_that_fails_keeps_what_it_asked(self) -> None:
+        made, thing, memos = Counting(), Thing(), Memos()
+
+        def pass_of(text: str) -> None:
+            with memos.during("a"):
+                made.ask(thing, "a")
+                made.ask(thing, text)
+
+        with pytest.raises(ValueError, match="bad"):
+            pass_of("bad")
+        pass_of("a")
+        assert [text for _, text, _ in made.asked] == ["a", "bad"]
+
+    def test_keys_do_not_share_and_the_one_longest_without_a_pass_goes_first(self) -> None:
+        made, thing, memos = Counting(), Thing(), Memos(keys=2)
+        for key in ("a", "b", "a", "c", "a", "b"):
+            with memos.during(key):
+                made.ask(thing, key)
+        assert [text for _, text, _ in made.asked] == ["a", "b", "c", "b"]
+        assert len(memos) == 2
+
+    async def test_tasks_and_threads_of_a_pass_belong_to_it(self) -> None:
+        made, thing, memos = Counting(), Thing(), Memos()
+
+        async def ask() -> list[str]:
+            return made.ask(thing, "a")
+
+        with memos.during("a"):
+            first = await asyncio.to_thread(made.ask, thing, "a")
+            assert await asyncio.create_task(ask()) is first
+        assert len(made.asked) == 1
+
+    def test_a_pass_keeps_no_more_than_its_bound(self) -> None:
+        kept, memos = remembered(lambda thing: thing), Memos()
+        things = [Thing() for _ in range(PASS_SIZE + 1)]
+        with memos.during("a"):
+            assert [kept(thing) for thing in things] == things
+        gone = [weakref.ref(thing) for thing in things]
+        del things
+        gc.collect()
+        assert sum(reference() is not None for reference in gone) == PASS_SIZE
+
+    def test_results_of_a_fleet_are_shared_by_all_passes(self) -> None:
+        made, thing, memos = Counting(), Thing(), Memos()
+        shared = remembered(made._work, slot=id)
+        for key in ("a", "b"):
+            with memos.during(key):
+                shared(thing, "a")
+        assert len(made.asked) == 1
+        assert len(memos) == 0

@@ -1,0 +1,28 @@
+"""Whether an operator holds more after many clusters than after a few. Pure."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+RATIO_MAX = 1.2
+"""Resident memory at rest, after all clusters to after the first ones."""
+SHARE = 0.25
+"""Objects of one type per cluster that came and went: less than that is no trace of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Grown:
+    """A type of which more objects live than before."""
+
+    kind: str
+    before: int
+    after: int
+
+
+def grown(before: Mapping[str, int], after: Mapping[str, int], clusters: int) -> list[Grown]:
+    """List the types that grew with the clusters, those that grew most first."""
+    found = [
+        Grown(kind, before.get(kind, 0), count)
+        for kind, count in after.items()
+        if count - before.get(kind, 0) > SHARE * clusters
+    ]
+    return sorted(found, key=lambda one: one.before - one.after)

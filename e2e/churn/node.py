@@ -1,0 +1,239 @@
+"""The StatefulSet controller, the kubelet and the garbage collector, for servers that just run."""
+
+import asyncio
+from base64 import b64decode
+from collections.abc import Iterable
+
+from contracts import labels, names
+from e2e.churn.servers import Servers
+from runtime.client import Client
+from runtime.errors import AlreadyExists, ApiError, NotFound
+from runtime.resources import (
+    CONFIG_MAP,
+    NETWORK_POLICY,
+    POD,
+    POD_DISRUPTION_BUDGET,
+    PVC,
+    ROLE,
+    ROLE_BINDING,
+    SECRET,
+    SERVICE,
+    SERVICE_ACCOUNT,
+    STATEFUL_SET,
+)
+from runtime.types import (
+    Object,
+    ObjectKey,
+    Resource,
+    controller_of,
+    is_terminating,
+    key_of,
+    labels_of,
+    uid_of,
+)
+
+EVERY = 0.2
+OWNED: tuple[Resource, ...] = (
+    STATEFUL_SET,
+    POD,
+    CONFIG_MAP,
+    NETWORK_POLICY,
+    POD_DISRUPTION_BUDGET,
+    ROLE,
+    ROLE_BINDING,
+    SECRET,
+    SERVICE,
+    SERVICE_ACCOUNT,
+)
+_MANAGER = "simulated-node"
+_REVISION = "controller-revision-hash"
+
+
+class Node:
+    """One namespace, in which every pod runs at once."""
+
+    def __init__(self, client: Client, namespace: str, owners: Resource, servers: Servers) -> None:
+        self._client = client
+        self._namespace = namespace
+        self._owners = owners
+        self._servers = servers
+
+    async def run(self) -> None:
+        """Look after the namespace, until cancelled."""
+        while True:
+            await asyncio.sleep(EVERY)
+            try:
+                await self._collect()
+                for one in await self._list(STATEFUL_SET):
+                    await self._roll_out(one)
+            except ApiError:
+                # Something went away meanwhile: the next look sees what is there.
+                continue
+
+    async def left(self) -> list[str]:
+        """Name what is left of clusters in the namespace."""
+        found = [
+            f"{resource.kind} {key_of(one).name}"
+            for resource in (*OWNED, PVC)
+            for one in await self._list(resource)
+            if labels.CLUSTER in labels_of(one) or labels.INSTANCE in labels_of(one)
+        ]
+        return sorted(found)
+
+    async def _collect(self) -> None:
+        """Delete what has an owner that is gone."""
+        alive = {uid_of(one) for one in await self._list(self._owners)}
+        for resource in OWNED:
+            for one in await self._list(resource):
+                alive.add(uid_of(one))
+                owner = controller_of(one)
+                if owner is not None and owner.uid not in alive:
+                    await self._client.delete(resource, key_of(one), uid=uid_of(one))
+        for claim in await self._list(PVC):
+            await self._release(PVC, claim)
+        self._servers.keep(key_of(one).name for one in await self._list(POD))
+
+    async def _release(self, resource: Resource, going: Object) -> None:
+        """Take the finalizers of what goes, as the controllers do that set them."""
+        if is_terminating(going) and going["metadata"].get("finalizers"):
+            ops = [{"op": "remove", "path": "/metadata/finalizers"}]
+            await self._client.json_patch(resource, key_of(going), ops)
+
+    async def _roll_out(self, stateful_set: Object) -> None:
+        name, spec = key_of(stateful_set).name, stateful_set["spec"]
+        going = is_terminating(stateful_set)
+        wanted = [f"{name}-{number}" for number in range(0 if going else spec["replicas"])]
+        pods = {key_of(one).name: one for one in await self._list(POD)}
+        own = {one: pod for one, pod in pods.items() if one.rpartition("-")[0] == name}
+        for surplus in own.keys() - set(wanted):
+            pod = own[surplus]
+            await self._client.delete(POD, key_of(pod), uid=uid_of(pod))
+        if going:
+            await self._release(STATEFUL_SET, stateful_set)
+            return
+        for missing in sorted(set(wanted) - own.keys()):
+            await self._start(stateful_set, missing)
+        status = {
+            "observedGeneration": stateful_set["metadata"]["generation"],
+            "replicas": len(wanted),
+            "readyReplicas": len(wanted),
+            "currentRevision": f"{name}-1",
+            "updateRevision": f"{name}-1",
+        }
+        told = stateful_set.get("status") or {}
+        if any(told.get(field) != value for field, value in status.items()):
+            ops = [{"op": "add", "path": "/status", "value": status}]
+            await self._client.json_patch(
+                STATEFUL_SET, key_of(stateful_set), ops, subresource="status"
+            )
+
+    async def _start(self, stateful_set: Object, name: str) -> None:
+        """Make a pod that runs, with its claims."""
+        key, spec = ObjectKey(self._namespace, name), stateful_set["spec"]
+        cluster = labels_of(stateful_set)[labels.CLUSTER]
+        pair = await self._certificate(names.tls_server_secret(cluster))
+        if pair is None:
+            return
+        for template in spec.get("volumeClaimTemplates") or ():
+            await self._claim(template, name)
+        leads = name.endswith("-0")
+        template = spec["template"]
+        marks = {
+            **(template["metadata"].get("labels") or {}),
+            _REVISION: f"{key_of(stateful_set).name}-1",
+            "statefulset.kubernetes.io/pod-name": name,
+            labels.SERVER_ACTIVE: str(leads).lower(),
+            labels.SERVER_INITIALIZED: "true",
+            labels.SERVER_SEALED: "false",
+            labels.SERVER_VERSION: self._servers.version,
+        }
+        owner = {
+            "apiVersion": STATEFUL_SET.api_version,
+            "kind": STATEFUL_SET.kind,
+            "name": key_of(stateful_set).name,
+            "uid": uid_of(stateful_set),
+            "controller": True,
+            "blockOwnerDeletion": True,
+        }
+        meta = {
+            "name": name,
+            "namespace": self._namespace,
+            "labels": marks,
+            "annotations": template["metadata"].get("annotations") or {},
+            "ownerReferences": [owner],
+        }
+        body = {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": meta,
+            "spec": _with_claims(template["spec"], spec, name),
+        }
+        await self._client.create(POD, body, field_manager=_MANAGER)
+        address = self._servers.start(cluster, name, leads=leads, pair=pair)
+        status = _running(template["spec"]["containers"], address)
+        ops = [{"op": "add", "path": "/status", "value": status}]
+        await self._client.json_patch(POD, key, ops, subresource="status")
+
+    async def _claim(self, template: Object, pod: str) -> None:
+        meta = {
+            **template["metadata"],
+            "name": f"{template['metadata']['name']}-{pod}",
+            "namespace": self._namespace,
+        }
+        body = {
+            "apiVersion": "v1",
+            "kind": PVC.kind,
+            "metadata": meta,
+            "spec": template["spec"],
+        }
+        try:
+            await self._client.create(PVC, body, field_manager=_MANAGER)
+        except AlreadyExists:
+            return
+
+    async def _certificate(self, name: str) -> tuple[bytes, bytes] | None:
+        try:
+            data = (await self._client.get(SECRET, ObjectKey(self._namespace, name)))["data"]
+        except NotFound:
+            return None
+        return b64decode(data["tls.crt"]), b64decode(data["tls.key"])
+
+    async def _list(self, resource: Resource) -> list[Object]:
+        return (await self._client.list(resource, self._namespace)).items
+
+
+def _with_claims(pod_spec: Object, spec: Object, name: str) -> Object:
+    claims = [
+        {
+            "name": one["metadata"]["name"],
+            "persistentVolumeClaim": {"claimName": f"{one['metadata']['name']}-{name}"},
+        }
+        for one in spec.get("volumeClaimTemplates") or ()
+    ]
+    return {**pod_spec, "volumes": [*(pod_spec.get("volumes") or ()), *claims]}
+
+
+def _running(containers: Iterable[Object], address: str) -> Object:
+    now = "2026-01-01T00:00:00Z"
+    return {
+        "phase": "Running",
+        "podIP": address,
+        "podIPs": [{"ip": address}],
+        "startTime": now,
+        "conditions": [
+            {"type": kind, "status": "True", "lastTransitionTime": now}
+            for kind in ("Initialized", "ContainersReady", "Ready", "PodScheduled")
+        ],
+        "containerStatuses": [
+            {
+                "name": one["name"],
+                "image": one["image"],
+                "imageID": one["image"],
+                "ready": True,
+                "started": True,
+                "restartCount": 0,
+                "state": {"running": {"startedAt": now}},
+            }
+            for one in containers
+        ],
+    }

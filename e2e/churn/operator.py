@@ -1,0 +1,37 @@
+"""The operator in a process that writes down what it holds when it gets SIGUSR1.
+
+Run as `python -m e2e.churn.operator FILE ARGUMENTS`, with the arguments of `python -m baoctl`. FILE
+gets a JSON object: the name of a type to how many objects of it live.
+"""
+
+import gc
+import os
+import signal
+import sys
+from collections import Counter
+from pathlib import Path
+
+import orjson
+
+from baoctl.cli import main
+
+
+def census() -> dict[str, int]:
+    """Count live objects that the collector of Python tracks, by type; garbage does not count."""
+    # What the operator froze once it was up would come back into the count as it is replaced.
+    gc.unfreeze()
+    gc.collect()
+    kinds = map(type, gc.get_objects())
+    return dict(Counter(f"{kind.__module__}.{kind.__qualname__}" for kind in kinds))
+
+
+def _write(path: Path) -> None:
+    fresh = path.with_suffix(".new")
+    fresh.write_bytes(orjson.dumps(census()))
+    os.replace(fresh, path)
+
+
+if __name__ == "__main__":
+    file = Path(sys.argv.pop(1))
+    signal.signal(signal.SIGUSR1, lambda *_: _write(file))
+    main()

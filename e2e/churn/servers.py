@@ -1,0 +1,155 @@
+"""Servers of OpenBao as far as the operator talks to them, each at a loopback address of its own.
+
+Their TLS is real, with the certificate of the cluster. One that leaves its address leaves it to the
+next pod, as pods of a node do.
+"""
+
+import ssl
+import tempfile
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from aiohttp import web
+
+from contracts.ports import API
+from managers.bao.client import AUTOPILOT_SETTINGS
+
+ADDRESSES = "127.88.0.{}"
+
+
+@dataclass(slots=True)
+class Server:
+    """One address. `pod` and `cluster` are "" while no pod has it."""
+
+    address: str
+    context: ssl.SSLContext
+    cluster: str = ""
+    pod: str = ""
+    leads: bool = False
+
+
+@dataclass(slots=True)
+class Servers:
+    """All addresses, and what was written to the clusters behind them."""
+
+    version: str
+    servers: dict[str, Server] = field(default_factory=dict)
+    settings: dict[str, dict[str, Any]] = field(default_factory=lambda: defaultdict(dict))
+    requests: int = 0
+    runners: list[web.AppRunner] = field(default_factory=list)
+
+    async def listen(self, count: int) -> None:
+        """Serve so many addresses. Raises OSError when another process has one."""
+        for number in range(1, count + 1):
+            address = ADDRESSES.format(number)
+            server = Server(address, ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER))
+            application = web.Application()
+            application["server"] = server
+            application.router.add_route("*", "/v1/{path:.*}", self._answer)
+            runner = web.AppRunner(application, access_log=None)
+            await runner.setup()
+            self.runners.append(runner)
+            await web.TCPSite(runner, address, API.number, ssl_context=server.context).start()
+            self.servers[address] = server
+
+    async def close(self) -> None:
+        """End all of them."""
+        for runner in self.runners:
+            await runner.cleanup()
+
+    def start(self, cluster: str, pod: str, *, leads: bool, pair: tuple[bytes, bytes]) -> str:
+        """Give a pod an address that is free, and return it. Raises LookupError when none is."""
+        free = (one for one in self.servers.values() if not one.pod)
+        server = next(free, None)
+        if server is None:
+            raise LookupError(f"no address is left for pod {pod}")
+        with tempfile.TemporaryDirectory() as folder:
+            certificate, key = Path(folder) / "tls.crt", Path(folder) / "tls.key"
+            certificate.write_bytes(pair[0])
+            key.write_bytes(pair[1])
+            server.context.load_cert_chain(certificate, key)
+        server.cluster, server.pod, server.leads = cluster, pod, leads
+        return server.address
+
+    def keep(self, pods: Iterable[str]) -> None:
+        """Free the addresses of all other pods."""
+        there = set(pods)
+        for server in self.servers.values():
+            if server.pod not in there:
+                server.cluster = server.pod = ""
+
+    async def _answer(self, request: web.Request) -> web.Response:
+        self.requests += 1
+        server: Server = request.app["server"]
+        if not server.pod:
+            # Nobody listens at the address of a pod that is gone.
+            assert request.transport is not None
+            request.transport.abort()
+            return web.Response()
+        path = request.match_info["path"]
+        stored = self.settings[server.cluster]
+        if request.method in ("POST", "PUT"):
+            return await self._write(request, path, stored)
+        known: dict[str, Callable[[], dict[str, Any]]] = {
+            "sys/health": lambda: self._health(server),
+            "sys/leader": lambda: self._leader(server),
+            "sys/storage/raft/configuration": lambda: self._members(server),
+            "sys/storage/raft/autopilot/state": lambda: {"data": self._autopilot(server)},
+        }
+        if path in known:
+            return web.json_response(known[path]())
+        if path in stored or path == AUTOPILOT_SETTINGS:
+            return web.json_response({"data": stored.get(path, {})})
+        return web.json_response({"errors": []}, status=404)
+
+    async def _write(self, request: web.Request, path: str, stored: dict[str, Any]) -> web.Response:
+        if path.endswith("/login"):
+            token = {"client_token": "t" * 95, "lease_duration": 3600}
+            return web.json_response({"auth": token})
+        body = await request.json() if request.can_read_body else {}
+        stored[path] = {**stored.get(path, {}), **body}
+        return web.Response(status=204)
+
+    def _health(self, server: Server) -> dict[str, Any]:
+        return {
+            "initialized": True,
+            "sealed": False,
+            "standby": not server.leads,
+            "version": self.version,
+            "cluster_id": server.cluster,
+        }
+
+    def _leader(self, server: Server) -> dict[str, Any]:
+        leader = next((one for one in self._of(server) if one.leads), None)
+        address = f"https://{leader.pod}:{API.number}" if leader else ""
+        return {
+            "leader_address": address,
+            "raft_applied_index": 100,
+            "raft_committed_index": 100,
+        }
+
+    def _members(self, server: Server) -> dict[str, Any]:
+        members = [
+            {"node_id": one.pod, "leader": one.leads, "voter": True} for one in self._of(server)
+        ]
+        return {"data": {"config": {"servers": members}}}
+
+    def _autopilot(self, server: Server) -> dict[str, Any]:
+        of = self._of(server)
+        state = {True: "leader", False: "voter"}
+        servers = {
+            one.pod: {"healthy": True, "status": state[one.leads], "last_index": 100} for one in of
+        }
+        return {
+            "healthy": True,
+            "failure_tolerance": (len(of) - 1) // 2,
+            "leader": next((one.pod for one in of if one.leads), ""),
+            "voters": [*servers],
+            "servers": servers,
+        }
+
+    def _of(self, server: Server) -> list[Server]:
+        return [one for one in self.servers.values() if one.cluster == server.cluster]

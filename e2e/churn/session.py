@@ -1,0 +1,198 @@
+"""One churn: an operator, clusters that come and go, and what it holds at rest before and after."""
+
+import asyncio
+import signal
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import aiohttp
+import orjson
+import yaml
+
+from contracts.api.group import CLUSTERS
+from e2e.churn.node import Node
+from e2e.churn.servers import Servers
+from e2e.fleet.pod import start_in_pod
+from e2e.harness.installation import BASE, identity, install
+from e2e.harness.kubernetes import Api
+from e2e.harness.manifests import cluster as manifest
+from e2e.harness.manifests import key_value_engine, self_init
+from e2e.harness.operator import Launcher, Operator
+from e2e.rig import Rig
+from e2e.rig.layout import free_ports
+from e2e.rig.versions import OPENBAO
+from runtime.client import Client
+from runtime.clock import SystemClock
+from runtime.credentials import from_kubeconfig
+from runtime.errors import NotFound
+from runtime.types import Object, ObjectKey, uid_of
+
+NAMESPACE = "churn"
+REPLICAS = 3
+SIDE_BY_SIDE = 4
+WARM = 20
+"""So many clusters fill caches and pools."""
+PATIENCE = 120.0
+REST = 45.0
+"""Seconds: three times the period in which the operator collects young garbage."""
+EVERY = 0.2
+SCRAPE_EVERY = 5.0
+PORTS = range(18200, 18300)
+
+
+class ChurnError(Exception):
+    """A cluster did not come, or did not go."""
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """What the operator holds at rest: resident megabytes, and live objects by type."""
+
+    megabytes: float
+    objects: dict[str, int]
+
+
+@dataclass(slots=True)
+class Churn:
+    """Makes clusters and deletes them again."""
+
+    client: Client
+    node: Node
+    operator: Operator
+    file: Path
+    progress: Callable[[str], None]
+    made: int = 0
+    most: float = 0.0
+    seconds: list[float] = field(default_factory=list)
+    """From a cluster's creation to its being gone."""
+
+    async def through(self, count: int) -> None:
+        """Have so many clusters come and go, a few side by side. Raises ChurnError."""
+        end = self.made + count
+        async with asyncio.TaskGroup() as group:
+            for _ in range(SIDE_BY_SIDE):
+                group.create_task(self._one_after_another(end))
+
+    async def rest(self) -> Held:
+        """Wait until what is left was collected, and count it. Raises ChurnError."""
+        await self._until(self._nothing_left, "nothing is left of the clusters")
+        await asyncio.sleep(REST)
+        megabytes = self.operator.resident_megabytes()
+        self.file.unlink(missing_ok=True)
+        self.operator.signal(signal.SIGUSR1)
+        await self._until(self._counted, "the operator counts its objects")
+        return Held(megabytes, orjson.loads(self.file.read_bytes()))
+
+    async def _one_after_another(self, end: int) -> None:
+        while self.made < end:
+            self.made += 1
+            began = time.monotonic()
+            await self._come_and_go(f"c-{self.made}")
+            self.seconds.append(time.monotonic() - began)
+            megabytes = self.operator.resident_megabytes()
+            self.most = max(self.most, megabytes)
+            if self.made % 10 == 0:
+                self.progress(f"{self.made} clusters, {megabytes:.0f} MB")
+
+    async def _come_and_go(self, name: str) -> None:
+        key = ObjectKey(NAMESPACE, name)
+        body = manifest(NAMESPACE, name, replicas=REPLICAS, selfInit=self_init(key_value_engine()))
+        made = await self.client.create(CLUSTERS, body, field_manager="people")
+
+        async def ready() -> bool:
+            return _all_ready(await self.client.get(CLUSTERS, key))
+
+        async def gone() -> bool:
+            try:
+                await self.client.get(CLUSTERS, key)
+            except NotFound:
+                return True
+            return False
+
+        await self._until(ready, f"cluster {name} is ready")
+        await self.client.delete(CLUSTERS, key, uid=uid_of(made))
+        await self._until(gone, f"cluster {name} is gone")
+
+    async def _nothing_left(self) -> bool:
+        return not await self.node.left()
+
+    async def _counted(self) -> bool:
+        return self.file.exists()
+
+    async def _until(self, holds: Callable[[], Awaitable[bool]], what: str) -> None:
+        end = time.monotonic() + PATIENCE
+        while not await holds():
+            if not self.operator.alive:
+                raise ChurnError(f"the operator ended:\n{self.operator.tail()}")
+            if time.monotonic() > end:
+                raise ChurnError(f"after {PATIENCE:.0f} s it is not so that {what}")
+            await asyncio.sleep(EVERY)
+
+
+def _all_ready(cluster: Object) -> bool:
+    status = cluster.get("status") or {}
+    conditions = {one["type"]: one["status"] for one in status.get("conditions") or ()}
+    return (
+        status.get("readyReplicas") == REPLICAS
+        and conditions.get("Available") == "True"
+        and conditions.get("RaftMembershipReady") == "True"
+    )
+
+
+@asynccontextmanager
+async def churning(rig: Rig, folder: Path) -> AsyncIterator[Churn]:
+    """Start everything on a control plane that is up."""
+    install(rig)
+    api = Api(rig)
+    api.make_namespace(NAMESPACE)
+    file, launcher = folder / "census.json", Launcher(rig, folder)
+    async with AsyncExitStack() as stack:
+        clock = SystemClock()
+        client = Client(
+            await from_kubeconfig(str(rig.kubeconfig), None, clock), user_agent="churn", clock=clock
+        )
+        stack.push_async_callback(client.close)
+        servers = Servers(OPENBAO)
+        stack.push_async_callback(servers.close)
+        # One more cluster than there are at a time: pods go a moment after their cluster.
+        await servers.listen((2 * SIDE_BY_SIDE) * REPLICAS)
+        node = Node(client, NAMESPACE, CLUSTERS, servers)
+        task = asyncio.create_task(node.run())
+        stack.push_async_callback(_cancelled, task)
+        module = ("e2e.churn.operator", str(file))
+        (port,) = free_ports(PORTS, 1)
+        operator = start_in_pod(launcher, identity(rig, api, folder), allocator(), module, port)
+        stack.callback(launcher.stop_all)
+        scraping = asyncio.create_task(_scrape(f"http://127.0.0.1:{port}/metrics"))
+        stack.push_async_callback(_cancelled, scraping)
+        yield Churn(client, node, operator, file, rig.progress)
+
+
+async def _scrape(url: str) -> None:
+    """Read the metrics now and then, as Prometheus does, until cancelled."""
+    async with aiohttp.ClientSession() as session:
+        while True:
+            await asyncio.sleep(SCRAPE_EVERY)
+            try:
+                async with session.get(url) as response:
+                    await response.read()
+            except aiohttp.ClientConnectionError:
+                # It has not begun to listen yet.
+                continue
+
+
+def allocator() -> dict[str, str]:
+    """Return how the operator is shipped to use the allocator: variables by their name."""
+    deployment = yaml.safe_load((BASE / "deployment.yaml").read_text())
+    (container,) = deployment["spec"]["template"]["spec"]["containers"]
+    return {
+        one["name"]: one["value"] for one in container["env"] if one["name"].startswith("MALLOC_")
+    }
+
+
+async def _cancelled(task: "asyncio.Task[None]") -> None:
+    task.cancel()
+    await asyncio.wait([task])
