@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from datetime import datetime
-from typing import Literal
+from datetime import datetime, timedelta
+from typing import Final, Literal
 
 from contracts.labels import Registration
 from contracts.secret_facts import SecretFacts
@@ -232,6 +232,10 @@ class ImageVerdict:
     """Seconds after which it is worth asking again."""
 
 
+EVICT: Final = "evict"
+"""The effect that takes a ready pod away through its budget."""
+
+
 @dataclass(frozen=True, slots=True)
 class Attempt:
     """An effect that this process tried, while it remembers: lost with the process."""
@@ -318,6 +322,14 @@ class Observed:
         """Return the last attempt of an effect on an object, if it is remembered."""
         found = [one for one in self.attempts if (one.effect, one.uid) == (effect, uid)]
         return found[-1] if found else None
+
+    def refused_eviction(self, within: timedelta) -> str:
+        """Name a ready pod that its disruption budget kept a moment ago, "" for none."""
+        for pod in self.servers:
+            tried = self.attempted(EVICT, pod.uid)
+            if pod.ready and tried and tried.refused and self.now - tried.at < within:
+                return f"{pod.name} is not taken away: {tried.refused}"
+        return ""
 
     @property
     def servers(self) -> tuple[PodFacts, ...]:

@@ -101,8 +101,9 @@ UPGRADE_TROUBLE: Final = (
     "BreakGlassRequired",
     "OperatorLoginMissing",
 )
-# The other answers that the checks before an upgrade may give.
+# What else the checks before an upgrade may answer, and a budget while it goes on.
 _OBSTACLES = (
+    "DisruptionBudgetClosed",
     "NotInitialized",
     "Hibernated",
     "PodsFenced",

@@ -26,7 +26,7 @@ from contracts.api.status_upgrade import UpgradeRequestsStatus, UpgradeStatus
 from contracts.machine import Guard, Row, always
 from contracts.observed import Observed
 from contracts.pause import counted_from
-from contracts.reasons_workload import QUESTION_REFUSED
+from contracts.reasons_workload import BUDGET_CLOSED, QUESTION_REFUSED
 from contracts.upgrade import FREE_LOCK as FREE_LOCK
 from contracts.upgrade import MAKE_HAND_OVER, SNAPSHOT_TRIES, Release
 from contracts.upgrade import MAKE_SNAPSHOT as MAKE_SNAPSHOT
@@ -51,6 +51,8 @@ SOON: Final = 0.05
 RECHECK: Final = 5.0
 SNAPSHOT_RECHECK: Final = 2.0
 ROLL_RECHECK: Final = 0.5
+BUDGET_ASKED: Final = timedelta(minutes=1)
+"""A refusal that is older is none any more: a closed budget is asked every 15 seconds at least."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -291,6 +293,11 @@ def _may_not_ask(now: Situation) -> str | None:
     return quorum.unanswered
 
 
+def _budget_closed(now: Situation) -> str | None:
+    """Somebody else holds the budget, and all are ready: no time runs meanwhile."""
+    return (now.observed.refused_eviction(BUDGET_ASKED) or None) if _all_ready(now) else None
+
+
 def _on_its_way(now: Situation) -> str | None:
     of, done = now.cluster.spec.replicas, len(now.upgrade.completed_pods)
     return f"{now.upgrade.from_version} to {now.target}: {done} of {of} servers are new"
@@ -368,6 +375,7 @@ ROWS: tuple[Row[Situation], ...] = (
     Row(ROLLING, _hand_over_late, "leads still", FAILED, FREE_LOCK, "StepDownTimeout", SOON),
     Row(ROLLING, _unready_late, "pod not back", FAILED, FREE_LOCK, "PodNotReady", SOON),
     Row(ROLLING, _may_not_ask, "question refused", reason=QUESTION_REFUSED, after=RECHECK),
+    Row(ROLLING, _budget_closed, "budget closed", reason=BUDGET_CLOSED, after=RECHECK),
     Row(ROLLING, _unwell_late, "server not well", FAILED, FREE_LOCK, "HealthCheckFailed", SOON),
     Row(ROLLING, _both(_changed, _refused), "refused", blocked=True, after=ROLL_RECHECK),
     Row(ROLLING, _on_its_way, "pods to go", reason="UpgradeInProgress", after=ROLL_RECHECK),

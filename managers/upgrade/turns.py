@@ -15,7 +15,7 @@ from contracts.conditions import clean_message
 from contracts.course import Course
 from contracts.desired import Effect
 from contracts.machine import Decision
-from contracts.reasons_workload import QUESTION_REFUSED
+from contracts.reasons_workload import BUDGET_CLOSED, QUESTION_REFUSED
 from contracts.upgrade import HandOver, Release
 from managers.oplock.plan import UPGRADE_HOLDER
 from managers.upgrade.condition import upgrading
@@ -37,6 +37,8 @@ from runtime.outcome import Blocked, Done, Outcome, Wait
 _ID = 10
 _NO_JOB: dict[str, Any] = {"step_down_job": None, "step_downs": None}
 _WAITING = "UpgradeInProgress"
+HELD_BY_OTHERS = (QUESTION_REFUSED, BUDGET_CLOSED)
+"""Reasons of rows in which a person has to act and no server is ill."""
 
 
 def carried_out(now: Situation, decision: Decision[Situation]) -> Course:
@@ -126,12 +128,12 @@ def _status(now: Situation, decision: Decision[Situation]) -> UpgradeStatus:
 
 
 def _clock(now: Situation, decision: Decision[Situation]) -> dict[str, Any]:
-    """Stop the time of a step while a question is refused, and give all of it again after that.
+    """Stop the time of a step while somebody else holds it, and give all of it again after that.
 
     A pause takes the clock away, too.
     """
     row = decision.row
-    if row.reason == QUESTION_REFUSED:
+    if row.reason in HELD_BY_OTHERS:
         return {"step_started_at": None}
     if now.upgrade.step_started_at is None and row.at == ROLLING:
         return {"step_started_at": _moment(now)}

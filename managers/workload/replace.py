@@ -15,7 +15,7 @@ from datetime import timedelta
 from typing import Any, Literal
 
 from contracts.desired import Effect
-from contracts.observed import Attempt, Observed, PodFacts, Reach
+from contracts.observed import EVICT, Attempt, Observed, PodFacts, Reach
 from contracts.reasons_workload import BUDGET_CLOSED
 from contracts.upgrade import HandOver
 from managers.workload.quorum import (
@@ -27,7 +27,6 @@ from managers.workload.quorum import (
 )
 
 STEP_DOWN = "step-down"
-EVICT = "evict"
 # A server that stepped down sleeps for ten seconds before it may lead again: who still leads after
 # this has been elected anew, or never heard us.
 STEP_DOWN_AGAIN = timedelta(seconds=20)

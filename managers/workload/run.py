@@ -7,12 +7,11 @@ from functools import partial
 from typing import Any
 
 from contracts.desired import Effect
-from contracts.observed import Attempt
+from contracts.observed import EVICT, Attempt
 from contracts.resolved import Resolved
 from managers.access.context import Context
 from managers.bao.client import Bao, BaoError, Denied
 from managers.bao.login import Logins, as_known
-from managers.workload.replace import EVICT
 from runtime.errors import Conflict, EvictionRefused, Forbidden, Invalid, NotFound, PatchFailed
 from runtime.resources import POD
 from runtime.types import Object, ObjectKey, is_terminating, resource_version_of, uid_of

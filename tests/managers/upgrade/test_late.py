@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 
 from contracts.course import Course
-from contracts.observed import Quorum, RaftServer
+from contracts.observed import EVICT, Quorum, RaftServer
 from managers.oplock.plan import UPGRADE_HOLDER
 from managers.upgrade.course import direct
 from runtime.outcome import Wait
@@ -87,6 +87,53 @@ def test_a_server_that_does_not_come_back_is_one_all_the_same() -> None:
     away = gen.running(CLUSTER)
     away = away.with_pods(*away.pods[:2], gen.pod(2).waiting("CrashLoopBackOff"))
     course = seen(REFUSED, away, pod="x-2")
+    assert course.upgrade is not None
+    assert course.upgrade.failure is not None
+    assert course.upgrade.failure.reason == "PodNotReady"
+
+
+WORDS = "openbao-x: the budget needs 2 healthy pods and has 2"
+ALL_WELL = Quorum((*WELL, RaftServer("x-2", voter=True, healthy=True)))
+
+
+def test_a_budget_that_somebody_else_closed_is_no_failure_of_a_server() -> None:
+    course = seen(ALL_WELL, gen.running(CLUSTER).tried(EVICT, "uid-x-1", timedelta(), WORDS))
+    assert isinstance(course.outcome, Wait)
+    assert course.outcome.reason == "DisruptionBudgetClosed"
+    assert course.outcome.message == f"x-1 is not taken away: {WORDS}"
+    assert course.upgrade is not None
+    assert course.upgrade.failure is None
+    assert course.upgrade.step_started_at is None
+
+
+NO_REASONS: dict[str, tuple[gen.World, str]] = {
+    "one that was closed long ago": (
+        gen.running(CLUSTER).tried(EVICT, "uid-x-1", timedelta(minutes=1), WORDS),
+        "HealthCheckFailed",
+    ),
+    "one that let the pod go": (
+        gen.running(CLUSTER).tried(EVICT, "uid-x-1"),
+        "HealthCheckFailed",
+    ),
+    "one over a pod that is gone": (
+        gen.running(CLUSTER).tried(EVICT, "uid-of-another", timedelta(), WORDS),
+        "HealthCheckFailed",
+    ),
+}
+
+
+@pytest.mark.parametrize(("world", "reason"), NO_REASONS.values(), ids=NO_REASONS)
+def test_what_excuses_no_delay(world: gen.World, reason: str) -> None:
+    course = seen(ALL_WELL, world)
+    assert course.upgrade is not None
+    assert course.upgrade.failure is not None
+    assert course.upgrade.failure.reason == reason
+
+
+def test_a_closed_budget_excuses_no_server_that_is_away() -> None:
+    away = gen.running(CLUSTER).tried(EVICT, "uid-x-1", timedelta(), WORDS)
+    away = away.with_pods(*away.pods[:2], gen.pod(2).waiting("CrashLoopBackOff"))
+    course = seen(ALL_WELL, away, pod="x-2")
     assert course.upgrade is not None
     assert course.upgrade.failure is not None
     assert course.upgrade.failure.reason == "PodNotReady"

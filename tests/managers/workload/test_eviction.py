@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 
 from contracts.desired import Effect, Plan
+from contracts.observed import EVICT
 from managers.workload.plan import REPLACE_POD, ROLL_STUCK
-from managers.workload.replace import EVICT, EVICT_AGAIN, EVICT_SELDOM
+from managers.workload.replace import EVICT_AGAIN, EVICT_SELDOM
 from managers.workload.run import replace_pod
 from runtime.errors import Forbidden, status_error
 from runtime.outcome import Wait
