@@ -111,10 +111,11 @@ bench-fleet: $(STAMP) ## Look after 1,500 datacenters without nodes: first pass,
 	@$(PY) -m e2e.fleet
 
 .PHONY: soak
-soak: $(STAMP) ## Ten minutes of faults, then 500 clusters that come and go: nothing may grow.
+soak: $(STAMP) ## Minutes of faults, clusters that come and go, and large ones: nothing may grow.
 	@$(RIG_ONLY)
 	@$(PY) -m e2e.soak --minutes 10
-	@$(PY) -m e2e.churn --clusters 500
+	@$(PY) -m e2e.churn gone --count 500
+	@$(PY) -m e2e.churn large --count 500
 
 .PHONY: crd
 crd: $(STAMP) ## Write config/crd from contracts/api.

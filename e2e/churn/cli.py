@@ -4,60 +4,95 @@ import asyncio
 import os
 import sys
 import tempfile
+from collections.abc import Callable, Coroutine
 from pathlib import Path
+from typing import Any
 
 import click
 
-from e2e.churn.growth import RATIO_MAX, grown
-from e2e.churn.session import WARM, Churn, ChurnError, Held, churning
+from e2e.churn.growth import LARGE_MAX, RATIO_MAX, grown
+from e2e.churn.session import WARM, ChurnError, churning
 from e2e.demo.table import plain
+from e2e.hostile_tenant import attack
 from e2e.rig import Rig
 
+Play = Callable[[Rig, Path, int], Coroutine[Any, Any, list[str]]]
+"""Prints what was measured, and returns what is wrong with it."""
 
-async def _play(rig: Rig, folder: Path, clusters: int) -> tuple[Churn, Held, Held]:
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+def main() -> None:
+    """Measure what an operator keeps of clusters, on a control plane without nodes."""
+
+
+@main.command()
+@click.option("--count", type=click.IntRange(WARM + 1), default=500, show_default=True)
+def gone(count: int) -> None:
+    """Let clusters of three servers come and go; fail when the operator holds more afterwards."""
+    _measure(_come_and_go, count)
+
+
+@main.command()
+@click.option("--count", type=click.IntRange(1), default=500, show_default=True)
+def large(count: int) -> None:
+    """Make clusters of the most that the API server takes; fail when a thousand cost over 64 MB."""
+    _measure(_large, count)
+
+
+def _measure(play: Play, count: int) -> None:
+    rig = Rig(f"churn-{os.getpid()}")
+    rig.up(control_plane=True)
+    wrong: list[str] = []
+    try:
+        with tempfile.TemporaryDirectory() as name:
+            wrong = asyncio.run(play(rig, Path(name), count))
+    except* ChurnError as group:
+        wrong = [str(group.exceptions[0])]
+    finally:
+        rig.down()
+    if wrong:
+        sys.exit(f"failed: {'; '.join(wrong)}")
+
+
+async def _come_and_go(rig: Rig, folder: Path, count: int) -> list[str]:
     async with churning(rig, folder) as churn:
         await churn.through(WARM)
         before = await churn.rest()
-        await churn.through(clusters - WARM)
-        return churn, before, await churn.rest()
-
-
-@click.command(context_settings={"help_option_names": ["-h", "--help"]})
-@click.option("--clusters", type=click.IntRange(WARM + 1), default=500, show_default=True)
-def main(clusters: int) -> None:
-    """Let clusters of three servers come and go; fail when the operator holds more afterwards."""
-    rig = Rig(f"churn-{os.getpid()}")
-    rig.up(control_plane=True)
-    try:
-        with tempfile.TemporaryDirectory() as name:
-            churn, before, after = asyncio.run(_play(rig, Path(name), clusters))
-    except* ChurnError as group:
-        sys.exit(f"failed: {group.exceptions[0]}")
-    finally:
-        rig.down()
+        await churn.through(count - WARM)
+        after = await churn.rest()
     ratio = after.megabytes / before.megabytes
-    more = grown(before.objects, after.objects, clusters - WARM)
-    _report(churn, before, after, clusters)
-    print(
-        plain(
-            ("type", "before", "after"),
-            [(one.kind, str(one.before), str(one.after)) for one in more],
-        )
-    )
-    if ratio > RATIO_MAX or more:
-        sys.exit(f"failed: {ratio:.2f} times the memory, {len(more)} types of objects grew")
-
-
-def _report(churn: Churn, before: Held, after: Held, clusters: int) -> None:
     seconds = sorted(churn.seconds)
-    rows = [
-        ("clusters that came and went", str(clusters)),
+    _report(
+        ("clusters that came and went", str(count)),
         ("seconds of one, median", f"{seconds[len(seconds) // 2]:.1f}"),
         (f"resident at rest after {WARM}", f"{before.megabytes:.1f} MB"),
         ("resident at rest after all", f"{after.megabytes:.1f} MB"),
-        ("ratio", f"{after.megabytes / before.megabytes:.2f} (at most {RATIO_MAX})"),
+        ("ratio", f"{ratio:.2f} (at most {RATIO_MAX})"),
         ("resident, highest", f"{churn.most:.1f} MB"),
         ("live objects, before", str(sum(before.objects.values()))),
         ("live objects, after", str(sum(after.objects.values()))),
-    ]
+    )
+    more = grown(before.objects, after.objects, count - WARM)
+    wrong = [f"{one.before} objects of {one.kind} became {one.after}" for one in more]
+    return wrong + ([f"{ratio:.2f} times the memory"] if ratio > RATIO_MAX else [])
+
+
+async def _large(rig: Rig, folder: Path, count: int) -> list[str]:
+    async with churning(rig, folder) as churn:
+        await churn.through(WARM)
+        before = await churn.rest()
+        await churn.hold_large(count)
+        after = churn.operator.resident_megabytes()
+    cost, allowed = after - before.megabytes, LARGE_MAX * count / 1000
+    _report(
+        ("large clusters", f"{count} of {attack.LARGE_BYTES / 1e6:.1f} MB"),
+        ("resident without them", f"{before.megabytes:.1f} MB"),
+        ("resident with them", f"{after:.1f} MB"),
+        ("cost", f"{cost:.1f} MB (at most {allowed:.0f})"),
+        ("resident, highest", f"{churn.most:.1f} MB"),
+    )
+    return [f"they cost {cost:.1f} MB"] if cost > allowed else []
+
+
+def _report(*rows: tuple[str, str]) -> None:
     print(f"\n{plain(('what', 'measured'), rows)}\n")

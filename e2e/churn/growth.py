@@ -5,6 +5,8 @@ from dataclasses import dataclass
 
 RATIO_MAX = 1.2
 """Resident memory at rest, after all clusters to after the first ones."""
+LARGE_MAX = 64.0
+"""Megabytes that a thousand objects of the size limit of the API server may cost."""
 SHARE = 0.25
 """Objects of one type per cluster that came and went: less than that is no trace of it."""
 

@@ -21,6 +21,7 @@ from e2e.harness.kubernetes import Api
 from e2e.harness.manifests import cluster as manifest
 from e2e.harness.manifests import key_value_engine, self_init
 from e2e.harness.operator import Launcher, Operator
+from e2e.hostile_tenant import attack
 from e2e.rig import Rig
 from e2e.rig.layout import free_ports
 from e2e.rig.versions import OPENBAO
@@ -28,6 +29,7 @@ from runtime.client import Client
 from runtime.clock import SystemClock
 from runtime.credentials import from_kubeconfig
 from runtime.errors import NotFound
+from runtime.listing import ListOptions
 from runtime.types import Object, ObjectKey, uid_of
 
 NAMESPACE = "churn"
@@ -64,6 +66,7 @@ class Churn:
     operator: Operator
     file: Path
     progress: Callable[[str], None]
+    node_runs: "asyncio.Task[None]"
     made: int = 0
     most: float = 0.0
     seconds: list[float] = field(default_factory=list)
@@ -85,6 +88,27 @@ class Churn:
         self.operator.signal(signal.SIGUSR1)
         await self._until(self._counted, "the operator counts its objects")
         return Held(megabytes, orjson.loads(self.file.read_bytes()))
+
+    async def hold_large(self, count: int) -> None:
+        """Make so many clusters of the most that the API server takes, and wait for each status.
+
+        The node ends first: it would list all of them again and again.
+        """
+        await _cancelled(self.node_runs)
+        for number, (resource, body) in enumerate(attack.large_clusters(NAMESPACE, count), 1):
+            await self.client.create(resource, body, field_manager="people")
+            self.most = max(self.most, self.operator.resident_megabytes())
+            if number % 100 == 0:
+                self.progress(
+                    f"{number} large clusters, {self.operator.resident_megabytes():.0f} MB"
+                )
+        await self._until(self._all_noticed, "the operator speaks of each large cluster")
+        await asyncio.sleep(REST)
+
+    async def _all_noticed(self) -> bool:
+        options = ListOptions(limit=5)
+        found = await self.client.list(CLUSTERS, NAMESPACE, options=options)
+        return all((one.get("status") or {}).get("conditions") for one in found.items)
 
     async def _one_after_another(self, end: int) -> None:
         while self.made < end:
@@ -168,7 +192,7 @@ async def churning(rig: Rig, folder: Path) -> AsyncIterator[Churn]:
         stack.callback(launcher.stop_all)
         scraping = asyncio.create_task(_scrape(f"http://127.0.0.1:{port}/metrics"))
         stack.push_async_callback(_cancelled, scraping)
-        yield Churn(client, node, operator, file, rig.progress)
+        yield Churn(client, node, operator, file, rig.progress, task)
 
 
 async def _scrape(url: str) -> None:

@@ -1,6 +1,7 @@
 """What the hostile tenant makes in its own namespace: Secrets, objects, and servers that lie.
 
-Called by the scenario. Admission policies would refuse some of it; they are not installed.
+Called by the scenario, and by e2e.churn for the large ones. Admission policies would refuse some of
+it; they are not installed.
 """
 
 import base64
@@ -52,7 +53,7 @@ def objects(namespace: str) -> Iterator[Made]:
     yield from _seals(namespace)
     yield from _foreign(namespace)
     yield from _servers(namespace)
-    yield from _large(namespace)
+    yield from large_clusters(namespace, LARGE)
 
 
 def begin(api: Api, made: Iterable[Made]) -> tuple[int, list[str]]:
@@ -138,9 +139,9 @@ def _servers(namespace: str) -> Iterator[Made]:
             )
 
 
-def _large(namespace: str) -> Iterator[Made]:
-    """Clusters of which the API server takes none that is much larger."""
-    for number in range(LARGE):
+def large_clusters(namespace: str, count: int) -> Iterator[Made]:
+    """Yield clusters of which the API server takes none that is much larger."""
+    for number in range(count):
         request = {
             "name": "large",
             "operation": "update",

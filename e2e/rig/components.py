@@ -47,6 +47,8 @@ def _etcd(layout: Layout) -> list[str]:
         f"--initial-cluster=default={layout.etcd_peer}",
         # The data is thrown away with the rig; what must survive a crash is not tested on etcd.
         "--unsafe-no-fsync",
+        # Measurements store hundreds of the largest objects: more than the default of 2 GiB.
+        f"--quota-backend-bytes={8 << 30}",
         "--log-level=warn",
     ]
 
