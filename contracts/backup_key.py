@@ -52,13 +52,17 @@ class BackupKey:
         """The key of its manifest."""
         return manifest_key(self.text)
 
+    @property
+    def place(self) -> tuple[str, str, str]:
+        """What all snapshots of one cluster in one target share: prefix, namespace and cluster."""
+        return self.prefix, self.namespace, self.cluster
+
     def may_go_with(self, stored: "BackupKey") -> bool:
         """Whether the retention of the job that stored that key considers this one at all.
 
         It does so in its own place, and leaves alone what has a tag.
         """
-        place = (self.prefix, self.namespace, self.cluster)
-        return not self.tag and place == (stored.prefix, stored.namespace, stored.cluster)
+        return not self.tag and self.place == stored.place
 
 
 def make(prefix: str, namespace: str, cluster: str, at: datetime, id8: str, tag: str = "") -> str:

@@ -246,6 +246,10 @@ class Attempt:
     refused: str = ""
     """What the other side said; "" when it accepted."""
 
+    def keeps(self, pod: PodFacts) -> str:
+        """Say of a pod that its budget refused this eviction."""
+        return f"{pod.name} is not taken away: {self.refused}"
+
 
 @dataclass(frozen=True, slots=True)
 class TokenIssuer:
@@ -328,7 +332,7 @@ class Observed:
         for pod in self.servers:
             tried = self.attempted(EVICT, pod.uid)
             if pod.ready and tried and tried.refused and self.now - tried.at < within:
-                return f"{pod.name} is not taken away: {tried.refused}"
+                return tried.keeps(pod)
         return ""
 
     @property

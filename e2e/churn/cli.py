@@ -26,7 +26,13 @@ def main() -> None:
 
 
 @main.command()
-@click.option("--count", type=click.IntRange(WARM + 1), default=500, show_default=True)
+@click.option(
+    "--count",
+    type=click.IntRange(WARM + 1),
+    default=500,
+    show_default=True,
+    help="Below some hundreds the judgement of types names what comes and goes by itself.",
+)
 def gone(count: int) -> None:
     """Let clusters of three servers come and go; fail when the operator holds more afterwards."""
     _measure(_come_and_go, count)

@@ -38,7 +38,6 @@ class Servers:
     version: str
     servers: dict[str, Server] = field(default_factory=dict)
     settings: dict[str, dict[str, Any]] = field(default_factory=lambda: defaultdict(dict))
-    requests: int = 0
     runners: list[web.AppRunner] = field(default_factory=list)
 
     async def listen(self, count: int) -> None:
@@ -82,7 +81,6 @@ class Servers:
                 server.cluster = server.pod = ""
 
     async def _answer(self, request: web.Request) -> web.Response:
-        self.requests += 1
         server: Server = request.app["server"]
         if not server.pod:
             # Nobody listens at the address of a pod that is gone.

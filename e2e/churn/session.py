@@ -25,6 +25,7 @@ from e2e.hostile_tenant import attack
 from e2e.rig import Rig
 from e2e.rig.layout import free_ports
 from e2e.rig.versions import OPENBAO
+from e2e.soak.session import cancelled
 from runtime.client import Client
 from runtime.clock import SystemClock
 from runtime.credentials import from_kubeconfig
@@ -94,7 +95,7 @@ class Churn:
 
         The node ends first: it would list all of them again and again.
         """
-        await _cancelled(self.node_runs)
+        await cancelled(self.node_runs)
         for number, (resource, body) in enumerate(attack.large_clusters(NAMESPACE, count), 1):
             await self.client.create(resource, body, field_manager="people")
             self.most = max(self.most, self.operator.resident_megabytes())
@@ -181,17 +182,17 @@ async def churning(rig: Rig, folder: Path) -> AsyncIterator[Churn]:
         stack.push_async_callback(client.close)
         servers = Servers(OPENBAO)
         stack.push_async_callback(servers.close)
-        # One more cluster than there are at a time: pods go a moment after their cluster.
-        await servers.listen((2 * SIDE_BY_SIDE) * REPLICAS)
+        # Twice as many as run at a time: pods go a moment after their cluster.
+        await servers.listen(2 * SIDE_BY_SIDE * REPLICAS)
         node = Node(client, NAMESPACE, CLUSTERS, servers)
         task = asyncio.create_task(node.run())
-        stack.push_async_callback(_cancelled, task)
+        stack.push_async_callback(cancelled, task)
         module = ("e2e.churn.operator", str(file))
         (port,) = free_ports(PORTS, 1)
         operator = start_in_pod(launcher, identity(rig, api, folder), allocator(), module, port)
         stack.callback(launcher.stop_all)
         scraping = asyncio.create_task(_scrape(f"http://127.0.0.1:{port}/metrics"))
-        stack.push_async_callback(_cancelled, scraping)
+        stack.push_async_callback(cancelled, scraping)
         yield Churn(client, node, operator, file, rig.progress, task)
 
 
@@ -215,8 +216,3 @@ def allocator() -> dict[str, str]:
     return {
         one["name"]: one["value"] for one in container["env"] if one["name"].startswith("MALLOC_")
     }
-
-
-async def _cancelled(task: "asyncio.Task[None]") -> None:
-    task.cancel()
-    await asyncio.wait([task])

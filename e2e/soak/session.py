@@ -64,7 +64,7 @@ class Soak:
             reader = asyncio.create_task(self._read(operator))
             stack.push_async_callback(_ended, operator, reader)
             controllers = asyncio.create_task(self.churn.controllers())
-            stack.push_async_callback(_cancelled, controllers)
+            stack.push_async_callback(cancelled, controllers)
             await self._shake(seconds, operator)
             await self._rest(operator)
             # What it uses while it ends is another matter.
@@ -84,8 +84,8 @@ class Soak:
                         task.result()
                 self._alive(operator)
         finally:
-            await _cancelled(people)
-            await _cancelled(faults)
+            await cancelled(people)
+            await cancelled(faults)
         # A fault that was under way takes itself back.
         await asyncio.sleep(8.0)
         await asyncio.to_thread(self._rig.wait_ready)
@@ -154,7 +154,8 @@ def _free_port() -> int:
         return port
 
 
-async def _cancelled(task: "asyncio.Task[None]") -> None:
+async def cancelled(task: "asyncio.Task[None]") -> None:
+    """End a task and wait for its end; what it raises is dropped."""
     task.cancel()
     await asyncio.wait([task])
 

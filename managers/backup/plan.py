@@ -155,7 +155,7 @@ def _key_elsewhere(facts: Facts) -> str | None:
         return None
     prefix = (cluster.spec.backup.target.path_prefix or "").strip("/")
     meta = cluster.metadata
-    if key and (key.prefix, key.namespace, key.cluster) == (prefix, meta.namespace, meta.name):
+    if key and key.place == (prefix, meta.namespace, meta.name):
         return None
     below = backup_key.list_prefix(prefix, meta.namespace, meta.name)
     return f"{facts.status.key} is not a key below {below}: another key is chosen"

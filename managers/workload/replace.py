@@ -172,8 +172,7 @@ def _go(observed: Observed, pod: PodFacts) -> Move:
     patient = since is not None and observed.now - since >= BUDGET_PATIENCE
     pause = EVICT_SELDOM if patient else EVICT_AGAIN
     waits = observed.now - refused.at < pause
-    message = f"{pod.name} is not taken away: {refused.refused}"
-    return Move("hold" if waits else "replace", pod, message, BUDGET_CLOSED)
+    return Move("hold" if waits else "replace", pod, refused.keeps(pod), BUDGET_CLOSED)
 
 
 def _sleeps(observed: Observed, pod: PodFacts) -> bool:
