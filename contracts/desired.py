@@ -11,10 +11,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from contracts.api.cluster_status import OperationKind
-from runtime.applied import Applied, Verdict
+from runtime.applied import Applied
 from runtime.intent import Intent
 from runtime.outcome import Done, Outcome
 from runtime.types import ObjectKey, Resource
+from runtime.verdict import Verdict
 
 CONTENT = Done()
 Named = tuple[Resource, ObjectKey]

@@ -24,17 +24,7 @@ from runtime.errors import (
 )
 from runtime.intent import Intent
 from runtime.types import Object
-
-
-class Verdict(Enum):
-    """What became of one intent."""
-
-    SKIPPED = "skipped"
-    CREATED = "created"
-    UPDATED = "updated"
-    FOREIGN = "foreign"
-    TERMINATING = "terminating"
-    REJECTED = "rejected"
+from runtime.verdict import Verdict
 
 
 class Refusal(Enum):

@@ -12,7 +12,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from runtime.applied import Applied, Refusal, Verdict, refusal_of
+from runtime.applied import Applied, Refusal, refusal_of
 from runtime.cache import Cache
 from runtime.client import ApplyResult, Client
 from runtime.errors import (
@@ -39,6 +39,7 @@ from runtime.types import (
     uid_of,
 )
 from runtime.upgrade import upgrade
+from runtime.verdict import Verdict
 
 OWNER_INDEX = "owner-uid"
 

@@ -33,7 +33,6 @@ from prometheus_client import (
     disable_created_metrics,
 )
 
-from runtime.applied import Verdict
 from runtime.flow_series import FlowFamilies, FlowReadings
 from runtime.series import (
     DepthSeries,
@@ -47,6 +46,7 @@ from runtime.series import (
     Tallies,
     Tally,
 )
+from runtime.verdict import Verdict
 
 # fmt: off
 RECONCILE_BUCKETS: Final = (

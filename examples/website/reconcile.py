@@ -5,7 +5,7 @@ Uses the runtime alone. Called by the controller that `__main__` builds.
 
 from collections.abc import Sequence
 
-from runtime.applied import Applied, Verdict
+from runtime.applied import Applied
 from runtime.apply import OwnedApply
 from runtime.client import Client
 from runtime.events import EventRecorder
@@ -17,6 +17,7 @@ from runtime.outcome import Blocked, Done, Outcome, Wait
 from runtime.ownership import Marks, Owner
 from runtime.resources import CONFIG_MAP, SERVICE
 from runtime.types import Object, ObjectKey, Request, Resource, key_of, uid_of
+from runtime.verdict import Verdict
 
 WEBSITE = Resource("sites.example.com", "v1", "Website", "websites")
 DEPLOYMENT = Resource("apps", "v1", "Deployment", "deployments")

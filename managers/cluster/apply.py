@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from contracts.desired import AppliedSet, Desired
 from contracts.foreign import foreign
-from runtime.applied import Applied, Verdict
+from runtime.applied import Applied
 from runtime.apply import OwnedApply
 from runtime.errors import ApiError, Transient
 from runtime.intent import Intent
@@ -22,6 +22,7 @@ from runtime.resources import (
     SERVICE,
     SERVICE_ACCOUNT,
 )
+from runtime.verdict import Verdict
 
 # What may be deleted because a complete plan does not name it. Volumes, keys and the StatefulSet
 # are not here and never will be.

@@ -35,7 +35,7 @@ from managers.datacenter.render import (
     slots,
     unmarking,
 )
-from runtime.applied import Applied, Verdict
+from runtime.applied import Applied
 from runtime.apply import OWNER_INDEX, OwnedApply, controller_uid
 from runtime.cache import Cache
 from runtime.client import Client
@@ -63,6 +63,7 @@ from runtime.types import (
     resource_version_of,
     uid_of,
 )
+from runtime.verdict import Verdict
 
 RESOURCES: Final = (CLUSTERS, DEPLOYMENT, DAEMON_SET, STATEFUL_SET, SERVICE, CONFIG_MAP)
 """Every kind that a row may own, in the order in which they are taken away."""

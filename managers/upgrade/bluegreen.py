@@ -38,15 +38,12 @@ from managers.upgrade.bluegreen_table import (
     COUNT,
     ENTER_SAFE_MODE,
     FORGET_HOOK,
-    FROZEN,
     GIVE_UP,
     LEAVE_SAFE_MODE,
-    OBSTRUCTED,
-    PAUSED,
-    REFUSED,
     SAFE_MODE_RECHECK,
     TABLE,
 )
+from managers.upgrade.bluegreen_words import FROZEN, OBSTRUCTED, PAUSED, REFUSED
 from managers.upgrade.break_glass import acknowledged, entered
 from runtime.outcome import Blocked, Done, Outcome, Wait
 

@@ -14,8 +14,7 @@ from contracts.api.status_upgrade import BlueGreenStatus
 from contracts.blue_green import DEMOTING, DEPLOYING, IDLE, ROLLBACK_CLEANUP
 from contracts.note import Note
 from contracts.upgrade import Release
-from managers.upgrade.bluegreen_table import HELD
-from managers.upgrade.bluegreen_words import WAY_BACK, WORDS, goes_on
+from managers.upgrade.bluegreen_words import HELD, WAY_BACK, WORDS, goes_on
 from managers.upgrade.condition import KIND
 
 PHASE = "BlueGreenPhase"

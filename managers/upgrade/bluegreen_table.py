@@ -49,6 +49,16 @@ from contracts.machine import Guard, Row, always
 from managers.upgrade import bluegreen_guards as ask
 from managers.upgrade import bluegreen_sets as sets
 from managers.upgrade import hook
+from managers.upgrade.bluegreen_words import (
+    BACK,
+    HELD,
+    LOCKED,
+    OBSTRUCTED,
+    PAUSED,
+    REFUSED,
+    RUNS,
+    SAFE_MODE,
+)
 
 Facts = BlueGreenFacts
 Ask = Guard[Facts]
@@ -71,15 +81,6 @@ RECHECK: Final = 2.0
 SLOW: Final = 15.0
 SAFE_MODE_RECHECK: Final = 60.0
 
-RUNS: Final = "UpgradeInProgress"
-BACK: Final = "UpgradeRollback"
-HELD: Final = "BlueGreenHold"
-LOCKED: Final = "OperationLockBlocked"
-PAUSED: Final = "Paused"
-REFUSED: Final = "UpgradeRefused"
-OBSTRUCTED: Final = "ClusterNotReady"
-SAFE_MODE: Final = "BreakGlassRequired"
-FROZEN: Final = (PAUSED, SAFE_MODE, LOCKED)
 """Reasons of rows by which nothing is done, so that orders stay to be carried out."""
 
 

@@ -16,6 +16,16 @@ from contracts.api.status_upgrade import BlueGreenPhase, BlueGreenStatus
 from contracts.blue_green import ROLLBACK_CLEANUP, ROLLING_BACK
 from contracts.upgrade import Release
 
+RUNS: Final = "UpgradeInProgress"
+BACK: Final = "UpgradeRollback"
+HELD: Final = "BlueGreenHold"
+LOCKED: Final = "OperationLockBlocked"
+PAUSED: Final = "Paused"
+REFUSED: Final = "UpgradeRefused"
+OBSTRUCTED: Final = "ClusterNotReady"
+SAFE_MODE: Final = "BreakGlassRequired"
+FROZEN: Final = (PAUSED, SAFE_MODE, LOCKED)
+
 WORDS: Final[Mapping[BlueGreenPhase, str]] = {
     "Idle": "nothing of green is made yet",
     "DeployingGreen": "green starts",

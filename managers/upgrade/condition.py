@@ -10,8 +10,17 @@ from contracts.blue_green import BlueGreenCourse
 from contracts.conditions import Finding, clean_message
 from contracts.course import Course
 from contracts.upgrade import Release
-from managers.upgrade.bluegreen_table import BACK, HELD, PAUSED, RUNS, SAFE_MODE
-from managers.upgrade.bluegreen_words import WAY_BACK, goes_on, where, where_stored
+from managers.upgrade.bluegreen_words import (
+    BACK,
+    HELD,
+    PAUSED,
+    RUNS,
+    SAFE_MODE,
+    WAY_BACK,
+    goes_on,
+    where,
+    where_stored,
+)
 from runtime.outcome import Blocked, Wait
 
 KIND = "Upgrading"

@@ -2,10 +2,11 @@
 
 from contracts.desired import AppliedSet, Desired, Effect, Plan
 from contracts.shapes.metadata import cluster_object
-from runtime.applied import Applied, Verdict
+from runtime.applied import Applied
 from runtime.intent import Intent
 from runtime.outcome import Done
 from runtime.resources import CONFIG_MAP, SERVICE
+from runtime.verdict import Verdict
 from tests import gen
 
 MEANT = gen.resolved(gen.cluster())

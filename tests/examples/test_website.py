@@ -7,11 +7,12 @@ import pytest
 import yaml
 
 from examples.website.reconcile import DEPLOYMENT, WEBSITE, intents, judge
-from runtime.applied import Applied, Verdict
+from runtime.applied import Applied
 from runtime.intent import digest
 from runtime.outcome import Blocked, Done, Outcome, Wait
 from runtime.resources import CONFIG_MAP, SERVICE
 from runtime.types import Object
+from runtime.verdict import Verdict
 
 FOLDER = Path(__file__).parents[2] / "examples" / "website"
 SITE: Object = {

@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from runtime.applied import Verdict
 from runtime.apply import CREATE_ONLY
 from runtime.client import Client
 from runtime.credentials import KubeconfigCredentials
@@ -21,6 +20,7 @@ from runtime.resources import (
     STATEFUL_SET,
 )
 from runtime.types import Object, ObjectKey, Resource, resource_version_of, uid_of
+from runtime.verdict import Verdict
 from tests.gen.api import StillInformer
 from tests.integration.owned import LABELS, MANAGER, MARKS, Bench, operating, owned_over
 

@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from runtime.applied import Verdict
 from runtime.client import Client
 from runtime.credentials import KubeconfigCredentials
 from runtime.intent import Intent
 from runtime.resources import NETWORK_POLICY, ROLE_BINDING, SERVICE
 from runtime.types import Object, Resource
+from runtime.verdict import Verdict
 from tests.integration.owned import LABELS, Bench, operating
 
 POLICY: Object = {

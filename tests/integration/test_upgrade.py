@@ -5,13 +5,13 @@ from collections.abc import AsyncIterator
 import pytest
 import pytest_asyncio
 
-from runtime.applied import Verdict
 from runtime.client import Client
 from runtime.credentials import KubeconfigCredentials
 from runtime.errors import Conflict
 from runtime.resources import CONFIG_MAP
 from runtime.types import Object
 from runtime.upgrade import BEFORE_FIRST_APPLY, upgrade
+from runtime.verdict import Verdict
 from tests.integration.owned import MANAGER, MARKS, Bench, operating
 
 LEGACY = ("kubectl-create", "old-operator")

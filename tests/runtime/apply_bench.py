@@ -5,7 +5,7 @@ import random
 from dataclasses import replace
 from typing import Any
 
-from runtime.applied import Applied, Verdict
+from runtime.applied import Applied
 from runtime.apply import OwnedApply
 from runtime.intent import Intent
 from runtime.metrics import Metrics
@@ -14,6 +14,7 @@ from runtime.resources import CONFIG_MAP, SERVICE
 from runtime.settled import Settled
 from runtime.testing.clock import ManualClock
 from runtime.types import Object, ObjectKey
+from runtime.verdict import Verdict
 from tests.gen.api import FakeApi, StillInformer
 
 OWNER = Owner("shop.example.com/v1", "Shop", "ns", "corner", "uid-1")

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from runtime.applied import Applied, Verdict
+from runtime.applied import Applied
 from runtime.apply import CREATE_ONLY, OWNER_INDEX, HopefulApply, controller_uid
 from runtime.client import ApplyResult
 from runtime.clock import yield_to_loop
@@ -26,6 +26,7 @@ from runtime.intent import Intent, digest
 from runtime.resources import CONFIG_MAP
 from runtime.settled import LONGEST_LIFE
 from runtime.types import Object, ObjectKey, Resource, annotations_of, uid_of
+from runtime.verdict import Verdict
 from tests.gen.api import FakeApi, api_error
 from tests.runtime.apply_bench import KEY, MARKS, OTHER, OWNER, Bench, intent, owned
 

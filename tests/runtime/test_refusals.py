@@ -11,7 +11,7 @@ from typing import Any
 import orjson
 import pytest
 
-from runtime.applied import REFUSALS, Refusal, Verdict, refusal_of
+from runtime.applied import REFUSALS, Refusal, refusal_of
 from runtime.errors import (
     AlreadyExists,
     ApiError,
@@ -32,6 +32,7 @@ from runtime.errors import (
     UnsupportedMediaType,
     api_error,
 )
+from runtime.verdict import Verdict
 from tests.runtime.apply_bench import Bench, intent
 
 BODIES: Mapping[str, Mapping[str, Any]] = orjson.loads(

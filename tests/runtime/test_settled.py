@@ -5,11 +5,11 @@ import random
 
 import pytest
 
-from runtime.applied import Verdict
 from runtime.resources import CONFIG_MAP
 from runtime.settled import LONGEST_LIFE, SHORTEST_LIFE, Settled, fingerprint
 from runtime.testing.clock import ManualClock
 from runtime.types import Object, ObjectKey
+from runtime.verdict import Verdict
 from tests.gen.api import FakeApi, StillInformer, api_error
 from tests.runtime.apply_bench import KEY, OWNER, Bench, intent, owned
 

@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runtime.applied import Verdict
 from runtime.client import ApplyResult
 from runtime.errors import Transient
 from runtime.resources import CONFIG_MAP
 from runtime.types import Object, Resource
 from runtime.upgrade import BEFORE_FIRST_APPLY, Entry, Fields, union, upgrade
+from runtime.verdict import Verdict
 from tests.gen.api import FakeApi
 from tests.runtime.apply_bench import KEY, Bench, intent
 

@@ -9,7 +9,6 @@ import itertools
 import random
 from collections.abc import Callable, Sequence
 
-from runtime.applied import Verdict
 from runtime.apply import OwnedApply
 from runtime.client import Client
 from runtime.clock import Clock
@@ -27,6 +26,7 @@ from runtime.selection import Selection
 from runtime.settled import Settled
 from runtime.testing.api_server.kinds import custom
 from runtime.types import Object, ObjectKey, Request, Resource, uid_of
+from runtime.verdict import Verdict
 
 FLOCK = Resource("farm.example.com", "v1", "Flock", "flocks")
 FLOCK_KIND = custom(FLOCK)

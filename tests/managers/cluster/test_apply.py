@@ -9,7 +9,7 @@ from contracts.desired import AppliedSet, Desired
 from managers.access.context import FIELD_MANAGER, MARKS
 from managers.cluster.apply import IMMUTABLE, PRUNED, Applier, outcome_of
 from managers.cluster.steps import fold
-from runtime.applied import Applied, Verdict
+from runtime.applied import Applied
 from runtime.apply import OwnedApply
 from runtime.errors import ServerError, status_error
 from runtime.metrics import Metrics
@@ -25,6 +25,7 @@ from runtime.resources import (
 from runtime.settled import Settled
 from runtime.testing.clock import ManualClock
 from runtime.types import Object, ObjectKey
+from runtime.verdict import Verdict
 from tests import gen
 from tests.gen.api import FakeApi, StillInformer, api_error
 from tests.gen.worlds import with_good_secrets

@@ -19,10 +19,10 @@ from contracts.api.violation import InvalidClusterError
 from managers.cluster.reconcile import owner_of
 from managers.cluster.resolve import resolve
 from managers.cluster.steps import WORKLOAD, fold
-from runtime.applied import Verdict
 from runtime.intent import Intent
 from runtime.outcome import Blocked
 from runtime.resources import STATEFUL_SET
+from runtime.verdict import Verdict
 from tests import gen
 from tests.contracts.api.clusters import MANIFESTS
 from tests.gen.api import FakeApi

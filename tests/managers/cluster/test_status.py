@@ -14,8 +14,9 @@ from contracts.conditions import MESSAGE_MAX
 from contracts.desired import AppliedSet
 from managers.cluster.status import Pass, compute, failing, leaving
 from managers.cluster.steps import fold
-from runtime.applied import Applied, Verdict
+from runtime.applied import Applied
 from runtime.outcome import Blocked, Done, Outcome, Wait
+from runtime.verdict import Verdict
 from tests import gen
 from tests.managers.cluster.passes import (
     OUTCOMES,

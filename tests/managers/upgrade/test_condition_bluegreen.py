@@ -15,8 +15,8 @@ from contracts.conditions import MESSAGE_MAX, Finding, condition
 from contracts.course import Course
 from contracts.upgrade import Release
 from managers.upgrade.bluegreen import direct
-from managers.upgrade.bluegreen_table import REFUSED, TABLE
-from managers.upgrade.bluegreen_words import WORDS
+from managers.upgrade.bluegreen_table import TABLE
+from managers.upgrade.bluegreen_words import REFUSED, WORDS
 from managers.upgrade.condition import failure_of, upgrading, upgrading_while_paused
 from runtime.outcome import Blocked
 from tests.managers.upgrade.two_sets import FOR_EVER, NEW, OLD, TwoSets
