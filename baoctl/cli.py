@@ -43,7 +43,7 @@ def run_command(
     log_level: str | None,
 ) -> None:
     """Run the operator until it is told to stop."""
-    from baoctl.run import run_operator
+    from baoctl.process.run import run_operator
     from baoctl.settings import from_environment
 
     settings = from_environment(watch_namespace=watch_namespace)
@@ -71,7 +71,7 @@ def provision_command(
     kubeconfig: str | None, leader_elect: bool, port: int | None, log_level: str | None
 ) -> None:
     """Open namespaces for tenants until it is told to stop."""
-    from baoctl.run import run_provisioner
+    from baoctl.process.run import run_provisioner
     from baoctl.settings import provisioner_from_environment
 
     settings = provisioner_from_environment()
@@ -86,11 +86,11 @@ def provision_command(
 
 
 JOBS: Mapping[str, str] = {
-    "backup": "baoctl.jobs.run",
-    "restore": "baoctl.jobs.run",
-    "restore-test": "baoctl.jobs.run",
+    "backup": "baoctl.jobs.main",
+    "restore": "baoctl.jobs.main",
+    "restore-test": "baoctl.jobs.main",
     # A module of its own, because it is in a hurry: it needs no store and reports to no object.
-    "upgrade": "baoctl.jobs.upgrade",
+    "upgrade": "baoctl.jobs.upgrade.main",
 }
 """Modes of `baoctl job`, and the modules whose `main` does them."""
 
@@ -100,7 +100,7 @@ JOBS: Mapping[str, str] = {
 def job_command(mode: str) -> None:
     """Do a job of a pod once: backup, restore, the test of a backup, or a step of an upgrade.
 
-    It is told everything by environment variables (contracts/job_env.py), which the operator sets.
+    It is told everything by environment variables (contracts/jobs/env.py), which the operator sets.
     """
     importlib.import_module(JOBS[mode]).main(mode)
 
@@ -114,8 +114,8 @@ def explain_group() -> None:
 @click.argument("reason", required=False)
 def explain_reasons(reason: str | None) -> None:
     """Explain a REASON of a condition, or list them all."""
-    from baoctl.catalogue_text import reason_text
-    from contracts.condition_catalogue import REASONS
+    from baoctl.generate.conditions import reason_text
+    from contracts.conditions.catalogue import REASONS
 
     if reason is not None and reason not in REASONS:
         raise click.ClickException(f"there is no reason {reason!r}; see baoctl explain reasons")
@@ -127,8 +127,8 @@ def explain_reasons(reason: str | None) -> None:
 @click.argument("condition", required=False)
 def explain_conditions(condition: str | None) -> None:
     """Explain a CONDITION and its reasons, or list all conditions."""
-    from baoctl.catalogue_text import condition_line, condition_text
-    from contracts.condition_catalogue import TYPES
+    from baoctl.generate.conditions import condition_line, condition_text
+    from contracts.conditions.catalogue import TYPES
 
     if condition is None:
         for kind in TYPES:
@@ -145,7 +145,7 @@ def explain_conditions(condition: str | None) -> None:
 @explain_group.command("steps")
 def explain_steps() -> None:
     """List the steps of a reconciliation in their order."""
-    from managers.cluster.steps import FOUNDATION, WORKLOAD
+    from managers.cluster.plan.steps import FOUNDATION, WORKLOAD
 
     for number, step in enumerate((*FOUNDATION, WORKLOAD), start=1):
         text = (step.plan.__doc__ or "").strip().splitlines()
@@ -199,7 +199,7 @@ def render_command(
     hosts: tuple[str, ...],
 ) -> None:
     """Print the objects that the operator would make, without a cluster."""
-    from baoctl.render import Place, RenderError, render
+    from baoctl.commands.render import Place, RenderError, render
     from baoctl.settings import REPOSITORY, from_environment, is_repository
 
     if image_repository is not None and not is_repository(image_repository):
@@ -253,9 +253,9 @@ def upgrade_plan_command(
     A dump: kubectl get openbaocluster,sts,pods,pvc -o yaml. Exits with 3 if it would be refused,
     with 2 for arguments that make no sense, and with 1 when there is nothing to look at.
     """
-    from baoctl.dump import DumpError
+    from baoctl.commands.upgrade.cluster_dump import DumpError
+    from baoctl.commands.upgrade.plan import VERSION, Wish, as_json, as_text, is_version, plan
     from baoctl.settings import IMAGE, is_image
-    from baoctl.upgrade_plan import VERSION, Wish, as_json, as_text, is_version, plan
 
     if not is_version(version):
         raise click.BadParameter(f"{version[:80]!r}: {VERSION}", param_hint="--to")
@@ -295,8 +295,8 @@ def datacenter_status_command(
     A service stands under the first one that it depends on. Exits with 0 when everything runs as
     the present spec asks (Ready), with 3 when not, and with 1 when there is no answer.
     """
-    from baoctl.ask import AskError
-    from baoctl.datacenter_watch import looks_of, show
+    from baoctl.commands.api_client import AskError
+    from baoctl.commands.datacenter.watch import looks_of, show
 
     try:
         looks = looks_of(watch=watch, until_ready=until_ready, timeout=timeout)
@@ -320,8 +320,8 @@ def datacenter_redeploy_command(target: str, token: str | None) -> None:
 
     Writes an order into spec.redeploy of the Datacenter; the operator carries it out.
     """
-    from baoctl.ask import AskError
-    from baoctl.datacenter_redeploy import redeploy
+    from baoctl.commands.api_client import AskError
+    from baoctl.commands.datacenter.redeploy import redeploy
 
     try:
         click.echo(redeploy(target, token))

@@ -1,7 +1,7 @@
 """Who a process of `baoctl` is to the API server: a pod's ServiceAccount, or a kubeconfig.
 
-Uses runtime.credentials. Called by baoctl.wiring, and by baoctl.ask, for which the import of the
-whole operator would cost too much.
+Uses runtime.client.credentials. Called by baoctl.process.wiring, and by baoctl.commands.api_client,
+for which the import of the whole operator would cost too much.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from pathlib import Path
 
 from baoctl.settings import Settings
 from baoctl.variables import SettingError
+from runtime.client.credentials import Credentials, from_kubeconfig, in_cluster
 from runtime.clock import Clock
-from runtime.credentials import Credentials, from_kubeconfig, in_cluster
 from runtime.errors import TransportError
 
 _SEPARATOR = ":"

@@ -14,8 +14,8 @@ from typing import Final
 from baoctl import variables
 from baoctl.variables import SettingError
 from contracts import image_reference
-from contracts.rights import Reads
-from managers.access.installation import Installation, Mode, Platform
+from contracts.rbac.rules import Reads
+from managers.context.installation import Installation, Mode, Platform
 from managers.images.tlog import read_trust_root
 from managers.images.verifier import Trust
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Final, TypeVar
 
 LEVELS: Final = ("debug", "info", "warning", "error", "critical")
-"""As runtime.logs has them, which costs more to import than `baoctl --help` may."""
+"""As runtime.process.logs has them, which costs more to import than `baoctl --help` may."""
 _VALUE_MAX = 256
 """Characters of a value that are shown: the path of a file is of use only as a whole."""
 _LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")

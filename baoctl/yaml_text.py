@@ -1,8 +1,9 @@
 """YAML that somebody hands to a verb of `baoctl`: read within bounds, and refused in one line.
 
-Uses pyyaml. Called by baoctl.render and baoctl.dump. An alias costs nothing to read, and may stand
-for a billion values once somebody walks over them; so values are counted as if each alias were
-written out. Moments stay the texts that they are for the API server.
+Uses pyyaml. Called by baoctl.commands.render and baoctl.commands.upgrade.cluster_dump. An alias
+costs nothing to read, and may stand for a billion values once somebody walks over them; so values
+are counted as if each alias were written out. Moments stay the texts that they are for the API
+server.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from typing import Any, Final
 
 import yaml
 
-from contracts.conditions import clean_message
+from contracts.conditions.condition import clean_message
 
 TEXT_MAX: Final = 16 * 1024 * 1024
 """Bytes."""

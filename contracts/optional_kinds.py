@@ -5,7 +5,7 @@ moved TLSRoute and BackendTLSPolicy to v1 without changing what is used here (Ga
 1.1 to 1.6).
 """
 
-from runtime.kinds import OptionalKind
+from runtime.cache.optional_kind import OptionalKind
 from runtime.types import Resource
 
 GATEWAY_API = "gateway.networking.k8s.io"

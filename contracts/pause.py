@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from contracts.api.cluster import OpenBaoCluster
-from contracts.api.cluster_status import ClusterStatus
+from contracts.api.cluster.spec import OpenBaoCluster
+from contracts.api.cluster.status import ClusterStatus
 from runtime.memo import remembered
 
 PAUSED = "Paused"

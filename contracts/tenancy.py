@@ -1,6 +1,6 @@
 """What lies in a tenant's namespace: the names of its objects, and which Secrets a cluster needs.
 
-Uses contracts.serving and the API model. Called by the provisioner, which grants, and by the
+Uses contracts.tls_names and the API model. Called by the provisioner, which grants, and by the
 controller, which waits for the grant: both ask the same function about the same object, so that a
 right is there before it is used. Pure.
 """
@@ -13,9 +13,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
-from contracts import names, serving
-from contracts.api.cluster import OpenBaoCluster
+from contracts import tls_names
+from contracts.api.cluster.spec import OpenBaoCluster
 from contracts.api.violation import InvalidClusterError
+from contracts.naming import names
 from contracts.unseal_keys import KEYS_SOUGHT, KeyRing
 from runtime.types import Object, key_of
 
@@ -155,10 +156,10 @@ def _unseal_keys(name: str, ring: str) -> tuple[str, ...]:
 
 def _certificates(cluster: OpenBaoCluster) -> Iterator[str]:
     wanted = (
-        serving.server_secret(cluster),
-        serving.authority_secret(cluster),
-        serving.acme_ca_secret(cluster),
-        serving.acme_issuer_secret(cluster) if cluster.spec.tls.mode == "ACME" else None,
+        tls_names.server_secret(cluster),
+        tls_names.authority_secret(cluster),
+        tls_names.acme_ca_secret(cluster),
+        tls_names.acme_issuer_secret(cluster) if cluster.spec.tls.mode == "ACME" else None,
     )
     yield from filter(None, wanted)
     yield from cluster.status.tls_secrets or ()

@@ -1,8 +1,9 @@
 """The keys of the static seal that a server knows, as one value that a pod template can carry.
 
-Uses contracts.api.seal and contracts.paths. Made by managers.bootstrap.seal_rotation, rendered by
-contracts.hcl.seals, mounted by managers.bootstrap.seal_wiring. Never holds a byte of a key: an id,
-a file name, and for a key that the user brought a fingerprint, which cannot be turned back.
+Uses contracts.api.cluster.seal and contracts.naming.mount_paths. Made by
+managers.bootstrap.seal.rotation, rendered by contracts.hcl.seals, mounted by
+managers.bootstrap.seal.pod_part. Never holds a byte of a key: an id, a file name, and for a key
+that the user brought a fingerprint, which cannot be turned back.
 """
 
 from __future__ import annotations
@@ -12,9 +13,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Self
 
-from contracts.api.seal import KEY_FILE, KEY_ID
-from contracts.api.status_unseal import Step
-from contracts.paths import UNSEAL
+from contracts.api.cluster.seal import KEY_FILE, KEY_ID
+from contracts.api.cluster.status_unseal import Step
+from contracts.naming.mount_paths import UNSEAL
 from runtime.outcome import Blocked
 
 _KEY = re.compile(r"(?P<id>[^=@,]+)=(?P<file>[^=@,]+)(?:@(?P<fingerprint>[0-9a-f]+))?")

@@ -28,7 +28,7 @@ from e2e.harness.stores import Ground, Store, s3_store
 from e2e.harness.upgrades import Requests
 from e2e.rig import Rig
 from e2e.rig.versions import OPENBAO_UPGRADES
-from runtime.resources import NAMESPACE
+from runtime.builtin_kinds import NAMESPACE
 
 MakeNamespace = Callable[[], str]
 # After it, kubelet and scheduler need a minute or two to find back to the API server.

@@ -16,8 +16,8 @@ from typing import Any, Final, Literal, Protocol
 
 import structlog
 
+from runtime.builtin_kinds import EVENT
 from runtime.clock import Clock
-from runtime.resources import EVENT
 from runtime.types import Object, Resource, key_of, resource_version_of, uid_of
 
 log: structlog.typing.FilteringBoundLogger = structlog.get_logger()

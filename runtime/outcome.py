@@ -1,8 +1,8 @@
 """How a step of reconciliation ended: one type, three members.
 
-Pure. Returned by every reconciler and by the steps inside one; runtime.controller holds the one
-switch that turns an outcome into a requeue, a log line and a metric. Whatever is not an outcome
-is a raised error, whose class is its policy (runtime.errors).
+Pure. Returned by every reconciler and by the steps inside one; runtime.controller.controller holds
+the one switch that turns an outcome into a requeue, a log line and a metric. Whatever is not an
+outcome is a raised error, whose class is its policy (runtime.errors).
 
 There is no way to return both an outcome and an error, nor to ask for an immediate retry: work
 that must be repeated says when, or raises.

@@ -1,6 +1,7 @@
 """Quantities of the Kubernetes API (`500m`, `1.5Gi`, `12e6`): read exactly, and in one form.
 
-Pure; standard library only. Called by `runtime.normal` for the fields that hold quantities.
+Pure; standard library only. Called by `runtime.apply.canonical` for the fields that hold
+quantities.
 
 Source of the rules: k8s.io/apimachinery/pkg/api/resource, "Quantity". What the API server makes of
 each text is asked of a real one in tests/integration/test_quantity.py. The parser that

@@ -1,4 +1,6 @@
-"""What became of one apply: a verdict of `runtime.applied`, and the label of its metric. Pure."""
+"""What became of one apply: a verdict of `runtime.apply.apply_result`, and the label of its metric.
+Pure.
+"""
 
 from enum import Enum
 

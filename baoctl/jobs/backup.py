@@ -12,19 +12,19 @@ from datetime import datetime
 
 import structlog
 
+from baoctl.jobs.context import Here
 from baoctl.jobs.failures import JobFailure
-from baoctl.jobs.here import Here
+from baoctl.jobs.leader_client import Leader, Session, find_leader, session
 from baoctl.jobs.retention import Removed, retain
-from baoctl.jobs.session import Leader, Session, find_leader, session
-from baoctl.jobs.snapshot import Taken, take
-from baoctl.jobs.stores import Store, open_store
-from contracts import backup_key
-from contracts.api.job_report import BackupReport
-from contracts.api.status_backup import Snapshot
-from contracts.backup_key import BackupKey
-from contracts.job_env import BackupEnv
-from contracts.manifest import Manifest
-from contracts.snapshot_content import MOUNTS_PATH, content_digest, mounts_digest
+from baoctl.jobs.snapshot.upload import Taken, take
+from baoctl.jobs.store.store import Store, open_store
+from contracts.api.cluster.status_backup import Snapshot
+from contracts.api.job_result import BackupReport
+from contracts.jobs.env import BackupEnv
+from contracts.jobs.snapshot_manifest import Manifest
+from contracts.naming import snapshot_keys
+from contracts.naming.snapshot_keys import BackupKey
+from contracts.snapshot_digest import MOUNTS_PATH, content_digest, mounts_digest
 from managers.bao.client import BaoError, Denied
 
 log: structlog.typing.FilteringBoundLogger = structlog.get_logger()
@@ -64,8 +64,8 @@ async def back_up(env: BackupEnv, here: Here) -> BackupReport:
 
 
 def _key(env: BackupEnv) -> BackupKey:
-    key = backup_key.parse(env.key)
-    expected = backup_key.list_prefix(
+    key = snapshot_keys.parse(env.key)
+    expected = snapshot_keys.list_prefix(
         env.store.path_prefix, env.server.namespace, env.server.cluster
     )
     if key is None or not env.key.startswith(expected):
@@ -83,7 +83,7 @@ async def _store_one(env: BackupEnv, here: Here, store: Store) -> Manifest:
             await _check_source(env, here, at)
             content = before.agreeing(await _content(env, at))
             manifest = _manifest(env, at.leader, taken, content, taken_at)
-            await store.write(backup_key.manifest_key(env.key), manifest.to_bytes())
+            await store.write(snapshot_keys.manifest_key(env.key), manifest.to_bytes())
         except (JobFailure, asyncio.CancelledError) as error:
             await _take_back(store, env.key, error)
             raise

@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from typing import Any, Final, Protocol
 
 from contracts.api.group import API_VERSION, BACKUPS, RESTORES
-from contracts.api.job_report import EXECUTOR_MANAGER
-from contracts.job_env import RunEnv, RunResource
-from runtime.client import ApplyResult
+from contracts.api.job_result import EXECUTOR_MANAGER
+from contracts.jobs.env import RunEnv, RunResource
+from runtime.client.client import ApplyResult
 from runtime.clock import Clock
 from runtime.errors import Conflict, NotFound, Transient
 from runtime.types import Object, Resource
@@ -38,7 +38,7 @@ class Applies(Protocol):
         force: bool,
         subresource: str | None = None,
     ) -> ApplyResult:
-        """Apply fields; see runtime.client."""
+        """Apply fields; see runtime.client.client."""
         ...
 
 

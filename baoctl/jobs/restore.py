@@ -21,20 +21,20 @@ from pathlib import Path
 
 import structlog
 
-from baoctl.jobs.claim import Permit, take_claim
-from baoctl.jobs.confirm import Confirmation, Witness, confirm, find_witness
+from baoctl.jobs.context import Here
 from baoctl.jobs.failures import JobFailure, shortened
-from baoctl.jobs.here import Here
-from baoctl.jobs.session import Session, session
-from baoctl.jobs.staging import Staged, manifest_of, stage
-from baoctl.jobs.stores import open_store
-from contracts.api.job_report import RestoreReport, SubmissionClaim
-from contracts.api.status_backup import Snapshot
-from contracts.job_env import RestoreEnv
-from contracts.manifest import Manifest, may_open
-from contracts.versions import is_older
+from baoctl.jobs.leader_client import Session, session
+from baoctl.jobs.snapshot.download import Staged, manifest_of, stage
+from baoctl.jobs.store.store import open_store
+from baoctl.jobs.submission_permit import Permit, take_claim
+from baoctl.jobs.verify_restore import Confirmation, Witness, confirm, find_witness
+from contracts.api.cluster.status_backup import Snapshot
+from contracts.api.job_result import RestoreReport, SubmissionClaim
+from contracts.jobs.env import RestoreEnv
+from contracts.jobs.snapshot_manifest import Manifest, may_open
+from contracts.server_features import is_older
 from managers.bao.client import BaoError, Denied, NotSentError
-from runtime.client import Client
+from runtime.client.client import Client
 
 log: structlog.typing.FilteringBoundLogger = structlog.get_logger()
 

@@ -3,7 +3,7 @@
 The server holds nothing, listens on the loopback alone, has the seal of the cluster and is thrown
 away with the pod. The servers of the cluster are not spoken to. What is asked, and in which order,
 is the table CHECKS; each check adds a line to the report, and the first that fails ends the test
-with a reason of contracts.proof_reasons.
+with a reason of contracts.conditions.reasons_restore_test.
 
 Seen on OpenBao 2.4.0: the snapshot is taken (204) before it is in effect; then the server answers
 nobody for about six seconds, opens itself with its seal and carries the id of the snapshot's
@@ -18,21 +18,21 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from baoctl.jobs.archive import Archive, Meta, NotASnapshot
 from baoctl.jobs.failures import JobFailure, shortened
-from baoctl.jobs.stores import Fetched, Store
-from contracts.api.job_report import ProofReport
-from contracts.api.status_backup import Snapshot
-from contracts.api.status_parts import SNAPSHOT_MAX
-from contracts.backup_key import manifest_key
+from baoctl.jobs.snapshot.inspect import Archive, Meta, NotASnapshot
+from baoctl.jobs.store.store import Fetched, Store
+from contracts.api.cluster.status_backup import Snapshot
+from contracts.api.cluster.status_errors import SNAPSHOT_MAX
+from contracts.api.job_result import ProofReport
 from contracts.exit_codes import FailureClass
-from contracts.job_env import TestEnv
-from contracts.manifest import MANIFEST_MAX, Manifest, ManifestError, read_manifest
-from contracts.snapshot_content import MOUNTS_PATH, content_digest, mounts_digest
+from contracts.jobs.env import TestEnv
+from contracts.jobs.snapshot_manifest import MANIFEST_MAX, Manifest, ManifestError, read_manifest
+from contracts.naming.snapshot_keys import manifest_key
+from contracts.snapshot_digest import MOUNTS_PATH, content_digest, mounts_digest
 from managers.bao.client import OPERATOR_MOUNT, Bao, BaoError, Denied
 from managers.bao.models import Health
+from runtime.client.write_guard import unguarded
 from runtime.clock import Clock
-from runtime.guarded import unguarded
 
 START_SECONDS: Final = 180.0
 """In which the server has to answer and to lead; an image may have to be pulled before that."""

@@ -15,11 +15,11 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from baoctl.jobs.failures import JobFailure
-from baoctl.jobs.stores import Store
-from contracts import backup_key
-from contracts.backup_key import BackupKey
-from contracts.job_env import RetentionEnv
-from contracts.manifest import MANIFEST_MAX, ManifestError, read_manifest
+from baoctl.jobs.store.store import Store
+from contracts.jobs.env import RetentionEnv
+from contracts.jobs.snapshot_manifest import MANIFEST_MAX, ManifestError, read_manifest
+from contracts.naming import snapshot_keys
+from contracts.naming.snapshot_keys import BackupKey
 from runtime.clock import Clock, Deadline
 
 READS_AT_A_TIME = 8
@@ -57,7 +57,7 @@ def listed(found: Collection[str], of: BackupKey) -> tuple[list[BackupKey], list
     whole: list[BackupKey] = []
     left_over: list[BackupKey] = []
     for manifest in present:
-        key = backup_key.parse(backup_key.snapshot_key(manifest) or "")
+        key = snapshot_keys.parse(snapshot_keys.snapshot_key(manifest) or "")
         if key is None or not key.may_go_with(of):
             continue
         (whole if key.text in present else left_over).append(key)
@@ -104,7 +104,7 @@ class _Work:
     message: str = ""
 
     async def run(self, now: datetime) -> None:
-        prefix = backup_key.list_prefix(
+        prefix = snapshot_keys.list_prefix(
             self.just_stored.prefix, self.just_stored.namespace, self.just_stored.cluster
         )
         whole, left_over = listed(await self.store.keys(prefix), self.just_stored)

@@ -1,11 +1,11 @@
 """CEL of the policies, in small pieces.
 
-Uses contracts.admission.identities. Called by the modules beside it. Unlike the rules of the CRD,
+Uses contracts.admission.requesters. Called by the modules beside it. Unlike the rules of the CRD,
 policies may use the optional values of CEL: `a.?b` is nothing where there is no b, and two nothings
 are equal.
 """
 
-from contracts.admission.identities import account
+from contracts.admission.requesters import account
 
 NOW, BEFORE = "variables.spec", "variables.before"
 """The spec that is asked for, and the one that it replaces: empty for a new object."""

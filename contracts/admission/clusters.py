@@ -1,16 +1,16 @@
 """The policies about OpenBaoCluster: what depends on who asks.
 
-Uses the tables beside it. Collected by contracts.admission.catalogue. What does not depend on the
-user is in the CRD itself (contracts.api.rules), which holds with and without policies.
+Uses the tables beside it. Collected by contracts.admission.policies. What does not depend on the
+user is in the CRD itself (contracts.api.rules.cluster), which holds with and without policies.
 """
 
 from typing import Final
 
 from contracts.admission.cel import BEFORE, IS_CHANGE, IS_NOT_OPERATOR, NOW
-from contracts.admission.gates import GATES, VERBS, Gate
 from contracts.admission.policy import PREFIX, Match, Named, Policy, Validation
+from contracts.admission.referenced_objects import THROW_AWAY, USES, Use
 from contracts.admission.secrets import SECRET_VALIDATIONS, SECRET_VARIABLES
-from contracts.admission.uses import THROW_AWAY, USES, Use
+from contracts.admission.verb_gated_fields import GATES, VERBS, Gate
 from contracts.api.group import CLUSTERS, GROUP, VERSION
 
 CONDITIONS: Final = (

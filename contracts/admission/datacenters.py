@@ -1,20 +1,20 @@
 """The policies about datacenters: whose their rows are, and what the operator may run for them.
 
-Uses contracts.admission.identities and contracts.datacenter. Collected by
-contracts.admission.catalogue. An operator that somebody took over runs nothing outside of the rows
+Uses contracts.admission.requesters and contracts.datacenter. Collected by
+contracts.admission.policies. An operator that somebody took over runs nothing outside of the rows
 of datacenters, and nothing that could do more than `restricted` allows.
 """
 
 from typing import Final
 
-from contracts import labels
 from contracts.admission.cel import IS_CHANGE
-from contracts.admission.identities import IS_CONTROLLER, IS_KUBERNETES, NAMESPACE
 from contracts.admission.policy import Match, Named, Policy, Validation
+from contracts.admission.requesters import IS_CONTROLLER, IS_KUBERNETES, NAMESPACE
 from contracts.api.group import API_VERSION, GROUP, VERSION
-from contracts.datacenter import naming
+from contracts.datacenter import names
 from contracts.datacenter.kinds import DATACENTERS, WORKLOAD_KIND, WORKLOADS
-from contracts.rights import APPS
+from contracts.naming import labels
+from contracts.rbac.rules import APPS
 
 _EVERY: Final = ("CREATE", "UPDATE", "DELETE")
 
@@ -76,7 +76,7 @@ RESTRICT_SERVICES = Policy(
             field="metadata.labels",
             expression=(
                 f"variables.it.metadata.?labels[?'{labels.MANAGED_BY}'].orValue('') == "
-                f"'{labels.OPERATOR}' && variables.it.metadata.?labels[?'{naming.SYSTEM}']"
+                f"'{labels.OPERATOR}' && variables.it.metadata.?labels[?'{names.SYSTEM}']"
                 ".orValue('') == 'true'"
             ),
             message="the operator runs services of a datacenter only, with their labels",

@@ -1,17 +1,16 @@
 """Secrets and ConfigMaps that a spec names.
 
-Uses contracts.admission.cel and contracts.names. Collected by contracts.admission.clusters and
-contracts.admission.runs. The
-operator reads them with its own rights and hands them to pods: whoever names one must be allowed
-to read it, or to use it without reading.
+Uses contracts.admission.cel and contracts.naming.names. Collected by contracts.admission.clusters
+and contracts.admission.backups_and_restores. The operator reads them with its own rights and hands
+them to pods: whoever names one must be allowed to read it, or to use it without reading.
 """
 
 from dataclasses import dataclass
 from typing import Final
 
-from contracts import names
 from contracts.admission.cel import BEFORE, NOW, optional, text
 from contracts.admission.policy import Named, Validation
+from contracts.naming import names
 
 AT_MOST: Final = 12
 """Names that are asked about one by one. A question costs the API server 350,000 of the 10,000,000

@@ -1,14 +1,14 @@
 """The policy about OpenBaoTenant: nobody prepares a namespace that is not theirs.
 
-Uses contracts.admission.policy. Collected by contracts.admission.catalogue. The provisioner checks
+Uses contracts.admission.policy. Collected by contracts.admission.policies. The provisioner checks
 the same, in the same words. That targetNamespace never changes is in the CRD.
 """
 
 from typing import Final
 
 from contracts.admission.cel import IS_CHANGE
-from contracts.admission.identities import NAMESPACE
 from contracts.admission.policy import Match, Named, Policy, Validation
+from contracts.admission.requesters import NAMESPACE
 from contracts.api.group import GROUP, TENANTS, VERSION
 
 TARGET_MESSAGE: Final = (

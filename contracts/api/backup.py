@@ -1,157 +1,159 @@
-"""spec.backup and spec.restore: scheduled snapshots, their test, and the login of restores.
+"""OpenBaoBackup: one snapshot that was, is or will be taken, whoever asked for it.
 
-Uses contracts.api.meta and its neighbours. Part of ClusterSpec.
+Uses contracts.api.meta. The operator makes one for each time of the schedule; people make one to
+have a snapshot now. Deleting it deletes no snapshot. Called by managers.backup and the CRD
+generator.
 """
 
-from typing import Annotated
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field, ValidationError
 
-from contracts.api.backup_target import BackupTarget
-from contracts.api.cluster_template import ClusterTemplate
-from contracts.api.lifecycle import Image
-from contracts.api.meta import ApiModel, Duration, SecretReference, SubdomainName
+from contracts.api.cluster.status_backup import Snapshot
+from contracts.api.cluster.status_errors import Digest, Name, Text, Word
+from contracts.api.group import API_VERSION, BACKUP_KIND
+from contracts.api.job_result import BackupReport, ProofReport
+from contracts.api.meta import ApiModel, Condition, ObjectMeta, StoredStatus, Timestamp, as_map
+from contracts.api.oversize import oversize
+from contracts.api.violation import InvalidClusterError, Violation, shown
+from contracts.naming.names import CLUSTER_NAME_MAX, CLUSTER_NAME_PATTERN
 
-Cron = Annotated[
-    str,
-    Field(
-        pattern=r"^[0-9A-Za-z*/,?-]+( [0-9A-Za-z*/,?-]+){4}$",
-        min_length=9,
-        max_length=128,
-        examples=["0 3 * * *"],
-    ),
-]
-"""Five fields of cron: minute, hour, day of the month, month, day of the week; in UTC."""
-JwtRole = Annotated[
-    str,
-    Field(pattern=r"^[A-Za-z0-9_]([A-Za-z0-9_.-]*[A-Za-z0-9_])?$", min_length=1, max_length=128),
-]
-"""The name of a role of the auth method jwt-operator."""
+BackupPhase = Literal["Pending", "Running", "Completed", "Failed", "Unknown"]
+"""Unknown: the job ended or vanished without a word, so there may be a snapshot or none."""
+TERMINAL: frozenset[BackupPhase] = frozenset({"Completed", "Failed", "Unknown"})
+Origin = Literal["Manual", "Scheduled", "PreUpgrade"]
 
 
-class Retention(ApiModel):
-    """Which snapshots go."""
+class BackupSpec(ApiModel):
+    """What to take a snapshot of. Never changes."""
 
-    max_count: int = Field(
-        default=0,
-        description="Number of the newest snapshots to keep; 0 keeps all.",
-        examples=[14],
-        ge=0,
-        le=100_000,
+    cluster: str = Field(
+        description="OpenBaoCluster in the same namespace; its spec.backup says where to and how.",
+        examples=["production"],
+        min_length=1,
+        max_length=CLUSTER_NAME_MAX,
+        pattern=CLUSTER_NAME_PATTERN,
     )
-    max_age: Duration | None = Field(
-        default=None,
-        description="Age at which a snapshot goes, a Go duration; left out, none goes by age.",
-        examples=["720h"],
+    origin: Origin = Field(
+        default="Manual",
+        description="Who asks: a person, the schedule, or an upgrade that is to begin.",
     )
-    dry_run: bool = Field(
-        default=False,
-        description="Remove nothing; status.report of an OpenBaoBackup says what would go.",
+    scheduled_time: Timestamp | None = Field(
+        default=None, description="Time of the schedule that it is for."
     )
 
 
-# No step begins with a dot, so none is `..`.
-CanaryPath = Annotated[
-    str,
-    Field(
-        pattern=r"^[A-Za-z0-9_-][A-Za-z0-9_.-]*(/[A-Za-z0-9_-][A-Za-z0-9_.-]*)+$",
-        min_length=3,
-        max_length=256,
-    ),
-]
+class Proof(ApiModel):
+    """What a restore of the snapshot into a throw-away server showed."""
 
-
-class RestoreTest(ApiModel):
-    """A restore into a throw-away server, to know that snapshots are good."""
-
-    schedule: Cron | None = Field(
-        default=None,
-        description="When to test: five fields of cron, in UTC. This or everySuccessfulBackups.",
-        examples=["0 5 * * 0"],
+    outcome: Literal["Passed", "Failed", "Unknown"] = Field(description="How it ended.")
+    reason: Word = Field(description="Why, in one word.")
+    message: Text = Field(default="", description="Why, for a person.")
+    at: Timestamp | None = Field(default=None, description="When it ended.")
+    digest: Digest | None = Field(default=None, description="SHA-256 of what was restored.")
+    run: Word = Field(default="", description="Id of the run.")
+    request: Name = Field(
+        default="", description="Value of the annotation that it answered; empty if none asked."
     )
-    every_successful_backups: int | None = Field(
-        default=None,
-        description="Test after this number of good snapshots. This or schedule.",
-        examples=[7],
-        ge=1,
-        le=10_000,
-    )
-    canary_path: CanaryPath | None = Field(
-        default=None,
-        description=(
-            "Path in OpenBao that the role of backups may read, whose content the restored server "
-            "must show unchanged. Its digest is kept beside each snapshot, so it is no place for a "
-            "secret. Left out, the policy of backups."
-        ),
-        examples=["secret/data/canary"],
-    )
-    namespace: SubdomainName | None = Field(
-        default=None,
-        description=(
-            "Not served: a test makes no cluster, but a server within the pod of its job, in the "
-            "namespace of the backup."
-        ),
-        examples=["restore-tests"],
-        max_length=63,
-    )
-    credentials_secret_ref: SecretReference | None = Field(
-        default=None,
-        description="Not served: the credentials of the backup are used, in its namespace.",
-    )
-    cleanup_after_seconds: int = Field(
-        default=0,
-        description="Not served: nothing is left but the log of the job, for an hour.",
-        ge=0,
-        le=86400,
-    )
-    cluster_template: ClusterTemplate | None = Field(
-        default=None,
-        description="Not served: the server of a test has image and seal of the cluster's own.",
+    checks: tuple[Text, ...] = Field(
+        default=(), description="Each check and what it found.", max_length=16
     )
 
 
-class Backup(ApiModel):
-    """Scheduled snapshots."""
-
-    schedule: Cron = Field(
-        description="When to take a snapshot: five fields of cron, in UTC.", examples=["0 3 * * *"]
-    )
-    target: BackupTarget = Field(description="Where snapshots are kept.")
-    jwt_auth_role: JwtRole | None = Field(
-        default=None,
-        alias="jwtAuthRole",
-        description=(
-            "Role of jwt-operator that takes the snapshot; left out, openbao-operator-backup if "
-            "selfInit.oidc is enabled."
-        ),
-        examples=["openbao-operator-backup"],
-    )
-    token_secret_ref: SecretReference | None = Field(
-        default=None,
-        description="Secret whose key `token` holds a token that may take snapshots.",
-    )
-    retention: Retention | None = Field(
-        default=None, description="Which snapshots go; left out, none."
-    )
-    image: Image | None = Field(
-        default=None,
-        description="Image of the executor; left out, the operator's own.",
-        examples=["registry.example.com/openbao-backup:1.0.0"],
-    )
-    restore_test: RestoreTest | None = Field(
-        default=None, description="Test restores; left out, none."
-    )
+Cause = Literal["Requested", "Scheduled", "Counted"]
 
 
-class RestoreLogin(ApiModel):
-    """How restore jobs log in."""
+class ProofRun(ApiModel):
+    """A test that is on its way."""
 
-    jwt_auth_role: JwtRole | None = Field(
-        default=None,
-        alias="jwtAuthRole",
-        description=(
-            "Role of jwt-operator that restores; left out, openbao-operator-restore if "
-            "selfInit.oidc is enabled."
-        ),
-        examples=["openbao-operator-restore"],
+    run: Word = Field(description="Id of the run.")
+    cause: Cause = Field(
+        description="Who asks: a person, the schedule, or the number of new backups."
     )
+    request: Name = Field(default="", description="Value of the annotation that asked for it.")
+    job_name: Name = Field(description="Job that does it.")
+    job_uid: Word = Field(default="", alias="jobUID", description="UID of that Job.")
+    started_at: Timestamp = Field(description="When it was decided.")
+
+
+class BackupObjectStatus(StoredStatus):
+    """How far it is."""
+
+    observed_generation: int = Field(
+        default=0, description="metadata.generation of the spec that this status speaks of.", ge=0
+    )
+    phase: BackupPhase | None = Field(default=None, description="Where it is in its life.")
+    reason: Word = Field(default="", description="Why it is there, in one word.")
+    message: Text = Field(default="", description="Why it is there, for a person.")
+    job_name: Name = Field(default="", description="Job that does it.")
+    job_uid: Word = Field(default="", alias="jobUID", description="UID of that Job.")
+    cluster_uid: Word = Field(
+        default="", alias="clusterUID", description="UID of the OpenBaoCluster."
+    )
+    lock_epoch: int | None = Field(
+        default=None, description="Epoch of the operation lock that it runs under.", ge=0
+    )
+    key: Text = Field(default="", description="Object key that the snapshot gets.")
+    started_at: Timestamp | None = Field(default=None, description="When its Job was made.")
+    completed_at: Timestamp | None = Field(default=None, description="When it ended.")
+    snapshot: Snapshot | None = Field(default=None, description="What was stored.")
+    proof: Proof | None = Field(default=None, description="The last test of it; absent if none.")
+    test: ProofRun | None = Field(
+        default=None, description="The test of it that runs; absent if none."
+    )
+    test_report: ProofReport | None = Field(
+        default=None, description="What the job of a test says; written by that job alone."
+    )
+    report: BackupReport | None = Field(
+        default=None, description="What the job itself says; written by the job alone."
+    )
+    counted: bool | None = Field(
+        default=None, description="Whether status.backup of the cluster counts its end already."
+    )
+    conditions: tuple[Condition, ...] = Field(
+        default=(),
+        description="Completed: whether there is a snapshot, and why not.",
+        max_length=8,
+        json_schema_extra=as_map("type"),
+    )
+
+
+class OpenBaoBackup(ApiModel):
+    """One snapshot of a cluster."""
+
+    api_version: str = API_VERSION
+    kind: str = BACKUP_KIND
+    metadata: ObjectMeta = Field(default_factory=ObjectMeta)
+    spec: BackupSpec
+    status: Annotated[BackupObjectStatus, BeforeValidator(BackupObjectStatus.lenient)] = Field(
+        default_factory=BackupObjectStatus
+    )
+
+    @classmethod
+    def from_object(cls, obj: Mapping[str, Any]) -> Self:
+        """Read an object of the API server; raises InvalidBackupError, a Violation per field."""
+        large = oversize(obj)
+        if large is not None:
+            raise InvalidBackupError([large])
+        try:
+            return cls.model_validate(obj)
+        except ValidationError as error:
+            raise InvalidBackupError(violations(error)) from None
+
+
+class InvalidBackupError(InvalidClusterError):
+    """An object that is not an OpenBaoBackup that this version can read."""
+
+
+def violations(error: ValidationError) -> list[Violation]:
+    """What pydantic says, as one Violation per field."""
+    return [
+        Violation(
+            ".".join(str(step) for step in part["loc"]),
+            "" if part["type"] == "missing" else shown(part["input"]),
+            "schema",
+            part["msg"],
+        )
+        for part in error.errors()
+    ]

@@ -1,8 +1,8 @@
 """What all parts of the API share: the base model, bounded scalars, metadata, conditions.
 
-Uses pydantic. Called by the other modules of contracts.api, and by contracts.conditions for
-Condition. The field descriptions are what `kubectl explain` prints; defaults and examples are added
-to them by contracts.api.schema.
+Uses pydantic. Called by the other modules of contracts.api, and by contracts.conditions.condition
+for Condition. The field descriptions are what `kubectl explain` prints; defaults and examples are
+added to them by contracts.api.schema.crd.
 """
 
 import re

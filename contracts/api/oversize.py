@@ -1,14 +1,14 @@
 """An object of a user that is larger than the operator keeps, as a broken rule.
 
-Uses runtime.bounds. Called by the kinds of this API before they read an object: what was left out
-of it must not look as if it had been empty.
+Uses runtime.limits.object_size. Called by the kinds of this API before they read an object: what
+was left out of it must not look as if it had been empty.
 """
 
 from collections.abc import Mapping
 from typing import Any
 
 from contracts.api.violation import Violation
-from runtime.bounds import oversize_of
+from runtime.limits.object_size import oversize_of
 
 _NEXT = {
     "spec": (

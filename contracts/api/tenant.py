@@ -21,7 +21,7 @@ from contracts.api.meta import (
 )
 from contracts.api.oversize import oversize
 from contracts.api.violation import InvalidClusterError, Violation, shown
-from runtime.depth import too_many
+from runtime.limits.nesting import too_many
 
 NAMESPACE_PATTERN = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"
 # The largest sensible one has a few dozen.

@@ -1,6 +1,6 @@
 """Why a spec cannot be honoured, as a value.
 
-Uses nothing. Made by contracts.api.rules and contracts.api.cluster.parse.
+Uses nothing. Made by contracts.api.rules.cluster and contracts.api.cluster.spec.parse.
 """
 
 from collections.abc import Sequence

@@ -1,7 +1,7 @@
 """Datacenter and BootstrapServiceSet: the two kinds in which people say what a datacenter gets.
 
-Uses contracts.datacenter.body. Both are cluster-scoped, for they speak of the platform and not of a
-tenant, and so that objects in the namespace of a datacenter can be owned by its rows.
+Uses contracts.datacenter.service_spec. Both are cluster-scoped, for they speak of the platform and
+not of a tenant, and so that objects in the namespace of a datacenter can be owned by its rows.
 """
 
 from collections.abc import Mapping
@@ -9,8 +9,9 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, Field, ValidationError
 
+from contracts.api.cluster.pods import Token
+from contracts.api.cluster.status_errors import Count, Text, Word
 from contracts.api.group import API_VERSION
-from contracts.api.lifecycle import Token
 from contracts.api.meta import (
     ApiModel,
     Condition,
@@ -22,12 +23,11 @@ from contracts.api.meta import (
     as_set,
 )
 from contracts.api.oversize import oversize
-from contracts.api.status_parts import Count, Text, Word
 from contracts.api.tenant import NamespaceName
 from contracts.api.violation import InvalidClusterError, Violation, shown
-from contracts.datacenter.body import BootstrapService, Known, ServiceName
 from contracts.datacenter.kinds import DATACENTER_KIND, SERVICE_SET_KIND
-from runtime.depth import too_many
+from contracts.datacenter.service_spec import BootstrapService, Known, ServiceName
+from runtime.limits.nesting import too_many
 
 State = Literal["Active", "Maintenance", "Draining", "Offline"]
 SERVICES_MAX = 32

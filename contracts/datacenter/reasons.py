@@ -1,12 +1,12 @@
 """The conditions of a Datacenter and the reasons that they may give.
 
-Uses contracts.reason. Read by managers.datacenter.status, which gives no other, and by
+Uses contracts.conditions.reason. Read by managers.datacenter.status, which gives no other, and by
 docs/datacenters.md.
 """
 
 from typing import Final
 
-from contracts.reason import NOTHING, Reason
+from contracts.conditions.reason import NOTHING, Reason
 
 READY: Final = "Ready"
 """Whether every service runs as it is wanted."""

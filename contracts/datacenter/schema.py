@@ -1,14 +1,15 @@
 """The CustomResourceDefinitions of Datacenter, BootstrapServiceSet and BootstrapWorkload.
 
-Uses contracts.api.schema and contracts.datacenter.rules. Called by `python -m baoctl.generate crd`.
-All three are cluster-scoped: they speak of the platform, and no tenant may write them.
+Uses contracts.api.schema.crd and contracts.datacenter.rules.all_rules. Called by `python -m
+baoctl.generate crd`. All three are cluster-scoped: they speak of the platform, and no tenant may
+write them.
 """
 
 from collections.abc import Iterable
 from typing import Any
 
-from contracts.api.rule import RuleOf
-from contracts.api.schema import Column, Schema, definition, object_schema, with_rules
+from contracts.api.rules.rule import RuleOf
+from contracts.api.schema.crd import Column, Schema, definition, object_schema, with_rules
 from contracts.datacenter.kinds import (
     DATACENTER_KIND,
     DATACENTERS,
@@ -18,7 +19,7 @@ from contracts.datacenter.kinds import (
     WORKLOADS,
 )
 from contracts.datacenter.objects import BootstrapServiceSet, Datacenter, DatacenterModel
-from contracts.datacenter.rules import DATACENTER_RULES, SET_RULES, WORKLOAD_RULES
+from contracts.datacenter.rules.all_rules import DATACENTER_RULES, SET_RULES, WORKLOAD_RULES
 from contracts.datacenter.workload import BootstrapWorkload
 from runtime.types import Resource
 

@@ -1,19 +1,19 @@
 """BootstrapWorkload: one service of one datacenter, and what became of it. The row of the seed.
 
-Uses contracts.datacenter.body. Written by the operator alone; people read it.
+Uses contracts.datacenter.service_spec. Written by the operator alone; people read it.
 """
 
 from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field
 
+from contracts.api.cluster.status_errors import Count, LastError, Name, Text, Word
 from contracts.api.group import API_VERSION
 from contracts.api.meta import ApiModel, Condition, ObjectMeta, StoredStatus, Timestamp, as_map
-from contracts.api.status_parts import Count, LastError, Name, Text, Word
 from contracts.api.tenant import NamespaceName
-from contracts.datacenter.body import BootstrapService
 from contracts.datacenter.kinds import WORKLOAD_KIND
 from contracts.datacenter.objects import DatacenterModel, SourceName
+from contracts.datacenter.service_spec import BootstrapService
 
 RowState = Literal["Pending", "Provisioning", "Running", "Failed", "Retiring", "Retired"]
 REFS_MAX = 64

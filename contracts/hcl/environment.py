@@ -1,6 +1,6 @@
 """The jinja2 environment of the HCL templates: no value gets into a document unquoted.
 
-Uses jinja2 and contracts.hcl.quote. Called by contracts.hcl.render. What jinja2 calls autoescape
+Uses jinja2 and contracts.hcl_quote. Called by contracts.hcl.render. What jinja2 calls autoescape
 knows HTML only, so quoting is done by `finalize`, which jinja2 applies to every expression of a
 template; a template cannot forget it. The template files are part of the package and are read once.
 """
@@ -13,7 +13,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined, Undefined
 from jinja2.exceptions import UndefinedError
 
-from contracts.hcl.quote import literal
+from contracts.hcl_quote import literal
 
 
 class Literal(str):

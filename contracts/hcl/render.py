@@ -12,11 +12,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Self
 
-from contracts import labels, paths
-from contracts.api.cluster import OpenBaoCluster
-from contracts.api.recovery import InitialRecoveryKeys
-from contracts.api.seal import Unseal
-from contracts.api.selfinit import Request
+from contracts.api.cluster.recovery import InitialRecoveryKeys
+from contracts.api.cluster.seal import Unseal
+from contracts.api.cluster.self_init import Request
+from contracts.api.cluster.spec import OpenBaoCluster
 from contracts.hcl.environment import environment
 from contracts.hcl.seals import SealStanza, seal_stanza
 from contracts.hcl.self_init import AUTOPILOT_QUORUM, FirstBoot, OidcBootstrap, blocks
@@ -30,8 +29,9 @@ from contracts.hcl.stanzas import (
     telemetry_settings,
 )
 from contracts.hcl.tls import join_attributes, join_files, listener_attributes, listener_files
-from contracts.ports import API, CLUSTER
-from contracts.sets import VoterSet
+from contracts.naming import labels, mount_paths
+from contracts.naming.ports import API, CLUSTER
+from contracts.pools.voter_pool import VoterSet
 
 __all__ = [
     "ConfigInput",
@@ -127,7 +127,7 @@ class ConfigInput:
             requests=spec.self_init.requests if spec.self_init and spec.self_init.enabled else (),
             autopilot=spec.replicas >= AUTOPILOT_QUORUM,
             recovery_keys=spec.recovery_keys.initial if spec.recovery_keys else None,
-            root_token_file=None if spec.self_initializes else f"{paths.ROOT_TOKEN}/token",
+            root_token_file=None if spec.self_initializes else f"{mount_paths.ROOT_TOKEN}/token",
         )
 
 
@@ -162,7 +162,7 @@ def _config(
         listeners=_listeners(config),
         seal=config.seal,
         storage={
-            "path": paths.DATA,
+            "path": mount_paths.DATA,
             "performance_multiplier": config.performance_multiplier,
             "retry_join_as_non_voter": True if config.join.non_voter else None,
             "election_timeout": config.join.election_timeout,
@@ -180,7 +180,7 @@ def _root(config: ConfigInput) -> Mapping[str, object]:
         "ui": config.ui,
         "cluster_name": config.cluster,
         # Some servers refuse to start when the folder is not there, so it is named only if mounted.
-        "plugin_directory": paths.PLUGINS if config.plugins else None,
+        "plugin_directory": mount_paths.PLUGINS if config.plugins else None,
     }
 
 

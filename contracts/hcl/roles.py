@@ -1,8 +1,8 @@
 """The roles of the auth method jwt-operator, and what each may do: nothing that it does not need.
 
-Uses the name of that method. Called by managers.cluster.login, which decides who gets them, and by
-contracts.hcl.self_init, which writes them into the document of the first boot. The table in
-docs/first-boot.md is tested against this module.
+Uses the name of that method. Called by managers.cluster.resolve.operator_login, which decides who
+gets them, and by contracts.hcl.self_init, which writes them into the document of the first boot.
+The table in docs/first-boot.md is tested against this module.
 """
 
 import json
@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from contracts.api.job_roles import DEFAULTS, OPERATOR_ROLE
-from contracts.api.rules_selfinit import JWT_MOUNT
-from contracts.snapshot_content import DEFAULT_CANARY, MOUNTS_PATH
+from contracts.api.cluster.job_roles import DEFAULTS, OPERATOR_ROLE
+from contracts.api.rules.self_init import JWT_MOUNT
+from contracts.snapshot_digest import DEFAULT_CANARY, MOUNTS_PATH
 
 TOKEN_TTL = "1h"  # noqa: S105 - a duration
 RECOVERY_BACKUP = "sys/rotate/recovery/backup"

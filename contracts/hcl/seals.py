@@ -9,9 +9,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from contracts.api.cluster.seal import OciKms, Unseal
+from contracts.api.cluster.seal_hsm import Kmip
 from contracts.api.meta import ApiModel
-from contracts.api.seal import OciKms, Unseal
-from contracts.api.seal_hsm import Kmip
 from contracts.unseal_keys import KeyRing, UnsealKey
 
 Attributes = Mapping[str, object]

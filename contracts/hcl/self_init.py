@@ -7,11 +7,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from contracts.api.cluster.recovery import InitialRecoveryKeys
+from contracts.api.cluster.self_init import AuditDevice, Request
 from contracts.api.meta import thaw
-from contracts.api.recovery import InitialRecoveryKeys
-from contracts.api.rules_request import BOOTSTRAP_BLOCK, RECOVERY_BLOCK
-from contracts.api.rules_selfinit import JWT_MOUNT
-from contracts.api.selfinit import AuditDevice, Request
+from contracts.api.rules.self_init import JWT_MOUNT
+from contracts.api.rules.self_init_requests import BOOTSTRAP_BLOCK, RECOVERY_BLOCK
 from contracts.hcl.roles import TOKEN_TTL, Role
 
 ROOT_TOKEN_BLOCK = "operator-root-token"  # noqa: S105 - the name of a block

@@ -9,12 +9,12 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from contracts.api.audit import Audit
-from contracts.api.cluster import ClusterSpec
-from contracts.api.configuration import Configuration, Listener, Logging, PluginSettings
-from contracts.api.observability import MetricsListener, Observability
-from contracts.api.plugins import Plugin
-from contracts.api.telemetry import Telemetry
+from contracts.api.cluster.audit import Audit
+from contracts.api.cluster.configuration import Configuration, Listener, Logging, PluginSettings
+from contracts.api.cluster.observability import MetricsListener, Observability
+from contracts.api.cluster.plugins import Plugin
+from contracts.api.cluster.spec import ClusterSpec
+from contracts.api.cluster.telemetry import Telemetry
 
 Attributes = Mapping[str, object]
 

@@ -1,15 +1,17 @@
 """The TLS attributes of the listener and of the joins in config.hcl.
 
-Uses contracts.serving, contracts.paths and the API model. Called by contracts.hcl.render. Attribute
-names: OpenBao 2.4.0, internalshared/configutil/listener.go and physical/raft.
+Uses contracts.tls_names, contracts.naming.mount_paths and the API model. Called by
+contracts.hcl.render. Attribute names: OpenBao 2.4.0, internalshared/configutil/listener.go and
+physical/raft.
 """
 
 from collections.abc import Mapping
 
-from contracts import names, paths, serving
-from contracts.api.cluster import OpenBaoCluster
+from contracts import tls_names
+from contracts.api.cluster.spec import OpenBaoCluster
+from contracts.naming import mount_paths, names
 
-_OWN_CACHE = f"{paths.DATA}/acme"
+_OWN_CACHE = f"{mount_paths.DATA}/acme"
 
 
 def listener_attributes(cluster: OpenBaoCluster) -> Mapping[str, object]:
@@ -20,13 +22,13 @@ def listener_attributes(cluster: OpenBaoCluster) -> Mapping[str, object]:
     return _present(
         {
             "tls_acme_ca_directory": acme.directory_url,
-            "tls_acme_ca_root": serving.acme_directory_ca(cluster),
+            "tls_acme_ca_root": tls_names.acme_directory_ca(cluster),
             # Alone, a server keeps it beside its data: what is lost is ordered again, and
             # ACME servers count orders.
-            "tls_acme_cache_path": paths.ACME_CACHE if acme.shared_cache else _OWN_CACHE,
+            "tls_acme_cache_path": mount_paths.ACME_CACHE if acme.shared_cache else _OWN_CACHE,
             "tls_acme_email": acme.email,
             # Without this list the server would ask for whatever name a client dreams up.
-            "tls_acme_domains": serving.acme_domains(cluster),
+            "tls_acme_domains": tls_names.acme_domains(cluster),
             # Nothing of ours speaks plain HTTP, on any port.
             "tls_acme_disable_http_challenge": True,
         }
@@ -39,8 +41,8 @@ def join_attributes(cluster: OpenBaoCluster) -> Mapping[str, object]:
         return join_files(cluster.metadata.name)
     return _present(
         {
-            "leader_tls_servername": serving.server_name(cluster),
-            "leader_ca_cert_file": serving.acme_issuer_ca(cluster),
+            "leader_tls_servername": tls_names.server_name(cluster),
+            "leader_ca_cert_file": tls_names.acme_issuer_ca(cluster),
         }
     )
 
@@ -48,9 +50,9 @@ def join_attributes(cluster: OpenBaoCluster) -> Mapping[str, object]:
 def listener_files() -> Mapping[str, object]:
     """The listener of a server whose certificate is a mounted Secret."""
     return {
-        "tls_cert_file": f"{paths.TLS}/tls.crt",
-        "tls_key_file": f"{paths.TLS}/tls.key",
-        "tls_client_ca_file": f"{paths.TLS}/ca.crt",
+        "tls_cert_file": f"{mount_paths.TLS}/tls.crt",
+        "tls_key_file": f"{mount_paths.TLS}/tls.key",
+        "tls_client_ca_file": f"{mount_paths.TLS}/ca.crt",
     }
 
 
@@ -58,9 +60,9 @@ def join_files(cluster: str) -> Mapping[str, object]:
     """The joins of a server whose certificate is a mounted Secret."""
     return {
         "leader_tls_servername": names.raft_server_name(cluster),
-        "leader_ca_cert_file": f"{paths.TLS}/ca.crt",
-        "leader_client_cert_file": f"{paths.TLS}/tls.crt",
-        "leader_client_key_file": f"{paths.TLS}/tls.key",
+        "leader_ca_cert_file": f"{mount_paths.TLS}/ca.crt",
+        "leader_client_cert_file": f"{mount_paths.TLS}/tls.crt",
+        "leader_client_key_file": f"{mount_paths.TLS}/tls.key",
     }
 
 

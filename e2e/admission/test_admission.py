@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 import pytest
 
-from contracts import labels, names
-from contracts.admission.locks import LOCK_SCALE, MAINTAIN
+from contracts.admission.managed_objects import LOCK_SCALE, MAINTAIN
 from contracts.admission.policy import PREFIX
 from contracts.api.group import CLUSTERS
+from contracts.naming import labels, names
 from e2e.conftest import MakeNamespace
 from e2e.harness import certificates, policies
 from e2e.harness.asking import Asking, Somebody
@@ -24,7 +24,7 @@ from e2e.harness.sealer import make_sealer
 from e2e.harness.waiting import Stopwatch, until
 from e2e.rig import Rig
 from e2e.rig.kube import ApiError
-from runtime.resources import (
+from runtime.builtin_kinds import (
     CONFIG_MAP,
     NAMESPACE,
     POD,

@@ -5,8 +5,8 @@ from contextlib import contextmanager
 
 import pytest
 
-from contracts import names
 from contracts.api.group import CLUSTERS
+from contracts.naming import names
 from e2e.harness.clusters import Cluster
 from e2e.harness.installation import Identity
 from e2e.harness.kubernetes import Api
@@ -14,7 +14,7 @@ from e2e.harness.manifests import cluster as manifest
 from e2e.harness.operator import NO_ELECTION, Launcher
 from e2e.harness.waiting import Stopwatch, throughout, until
 from e2e.rig import Rig
-from runtime.resources import CONFIG_MAP, STATEFUL_SET
+from runtime.builtin_kinds import CONFIG_MAP, STATEFUL_SET
 from runtime.types import uid_of
 
 AWAY_SECONDS = 40.0

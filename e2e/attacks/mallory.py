@@ -8,7 +8,7 @@ import orjson
 
 from e2e.harness.kubernetes import Api, Object
 from e2e.rig.kube import MERGE_PATCH, Kube
-from runtime.resources import ROLE_BINDING, SERVICE_ACCOUNT
+from runtime.builtin_kinds import ROLE_BINDING, SERVICE_ACCOUNT
 from runtime.types import Resource
 
 NAME = "mallory"

@@ -81,7 +81,7 @@ ATTACKS: tuple[Attack, ...] = (
         (
             "tests/managers/cluster/test_attack_names.py::"
             "test_attack_t04_nothing_of_another_namespace_can_be_named",
-            "tests/managers/networking/test_ways.py::"
+            "tests/managers/networking/test_exposure.py::"
             "test_attack_t04_nothing_is_written_into_the_namespace_of_the_gateway",
             f"{RUNS}::test_attack_t04_no_field_names_another_namespace",
         ),
@@ -119,7 +119,7 @@ ATTACKS: tuple[Attack, ...] = (
         "in labels and annotations; Pod Security decides about securityContext outside of Hardened",
         "the same rules; keys of ours are dropped",
         (
-            "tests/managers/workload/test_scheduling.py::"
+            "tests/managers/workload/objects/test_scheduling.py::"
             "test_attack_t07_there_is_no_field_for_a_way_around_the_template",
         ),
     ),
@@ -148,8 +148,8 @@ ATTACKS: tuple[Attack, ...] = (
             "tests/managers/images/test_attack_hosts.py::"
             "test_attack_t09_a_name_that_leads_to_a_metadata_service_is_not_followed",
             f"{RUNS}::test_attack_t09_a_restore_refuses_every_url_of_the_table",
-            "tests/baoctl/jobs/test_guard.py::test_a_name_is_judged_by_every_address_that_it_has",
-            "tests/baoctl/jobs/test_guard.py::test_a_name_is_looked_up_anew_for_each_connection",
+            "tests/baoctl/jobs/store/test_egress_proxy.py::test_a_name_is_judged_by_every_address_that_it_has",
+            "tests/baoctl/jobs/store/test_egress_proxy.py::test_a_name_is_looked_up_anew_for_each_connection",
         ),
     ),
     Attack(
@@ -238,7 +238,7 @@ ATTACKS: tuple[Attack, ...] = (
         (
             f"{RUNS}::test_attack_t16_no_key_and_no_prefix_climbs",
             f"{RUNS}::test_attack_t16_no_text_of_the_table_is_a_key_a_backup_or_a_cluster",
-            "tests/contracts/test_backup_key.py::"
+            "tests/contracts/naming/test_snapshot_keys.py::"
             "test_a_cluster_is_not_listed_with_one_that_begins_like_it",
         ),
     ),
@@ -260,7 +260,7 @@ ATTACKS: tuple[Attack, ...] = (
         "quotas bound the number of clusters",
         "labels are namespace, name and words of ours",
         (
-            "tests/managers/cluster/test_cluster_metrics.py::"
+            "tests/managers/cluster/test_metrics.py::"
             "test_attack_t18_a_thousand_clusters_make_a_bounded_number_of_series",
         ),
     ),

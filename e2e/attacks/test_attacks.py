@@ -9,9 +9,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from contracts import labels, names
 from contracts.api.group import CLUSTERS, TENANTS
-from contracts.api.rules import RULES
+from contracts.api.rules.cluster import RULES
+from contracts.naming import labels, names
 from e2e.attacks.guards import no_guards
 from e2e.attacks.mallory import Mallory, make
 from e2e.attacks.specs import ATTEMPTS, Attempt
@@ -24,7 +24,7 @@ from e2e.harness.manifests import cluster as manifest
 from e2e.harness.operator import Operator
 from e2e.harness.waiting import throughout, until
 from e2e.rig import Rig
-from runtime.resources import CONFIG_MAP, POD, SECRET, STATEFUL_SET
+from runtime.builtin_kinds import CONFIG_MAP, POD, SECRET, STATEFUL_SET
 from runtime.types import Object
 
 WORDS = {rule.id: rule.message[:150] for rule in RULES}

@@ -9,13 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from e2e.conftest import MakeNamespace
-from e2e.harness.backups import (
-    Reader,
-    backup_now,
-    check_stored,
-    make_backup_cluster,
-    restore,
-)
+from e2e.harness.backups import Reader, backup_now, check_stored, make_backup_cluster, restore
 from e2e.harness.clusters import Cluster
 from e2e.harness.kubernetes import Api
 from e2e.harness.operator import Operator

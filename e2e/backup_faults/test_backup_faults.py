@@ -24,22 +24,13 @@ from e2e.harness.backups import (
     recorded,
 )
 from e2e.harness.clusters import Cluster
-from e2e.harness.fault_proxy import (
-    FULL,
-    KEEPS_ALL,
-    Answer,
-    Cut,
-    Fault,
-    FaultProxy,
-    Request,
-    Slow,
-)
+from e2e.harness.fault_proxy import FULL, KEEPS_ALL, Answer, Cut, Fault, FaultProxy, Request, Slow
 from e2e.harness.kubernetes import Api, Object
 from e2e.harness.operator import Operator
 from e2e.harness.server_process import server_pid
 from e2e.harness.stores import Store
 from e2e.harness.waiting import Stopwatch, until
-from runtime.resources import POD
+from runtime.builtin_kinds import POD
 
 MIB = 1024 * 1024
 PART = 5 * MIB

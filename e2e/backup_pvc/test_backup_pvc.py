@@ -6,8 +6,8 @@ from pathlib import Path
 import orjson
 import pytest
 
-from contracts import labels, names
-from contracts.backup_key import manifest_key
+from contracts.naming import labels, names
+from contracts.naming.snapshot_keys import manifest_key
 from e2e.conftest import MakeNamespace
 from e2e.harness.backups import (
     NAME,
@@ -22,7 +22,7 @@ from e2e.harness.clusters import Cluster
 from e2e.harness.kubernetes import Api, Object
 from e2e.harness.operator import Operator
 from e2e.harness.waiting import until
-from runtime.resources import JOB, NAMESPACE, POD, PVC, ROLE, ROLE_BINDING, SERVICE_ACCOUNT
+from runtime.builtin_kinds import JOB, NAMESPACE, POD, PVC, ROLE, ROLE_BINDING, SERVICE_ACCOUNT
 from runtime.types import Resource
 
 CLAIM, FOLDER = "snapshots", "of-the-cluster"

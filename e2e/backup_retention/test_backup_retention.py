@@ -11,8 +11,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from contracts.api.group import CLUSTERS
-from contracts.backup_key import PRE_UPGRADE, BackupKey
-from contracts.manifest import Manifest
+from contracts.jobs.snapshot_manifest import Manifest
+from contracts.naming.snapshot_keys import PRE_UPGRADE, BackupKey
 from e2e.conftest import MakeNamespace
 from e2e.harness.backups import backup_now, check_stored, make_backup_cluster, recorded
 from e2e.harness.clusters import Cluster

@@ -15,9 +15,9 @@ from dataclasses import dataclass
 import orjson
 import pytest
 
-from contracts import backup_key
 from contracts.api.group import CLUSTERS
 from contracts.exit_codes import EXIT_CODES
+from contracts.naming import snapshot_keys
 from e2e.conftest import MakeNamespace
 from e2e.harness import certificates
 from e2e.harness.backups import (
@@ -37,7 +37,7 @@ from e2e.harness.kubernetes import Api, Object
 from e2e.harness.operator import Operator
 from e2e.harness.stores import CREDENTIALS, Store
 from e2e.harness.waiting import Stopwatch, until
-from runtime.resources import JOB, SECRET
+from runtime.builtin_kinds import JOB, SECRET
 from runtime.types import key_of
 
 PREFIX = "prod/bao"
@@ -97,7 +97,7 @@ def test_a_snapshot_is_stored_and_recorded_at_once(
     record_property("seconds from the end of the Job to the record", round(done - ended, 2))
 
     found = check_stored(store, status)
-    key = backup_key.parse(status["key"])
+    key = snapshot_keys.parse(status["key"])
     assert key is not None
     assert (key.prefix, key.namespace, key.cluster) == (PREFIX, kept.namespace, NAME)
     live = kept.live()
@@ -124,7 +124,7 @@ def test_no_secret_is_in_clear_in_the_store(store: Store) -> None:
     stored = store.keys()
     for key in stored:
         content = store.read(key)
-        if key.endswith(backup_key.SUFFIX):
+        if key.endswith(snapshot_keys.SUFFIX):
             with tarfile.open(fileobj=io.BytesIO(content), mode="r:gz") as tar:
                 state = tar.extractfile("state.bin")
                 assert state is not None

@@ -1,7 +1,7 @@
 """The operator dies at one write of a backup each; whoever comes next ends it, and counts it once.
 
-All writes are tried in memory (tests/managers/backup/test_run.py); here it is the real API server,
-the real Job and the real store, at the writes between which most can be lost.
+All writes are tried in memory (tests/managers/backup/test_reconcile.py); here it is the real API
+server, the real Job and the real store, at the writes between which most can be lost.
 """
 
 from dataclasses import dataclass
@@ -12,14 +12,7 @@ import pytest
 
 from contracts.api.group import BACKUPS, CLUSTERS
 from e2e.conftest import MakeNamespace
-from e2e.harness.backups import (
-    SELDOM,
-    Run,
-    backup_now,
-    check_stored,
-    make_credentials,
-    recorded,
-)
+from e2e.harness.backups import SELDOM, Run, backup_now, check_stored, make_credentials, recorded
 from e2e.harness.clusters import Cluster
 from e2e.harness.crashing_operator import Plan, read_results, write_plans
 from e2e.harness.installation import Identity
@@ -32,8 +25,8 @@ from e2e.harness.waiting import until
 from e2e.harness.write_key import WriteKey
 from e2e.rig import Rig
 from managers.backup.status import STATUS_MANAGER
-from managers.oplock.run import LOCK_MANAGER
-from runtime.resources import JOB
+from managers.operation_lock.client import LOCK_MANAGER
+from runtime.builtin_kinds import JOB
 
 NAME, BACKUP = "one", "nightly"
 CRASHING = ("e2e.harness.crashing_operator",)

@@ -8,8 +8,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from contracts import labels, names
 from contracts.api.group import BACKUPS, CLUSTERS
+from contracts.naming import labels, names
 from e2e.conftest import MakeNamespace
 from e2e.harness.backups import (
     SELDOM,
@@ -26,7 +26,7 @@ from e2e.harness.kubernetes import Api, Object
 from e2e.harness.operator import Operator
 from e2e.harness.stores import Store
 from e2e.harness.waiting import throughout, until
-from runtime.resources import JOB
+from runtime.builtin_kinds import JOB
 
 MISSED = datetime(2026, 1, 1, 3, tzinfo=UTC)
 """A time of the schedule, many of which have passed since."""

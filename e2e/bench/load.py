@@ -6,11 +6,11 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 
 from e2e.rig import Rig
-from runtime.client import Client
+from runtime.builtin_kinds import CONFIG_MAP, NAMESPACE
+from runtime.client.client import Client
+from runtime.client.credentials import from_kubeconfig
 from runtime.clock import SystemClock
-from runtime.credentials import from_kubeconfig
 from runtime.errors import AlreadyExists, NotFound
-from runtime.resources import CONFIG_MAP, NAMESPACE
 from runtime.types import Object, ObjectKey, uid_of
 
 AT_ONCE = 16

@@ -4,11 +4,9 @@ import asyncio
 from base64 import b64decode
 from collections.abc import Iterable
 
-from contracts import labels, names
+from contracts.naming import labels, names
 from e2e.churn.servers import Servers
-from runtime.client import Client
-from runtime.errors import AlreadyExists, ApiError, NotFound
-from runtime.resources import (
+from runtime.builtin_kinds import (
     CONFIG_MAP,
     NETWORK_POLICY,
     POD,
@@ -21,6 +19,8 @@ from runtime.resources import (
     SERVICE_ACCOUNT,
     STATEFUL_SET,
 )
+from runtime.client.client import Client
+from runtime.errors import AlreadyExists, ApiError, NotFound
 from runtime.types import (
     Object,
     ObjectKey,

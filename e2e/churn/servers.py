@@ -14,7 +14,7 @@ from typing import Any
 
 from aiohttp import web
 
-from contracts.ports import API
+from contracts.naming.ports import API
 from managers.bao.client import AUTOPILOT_SETTINGS
 
 ADDRESSES = "127.88.0.{}"

@@ -26,11 +26,11 @@ from e2e.rig import Rig
 from e2e.rig.layout import free_ports
 from e2e.rig.versions import OPENBAO
 from e2e.soak.session import cancelled
-from runtime.client import Client
+from runtime.client.client import Client
+from runtime.client.credentials import from_kubeconfig
+from runtime.client.listing import ListOptions
 from runtime.clock import SystemClock
-from runtime.credentials import from_kubeconfig
 from runtime.errors import NotFound
-from runtime.listing import ListOptions
 from runtime.types import Object, ObjectKey, uid_of
 
 NAMESPACE = "churn"

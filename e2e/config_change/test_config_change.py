@@ -5,10 +5,10 @@ from collections.abc import Iterator
 import pytest
 import yaml
 
-from baoctl.render import Place, render
+from baoctl.commands.render import Place, render
 from baoctl.settings import SECRET_RECHECK
-from contracts import labels
 from contracts.api.group import CLUSTERS
+from contracts.naming import labels
 from e2e.conftest import MakeNamespace
 from e2e.demo.objects import name_of
 from e2e.harness.budgets import budget
@@ -24,10 +24,10 @@ from e2e.harness.upgrades import change
 from e2e.harness.waiting import Stopwatch, throughout, until
 from e2e.harness.writing import Writer, may_write
 from e2e.rig import Rig
-from managers.access.installation import Installation
-from managers.access.token_issuer import api_endpoints
-from runtime.intent import contains
-from runtime.resources import (
+from managers.context.installation import Installation
+from managers.context.reads.api_server import api_endpoints
+from runtime.apply.intent import contains
+from runtime.builtin_kinds import (
     CONFIG_MAP,
     ENDPOINT_SLICE,
     EVENT,

@@ -4,15 +4,15 @@ from collections.abc import Callable
 
 import pytest
 
-from contracts import names
 from contracts.api.group import CLUSTERS
+from contracts.naming import names
 from e2e.harness.clusters import Cluster
 from e2e.harness.installation import as_data
 from e2e.harness.kubernetes import Api, Object
 from e2e.harness.manifests import cluster as manifest
 from e2e.harness.operator import Operator
 from e2e.harness.waiting import Stopwatch, throughout
-from runtime.resources import CONFIG_MAP, NETWORK_POLICY, SECRET, SERVICE, STATEFUL_SET
+from runtime.builtin_kinds import CONFIG_MAP, NETWORK_POLICY, SECRET, SERVICE, STATEFUL_SET
 from runtime.types import Resource
 
 # What is there first, each for a cluster of its own: resource, the name it takes, content.

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import orjson
 
-from contracts import names
 from contracts.api.group import CLUSTERS
+from contracts.naming import names
 from e2e.harness.audit import AuditLog, Entry, writes
 from e2e.harness.clusters import Cluster
 from e2e.harness.crashing_operator import Plan, Result, read_results, write_plans
@@ -22,7 +22,7 @@ from e2e.harness.kubernetes import Api, Object
 from e2e.harness.operator import NO_ELECTION, Launcher
 from e2e.harness.waiting import Stopwatch
 from e2e.harness.write_key import WriteKey, of_entry
-from runtime.resources import POD, SECRET
+from runtime.builtin_kinds import POD, SECRET
 from runtime.types import uid_of
 
 # Far more than it takes: a hang must end, and the test say so.

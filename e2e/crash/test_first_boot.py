@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from contracts import names
+from contracts.naming import names
 from e2e.conftest import MakeNamespace, sweep
 from e2e.crash.campaign import Campaign
 from e2e.crash.cases import NAME, cases_of, run
@@ -17,8 +17,8 @@ from e2e.harness.manifests import cluster as manifest
 from e2e.harness.manifests import key_value_engine, self_init
 from e2e.harness.operator import Launcher
 from e2e.harness.write_key import WriteKey
-from managers.access.context import FIELD_MANAGER
-from runtime.resources import CONFIG_MAP, STATEFUL_SET
+from managers.context.context import FIELD_MANAGER
+from runtime.builtin_kinds import CONFIG_MAP, STATEFUL_SET
 
 
 def one_server(namespace: str) -> Object:

@@ -16,7 +16,7 @@ from e2e.harness.kubernetes import Api
 from e2e.harness.operator import NO_ELECTION, Launcher, Operator
 from e2e.harness.waiting import Stopwatch, until
 from e2e.rig import Rig
-from runtime.resources import DEPLOYMENT, STATEFUL_SET
+from runtime.builtin_kinds import DEPLOYMENT, STATEFUL_SET
 from runtime.types import uid_of
 
 MORTAL = ("e2e.harness.mortal_operator",)

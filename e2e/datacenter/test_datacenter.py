@@ -23,7 +23,7 @@ from e2e.harness.operator import NO_ELECTION, Launcher, Operator
 from e2e.harness.upgrades import Requests
 from e2e.harness.waiting import Stopwatch, throughout, until
 from e2e.rig import Rig
-from runtime.resources import DAEMON_SET, DEPLOYMENT, EVENT, POD
+from runtime.builtin_kinds import DAEMON_SET, DEPLOYMENT, EVENT, POD
 from runtime.types import uid_of
 
 QUIET_SECONDS = 20.0

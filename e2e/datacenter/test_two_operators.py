@@ -29,7 +29,7 @@ from e2e.harness.rights import CREATED
 from e2e.harness.upgrades import Requests
 from e2e.harness.waiting import Stopwatch, throughout, until
 from e2e.rig import Rig
-from runtime.resources import DAEMON_SET, DEPLOYMENT, LEASE, STATEFUL_SET
+from runtime.builtin_kinds import DAEMON_SET, DEPLOYMENT, LEASE, STATEFUL_SET
 from runtime.types import Object
 
 RIVAL = "openbao-operator-rival"

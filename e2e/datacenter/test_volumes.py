@@ -17,7 +17,7 @@ from e2e.harness.kubernetes import Api
 from e2e.harness.operator import NO_ELECTION, Launcher, Operator
 from e2e.harness.waiting import Stopwatch, throughout, until
 from e2e.rig import Rig
-from runtime.resources import PVC, STATEFUL_SET
+from runtime.builtin_kinds import PVC, STATEFUL_SET
 from runtime.types import Object, is_terminating, uid_of
 
 # For as long the controller of StatefulSets has had the chance to do something else.

@@ -4,8 +4,8 @@ import os
 import signal
 from collections.abc import Mapping
 
-from contracts import labels, names
 from contracts.api.group import CLUSTERS
+from contracts.naming import labels, names
 from e2e.harness.audit import AuditLog
 from e2e.harness.clusters import Cluster
 from e2e.harness.installation import Identity
@@ -15,7 +15,7 @@ from e2e.harness.manifests import key_value_engine, self_init
 from e2e.harness.operator import Operator
 from e2e.harness.server_process import server_pid
 from e2e.harness.waiting import Stopwatch, until
-from runtime.resources import EVENT, NAMESPACE, POD, PVC, STATEFUL_SET
+from runtime.builtin_kinds import EVENT, NAMESPACE, POD, PVC, STATEFUL_SET
 from runtime.types import is_terminating
 
 GONE_WITHIN = 90.0

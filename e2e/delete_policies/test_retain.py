@@ -2,8 +2,8 @@
 
 import pytest
 
-from contracts import labels, names
 from contracts.api.group import CLUSTERS
+from contracts.naming import labels, names
 from e2e.harness.bao import AUDIENCE
 from e2e.harness.clusters import Cluster
 from e2e.harness.kubernetes import Api, Object
@@ -11,7 +11,7 @@ from e2e.harness.manifests import CLIENT, SECRETS, client_login, key_value_engin
 from e2e.harness.manifests import cluster as manifest
 from e2e.harness.operator import Operator
 from e2e.harness.waiting import Stopwatch, until
-from runtime.resources import PVC, SECRET, SERVICE_ACCOUNT, STATEFUL_SET
+from runtime.builtin_kinds import PVC, SECRET, SERVICE_ACCOUNT, STATEFUL_SET
 from runtime.types import annotations_of, resource_version_of, uid_of
 
 NAME = "kept"

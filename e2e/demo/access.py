@@ -11,7 +11,7 @@ from typing import Literal, Protocol
 
 import orjson
 
-from contracts.ports import API
+from contracts.naming.ports import API
 from e2e.demo import https_call
 from e2e.demo.api import Api, ApiError
 from e2e.demo.errors import DemoError

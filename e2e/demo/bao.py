@@ -4,7 +4,7 @@ import base64
 from dataclasses import dataclass, replace
 from typing import Any
 
-from contracts import names
+from contracts.naming import names
 from e2e.demo.access import Access, Ask, Target
 from e2e.demo.api import Api
 from e2e.demo.errors import DemoError

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
-from contracts import names
+from contracts.naming import names
 from e2e.demo.bao import DeniedError, Health, OpenBao, UnavailableError
 from e2e.demo.errors import DemoError
 from e2e.demo.journal import Journal

@@ -7,7 +7,7 @@ from typing import Any
 
 import orjson
 
-from contracts import labels
+from contracts.naming import labels
 from e2e.demo.api import Api
 from e2e.demo.errors import DemoError
 from e2e.demo.install import REPOSITORY, apply

@@ -6,7 +6,7 @@ The times are those at which a change arrived here: object timestamps have whole
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from contracts import labels
+from contracts.naming import labels
 from e2e.demo.journal import Sight
 from e2e.demo.objects import Object, condition, holds, is_ready, labels_of, name_of, status_of
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 
 import orjson
 
-from contracts.conditions import REASONS, TYPES
+from contracts.conditions.condition import REASONS, TYPES
 from e2e.demo.api import Api, ApiError
 from e2e.demo.errors import DemoError
 from e2e.demo.install import leader, operator_pods

@@ -4,8 +4,8 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from contracts import labels
-from contracts.conditions import REASONS
+from contracts.conditions.condition import REASONS
+from contracts.naming import labels
 from e2e.demo.errors import DemoError
 from e2e.demo.journal import Journal
 from e2e.demo.objects import Object, condition, holds, labels_of

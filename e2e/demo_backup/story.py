@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from contracts import labels, names
 from contracts.api.group import BACKUP_KIND, RESTORE_KIND
+from contracts.naming import labels, names
 from e2e.demo import table, trouble
 from e2e.demo.api import Api, ApiError, connect
 from e2e.demo.bao import DeniedError, OpenBao

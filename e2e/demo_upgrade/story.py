@@ -4,7 +4,7 @@ import http.client
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from contracts import labels
+from contracts.naming import labels
 from e2e.demo import audit, speed, table, trouble
 from e2e.demo.api import Api, ApiError, connect
 from e2e.demo.errors import DemoError
@@ -27,7 +27,7 @@ from e2e.harness.waiting import NotSoError
 from e2e.harness.writing import may_write
 from e2e.rig import Rig
 from e2e.rig.versions import OPENBAO, OPENBAO_PREVIOUS
-from runtime.resources import SERVICE_ACCOUNT
+from runtime.builtin_kinds import SERVICE_ACCOUNT
 
 FROM, TO = OPENBAO_PREVIOUS, OPENBAO
 AVAILABLE_SECONDS = 300.0

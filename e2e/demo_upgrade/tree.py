@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from contracts import labels
+from contracts.naming import labels
 from e2e.demo.objects import Object, by_name, condition, labels_of, name_of, status_of
 from e2e.demo.words import pod_words
 from e2e.harness.upgrade_history import image_of

@@ -4,8 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from contracts import labels, names
-from runtime.resources import (
+from contracts.naming import labels, names
+from runtime.builtin_kinds import (
     CONFIG_MAP,
     NETWORK_POLICY,
     POD_DISRUPTION_BUDGET,

@@ -6,8 +6,8 @@ from contextlib import contextmanager
 
 import pytest
 
-from contracts import labels, names
 from contracts.api.group import CLUSTERS
+from contracts.naming import labels, names
 from e2e.conftest import MakeNamespace
 from e2e.drift.edits import DELETED, EDITS, NAME, content
 from e2e.harness.clusters import Cluster, is_ready
@@ -16,7 +16,7 @@ from e2e.harness.manifests import cluster as manifest
 from e2e.harness.manifests import key_value_engine, self_init
 from e2e.harness.operator import Operator
 from e2e.harness.waiting import Stopwatch, throughout, until
-from runtime.resources import POD, SECRET, SERVICE, STATEFUL_SET
+from runtime.builtin_kinds import POD, SECRET, SERVICE, STATEFUL_SET
 from runtime.types import Resource, is_terminating, labels_of, uid_of
 
 WITHIN = 20.0

@@ -11,7 +11,7 @@ from e2e.harness.kubernetes import Api
 from e2e.harness.manifests import cluster as manifest
 from e2e.harness.operator import NO_ELECTION, Launcher
 from e2e.harness.waiting import Stopwatch, throughout, until
-from runtime.resources import SECRET
+from runtime.builtin_kinds import SECRET
 
 # One edit of each object. Most of them add to what we want, which is harder to see.
 MEANWHILE = (

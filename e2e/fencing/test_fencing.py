@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from contracts import labels, names
 from contracts.api.group import CLUSTERS
+from contracts.naming import labels, names
 from e2e.conftest import MakeNamespace
 from e2e.harness.clusters import Cluster, is_ready
 from e2e.harness.installation import Identity
@@ -13,7 +13,7 @@ from e2e.harness.kubernetes import Api, Object
 from e2e.harness.operator import NO_ELECTION, Launcher, Operator
 from e2e.harness.service_writer import ServiceWriter, steady_voters, undisturbed
 from e2e.harness.waiting import Stopwatch, throughout, until
-from runtime.resources import POD, PVC, STATEFUL_SET
+from runtime.builtin_kinds import POD, PVC, STATEFUL_SET
 from runtime.types import uid_of
 
 NAME = "fenced"

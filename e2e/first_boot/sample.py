@@ -13,7 +13,7 @@ from e2e.harness.operator import Launcher, Operator
 from e2e.harness.waiting import Stopwatch, until
 from e2e.rig import Rig
 from e2e.rig.paths import REPOSITORY
-from runtime.resources import NAMESPACE
+from runtime.builtin_kinds import NAMESPACE
 
 SAMPLE = REPOSITORY / "config" / "samples" / "quickstart.yaml"
 SAMPLE_NAMESPACE = "openbao-quickstart"

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import orjson
 import pytest
 
-from contracts import names
+from contracts.naming import names
 from e2e.first_boot.sample import Boot, first_boot
 from e2e.harness.audit import AuditLog, refused, tally, work, writes
 from e2e.harness.clusters import Cluster, is_ready
@@ -15,7 +15,7 @@ from e2e.harness.kubernetes import Api
 from e2e.harness.operator import Launcher
 from e2e.harness.waiting import Stopwatch, throughout, until
 from e2e.rig import Rig
-from runtime.resources import CONFIG_MAP, POD, PVC, STATEFUL_SET
+from runtime.builtin_kinds import CONFIG_MAP, POD, PVC, STATEFUL_SET
 from runtime.types import uid_of
 
 QUIET_SECONDS = 60.0

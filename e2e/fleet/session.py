@@ -15,7 +15,7 @@ from pathlib import Path
 import click
 
 from contracts.api.group import API_VERSION
-from contracts.datacenter import naming
+from contracts.datacenter import names
 from contracts.datacenter.kinds import DATACENTER_KIND, DATACENTERS, WORKLOADS
 from e2e.demo.table import markdown
 from e2e.fleet.pod import start_in_pod
@@ -26,7 +26,7 @@ from e2e.harness.kubernetes import Api, Object
 from e2e.harness.operator import Launcher, Operator
 from e2e.harness.waiting import until
 from e2e.rig import Rig
-from runtime.resources import DEPLOYMENT
+from runtime.builtin_kinds import DEPLOYMENT
 
 SERVICES = ("agent", "probe", "shipper")
 # So many datacenters share a namespace: namespaces are not what is measured.
@@ -147,7 +147,7 @@ def one_change(api: Api, number: int) -> float:
     """Ask one datacenter for another number of pods; return the seconds until it was told."""
     name = f"dc{number}"
     bodies = [service(one, replicas=2 if one == "agent" else 1) for one in SERVICES]
-    child = naming.child(name, "agent")
+    child = names.child(name, "agent")
     began = time.monotonic()
     api.patch(DATACENTERS, None, name, {"spec": {"bootstrapServices": bodies}})
     path = namespace(number), child

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from contracts import names
 from contracts.api.group import CLUSTERS
+from contracts.naming import names
 from contracts.optional_kinds import (
     BACKEND_TLS_POLICY,
     GATEWAY,
@@ -27,8 +27,8 @@ from e2e.harness.operator import Operator
 from e2e.harness.waiting import Stopwatch, throughout, until
 from e2e.rig import Rig
 from e2e.rig.kube import ApiError
-from runtime.optional import DEFINITION
-from runtime.resources import CONFIG_MAP
+from runtime.builtin_kinds import CONFIG_MAP
+from runtime.cache.optional import DEFINITION
 from runtime.types import Object, Resource, resource_version_of, uid_of
 
 NAME, HOST, PUBLIC = "bao", "bao.example.com", "public"

@@ -7,25 +7,18 @@ from typing import Any
 import orjson
 
 from contracts.api.group import BACKUPS, CLUSTERS, RESTORES
-from contracts.backup_key import manifest_key
-from contracts.labels import TRIGGER_BACKUP
+from contracts.naming.labels import TRIGGER_BACKUP
+from contracts.naming.snapshot_keys import manifest_key
 from e2e.harness.bao import AUDIENCE, Server
 from e2e.harness.clusters import Cluster
 from e2e.harness.kubernetes import Api, Object
-from e2e.harness.manifests import (
-    CLIENT,
-    SECRETS,
-    STEADY,
-    client_login,
-    key_value_engine,
-    self_init,
-)
+from e2e.harness.manifests import CLIENT, SECRETS, STEADY, client_login, key_value_engine, self_init
 from e2e.harness.manifests import cluster as manifest
 from e2e.harness.stores import CREDENTIALS, Store
 from e2e.harness.waiting import NotSoError, until
 from e2e.harness.writing import may_write
 from e2e.rig import RigError
-from runtime.resources import JOB, POD, SECRET
+from runtime.builtin_kinds import JOB, POD, SECRET
 from runtime.types import Resource
 
 NAME = "kept"

@@ -11,9 +11,9 @@ from typing import Any
 
 import orjson
 
-from contracts import names
+from contracts.naming import names
 from e2e.harness.kubernetes import Api
-from runtime.resources import POD, SECRET
+from runtime.builtin_kinds import POD, SECRET
 
 PORT = 8200
 # Seconds, on a machine that starts a dozen servers meanwhile.

@@ -3,15 +3,15 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from contracts import labels, names
 from contracts.api.group import CLUSTERS
+from contracts.naming import labels, names
 from e2e.harness.bao import AUDIENCE, Server
 from e2e.harness.installation import ACCOUNT
 from e2e.harness.installation import NAMESPACE as OPERATOR_NAMESPACE
 from e2e.harness.kubernetes import Api, Object
 from e2e.harness.waiting import NotSoError, until
 from e2e.rig import RigError
-from runtime.resources import (
+from runtime.builtin_kinds import (
     CONFIG_MAP,
     NETWORK_POLICY,
     POD,

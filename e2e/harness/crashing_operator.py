@@ -21,10 +21,10 @@ from typing import Literal
 
 import orjson
 
-from baoctl.run import run_operator
+from baoctl.process.run import run_operator
 from baoctl.settings import from_environment
 from e2e.harness.write_key import WriteKey, of_request
-from runtime.transport import Answer, Call, Transport
+from runtime.client.transport import Answer, Call, Transport
 
 CRASHED = 137
 SIDE_BY_SIDE = 3

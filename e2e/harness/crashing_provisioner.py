@@ -14,13 +14,13 @@ import os
 import signal
 import sys
 
-from baoctl.provisioner import provision
+from baoctl.process.provisioner import provision
 from baoctl.settings import provisioner_from_environment
 from e2e.harness.crashing_operator import CRASHED
 from e2e.harness.installation import Identity
 from e2e.harness.operator import Launcher, Operator
+from runtime.client.transport import Answer, Call, Transport
 from runtime.clock import SystemClock
-from runtime.transport import Answer, Call, Transport
 
 FIRST_WRITE = 40
 NOTHING_LEFT = 6

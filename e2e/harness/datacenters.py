@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from contracts.api.group import API_VERSION, CLUSTERS
-from contracts.datacenter import naming
+from contracts.datacenter import names
 from contracts.datacenter.kinds import DATACENTER_KIND, DATACENTERS, WORKLOADS
 from e2e.harness.installation import NAMESPACE, apply_rights
 from e2e.harness.kubernetes import Api, ApiError, Object, missing_ok
@@ -13,7 +13,7 @@ from e2e.harness.waiting import until
 from e2e.rig import Rig
 from e2e.rig.kube import wait_established
 from e2e.rig.paths import REPOSITORY
-from runtime.resources import (
+from runtime.builtin_kinds import (
     CONFIG_MAP,
     DAEMON_SET,
     DEPLOYMENT,
@@ -127,21 +127,21 @@ class DatacenterUnderTest:
 
     def rows(self) -> list[tuple[str, Object]]:
         """Return its rows by the names of their services."""
-        found = self.api.list(WORKLOADS, None, f"{naming.DATACENTER}={self.name}")
+        found = self.api.list(WORKLOADS, None, f"{names.DATACENTER}={self.name}")
         return sorted((row["spec"]["service"]["name"], row) for row in found)
 
     def row(self, service: str) -> Object:
         """Read one row."""
-        return self.api.get(WORKLOADS, None, naming.row(self.name, service))
+        return self.api.get(WORKLOADS, None, names.row(self.name, service))
 
     def state(self, service: str) -> str:
         """The state of one service; "" when it has no row."""
-        found = self.api.find(WORKLOADS, None, naming.row(self.name, service))
+        found = self.api.find(WORKLOADS, None, names.row(self.name, service))
         return str(((found or {}).get("status") or {}).get("state", ""))
 
     def child(self, service: str) -> str:
         """The name of the objects of a service."""
-        return naming.child(self.name, service)
+        return names.child(self.name, service)
 
     def belongings(self) -> set[str]:
         """Everything in its namespace that Kubernetes did not put there."""
@@ -166,7 +166,7 @@ class DatacenterUnderTest:
 
     def told_of(self, service: str = "") -> list[str]:
         """The reasons of all events about it or about one of its rows, each as often as told."""
-        about = naming.row(self.name, service) if service else self.name
+        about = names.row(self.name, service) if service else self.name
         # Where events about objects without a namespace are.
         found = self.api.list(EVENT, "default")
         return sorted(one["reason"] for one in found if one["regarding"]["name"] == about)
@@ -176,7 +176,7 @@ class DatacenterUnderTest:
         return [
             pod
             for pod in self.api.list(POD, self.namespace)
-            if labels_of(pod).get(naming.BOOTSTRAP) == service
+            if labels_of(pod).get(names.BOOTSTRAP) == service
         ]
 
     def uids(self, service: str) -> set[str]:

@@ -10,10 +10,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from contracts import names
+from contracts.naming import names
 from e2e.harness.clusters import Cluster
 from e2e.rig.network import unmount
-from runtime.resources import PVC
+from runtime.builtin_kinds import PVC
 from runtime.types import Resource
 
 VOLUMES = Resource("", "v1", "PersistentVolume", "persistentvolumes", namespaced=False)

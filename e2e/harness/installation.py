@@ -14,7 +14,7 @@ from e2e.harness.kubernetes import Api
 from e2e.rig import Rig
 from e2e.rig.kube import ApiError, wait_established
 from e2e.rig.paths import REPOSITORY
-from runtime.resources import ROLE_BINDING, SERVICE_ACCOUNT
+from runtime.builtin_kinds import ROLE_BINDING, SERVICE_ACCOUNT
 from runtime.types import Resource
 
 NAMESPACE = "openbao-operator-system"

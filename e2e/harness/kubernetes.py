@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 
 from e2e.rig import Rig
 from e2e.rig.kube import ApiError, Kube
-from runtime.resources import NAMESPACE, POD, SERVICE_ACCOUNT
+from runtime.builtin_kinds import NAMESPACE, POD, SERVICE_ACCOUNT
 from runtime.types import Object, Resource
 
 __all__ = ["Api", "ApiError", "Object", "missing_ok"]

@@ -12,7 +12,7 @@ import orjson
 
 from contracts.api.group import BACKUPS, CLUSTERS, RESTORES
 from e2e.harness.kubernetes import Api
-from runtime.resources import CONFIG_MAP, EVENT, JOB, POD, SECRET, STATEFUL_SET
+from runtime.builtin_kinds import CONFIG_MAP, EVENT, JOB, POD, SECRET, STATEFUL_SET
 from runtime.types import Object
 
 TELLING = (BACKUPS, CLUSTERS, CONFIG_MAP, EVENT, JOB, POD, RESTORES, STATEFUL_SET)

@@ -7,8 +7,8 @@ from typing import Any
 from unittest.mock import patch
 
 from baoctl.cli import main
-from runtime import informer
-from runtime.reflector import Reflector
+from runtime.cache import informer
+from runtime.cache.reflector import Reflector
 
 
 class Lister(Reflector):

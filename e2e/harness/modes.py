@@ -1,26 +1,20 @@
 """Operators of other modes beside the one with rights everywhere: accounts and rights.
 
-The rights are made of the same tables as the shipped manifests (contracts.roles), for accounts of
-their own: what one mode may do never covers up what another one lacks.
+The rights are made of the same tables as the shipped manifests (contracts.installation), for
+accounts of their own: what one mode may do never covers up what another one lacks.
 """
 
 from collections.abc import Sequence
 from pathlib import Path
 
-from contracts.rights import Right, rules
-from contracts.roles import MULTI_TENANT, NAMESPACES, Held, Part
-from e2e.harness.installation import (
-    LEASE_ROLE,
-    NAMESPACE,
-    TOKEN_ROLE,
-    Identity,
-    identity,
-)
+from contracts.installation import MULTI_TENANT, NAMESPACES, Held, Part
+from contracts.rbac.rules import Right, rules
+from e2e.harness.installation import LEASE_ROLE, NAMESPACE, TOKEN_ROLE, Identity, identity
 from e2e.harness.kubernetes import Api, ApiError, Object
 from e2e.rig import Rig
 from e2e.rig.kube import wait_established
 from e2e.rig.paths import REPOSITORY
-from runtime.resources import ROLE, ROLE_BINDING, SERVICE, SERVICE_ACCOUNT
+from runtime.builtin_kinds import ROLE, ROLE_BINDING, SERVICE, SERVICE_ACCOUNT
 from runtime.types import Resource, key_of
 
 GROUP = ROLE.group

@@ -19,9 +19,9 @@ from typing import NoReturn
 
 import orjson
 
-from baoctl.run import run_operator
+from baoctl.process.run import run_operator
 from baoctl.settings import from_environment
-from runtime.transport import Answer, Call, Transport
+from runtime.client.transport import Answer, Call, Transport
 
 # An event is told and never waited for: what comes of it is nobody's state.
 _TELLS = "/events"

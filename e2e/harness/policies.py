@@ -3,10 +3,10 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from contracts.admission.locks_controller import RESTRICT_SECRETS
+from contracts.admission.operator_writes import RESTRICT_SECRETS
 from contracts.admission.tenants import TARGET_MESSAGE
 from contracts.api.group import CLUSTERS, TENANTS
-from contracts.api.rules import RULES
+from contracts.api.rules.cluster import RULES
 from e2e.harness.asking import Asking, account
 from e2e.harness.installation import ACCOUNT, NAMESPACE
 from e2e.harness.kubernetes import Object
@@ -15,7 +15,7 @@ from e2e.harness.waiting import until
 from e2e.rig import Rig
 from e2e.rig.kube import ApiError, wait_established
 from e2e.rig.paths import REPOSITORY
-from runtime.resources import ADMISSION_BINDING, SECRET
+from runtime.builtin_kinds import ADMISSION_BINDING, SECRET
 from runtime.types import Resource
 
 FOLDER = REPOSITORY / "deploy" / "admission"

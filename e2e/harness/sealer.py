@@ -4,13 +4,13 @@ import base64
 from dataclasses import dataclass
 from typing import Any
 
-from contracts import names
 from contracts.api.group import CLUSTERS
+from contracts.naming import names
 from e2e.harness.clusters import Cluster
 from e2e.harness.installation import as_data
 from e2e.harness.kubernetes import Api, Object
 from e2e.harness.manifests import cluster as manifest
-from runtime.resources import SECRET
+from runtime.builtin_kinds import SECRET
 
 SEALER, CREDENTIALS, KEY = "sealer", "seal-login", "autounseal"
 POLICY = "".join(

@@ -20,26 +20,19 @@ from pathlib import Path
 
 import orjson
 
-from contracts import names
 from contracts.api.group import CLUSTERS
+from contracts.naming import names
 from e2e.harness.bao import AUDIENCE, PORT, BaoError
 from e2e.harness.budgets import budget
 from e2e.harness.clusters import Cluster
 from e2e.harness.kubernetes import Api, ApiError, Object
-from e2e.harness.manifests import (
-    CLIENT,
-    SECRETS,
-    STEADY,
-    client_login,
-    key_value_engine,
-    self_init,
-)
+from e2e.harness.manifests import CLIENT, SECRETS, STEADY, client_login, key_value_engine, self_init
 from e2e.harness.manifests import cluster as manifest
 from e2e.harness.service_client import READ_BACK, Line, Target
 from e2e.harness.waiting import until
 from e2e.harness.writing import may_write
 from e2e.rig.paths import REPOSITORY
-from runtime.resources import SECRET, SERVICE
+from runtime.builtin_kinds import SECRET, SERVICE
 from runtime.types import uid_of
 
 _LOOK = 0.2

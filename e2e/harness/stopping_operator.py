@@ -11,10 +11,10 @@ import dataclasses
 import os
 import signal
 
-from baoctl.run import run_operator
+from baoctl.process.run import run_operator
 from baoctl.settings import from_environment
-from contracts import labels
-from runtime.transport import Answer, Call, Transport
+from contracts.naming import labels
+from runtime.client.transport import Answer, Call, Transport
 
 _MARK = labels.REMOVED_PEER.replace("/", "~1").encode()
 

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from contracts import labels
-from contracts.blue_green import DEMOTING, IDLE
-from contracts.sets import VoterSet
+from contracts.naming import labels
+from contracts.pools.voter_pool import VoterSet
+from contracts.records.bluegreen import DEMOTING, IDLE
 from e2e.demo.objects import Object, name_of, status_of
 from e2e.harness.audit import tally
 from e2e.harness.clusters import Cluster
@@ -19,7 +19,7 @@ from e2e.harness.upgrade_history import Figures
 from e2e.harness.upgrades import Record, Requests, recorded
 from e2e.harness.waiting import NotSoError, until
 from e2e.rig.versions import OPERATOR_IMAGE
-from runtime.resources import EVENT, PVC, STATEFUL_SET
+from runtime.builtin_kinds import EVENT, PVC, STATEFUL_SET
 
 PHASE_SECONDS = 90.0
 

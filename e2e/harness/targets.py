@@ -8,7 +8,7 @@ from contracts.api.group import CLUSTERS
 from e2e.harness.clusters import Cluster
 from e2e.harness.kubernetes import Object
 from e2e.harness.stores import CREDENTIALS
-from runtime.resources import SECRET
+from runtime.builtin_kinds import SECRET
 
 
 @contextmanager

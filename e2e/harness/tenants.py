@@ -5,12 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from contracts.api.group import TENANTS
-from e2e.harness.installation import (
-    NAMESPACE,
-    Identity,
-    apply_rights,
-    identity,
-)
+from e2e.harness.installation import NAMESPACE, Identity, apply_rights, identity
 from e2e.harness.kubernetes import Api, ApiError, Object
 from e2e.harness.operator import NO_ELECTION, Launcher, Operator
 from e2e.harness.waiting import until

@@ -7,10 +7,10 @@ Blue is the set that was there before, green the one that takes over; each is to
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from contracts import labels
-from contracts.blue_green import DEMOTING, IDLE
-from contracts.sets import VoterSet
-from contracts.shapes.hook_job import OPERATION_ID
+from contracts.builders.validation_hook_job import OPERATION_ID
+from contracts.naming import labels
+from contracts.pools.voter_pool import VoterSet
+from contracts.records.bluegreen import DEMOTING, IDLE
 from e2e.demo.objects import Object, labels_of, name_of, status_of, uid_of
 from e2e.harness.upgrade_history import CLUSTERS, JOBS, PODS, Figures, History, Life
 

@@ -7,7 +7,7 @@ objects have whole seconds only.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from contracts import labels
+from contracts.naming import labels
 from e2e.demo.journal import Sight
 from e2e.demo.objects import (
     Object,

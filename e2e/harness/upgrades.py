@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 import orjson
 
-from contracts import names
 from contracts.api.group import API_VERSION, BACKUPS, CLUSTERS
+from contracts.naming import names
 from e2e.demo.api import connect
 from e2e.demo.journal import Journal, View
 from e2e.demo.objects import Object, name_of, status_of, uid_of
@@ -16,23 +16,12 @@ from e2e.demo.place import OnRig
 from e2e.harness.audit import LEASES, AuditLog, Entry, tally, writes
 from e2e.harness.clusters import Cluster
 from e2e.harness.service_writer import ServiceWriter
-from e2e.harness.upgrade_history import (
-    BACKUPS as BACKUP_VIEW,
-)
-from e2e.harness.upgrade_history import (
-    CLUSTERS as CLUSTER_VIEW,
-)
-from e2e.harness.upgrade_history import (
-    JOBS,
-    PODS,
-    Figures,
-    History,
-    finished,
-    is_server,
-)
+from e2e.harness.upgrade_history import BACKUPS as BACKUP_VIEW
+from e2e.harness.upgrade_history import CLUSTERS as CLUSTER_VIEW
+from e2e.harness.upgrade_history import JOBS, PODS, Figures, History, finished, is_server
 from e2e.harness.waiting import NotSoError, throughout, until
-from managers.workload.replace import STEP_DOWN_SLEEP
-from runtime.resources import POD
+from managers.workload.rollout.next_pod import STEP_DOWN_SLEEP
+from runtime.builtin_kinds import POD
 
 UPGRADE_SECONDS = 180.0
 _LEAD_SECONDS = 20.0

@@ -6,7 +6,7 @@ from urllib.parse import parse_qs, urlsplit
 import orjson
 
 from e2e.harness.audit import Entry
-from runtime.resources import EVENT, JOB
+from runtime.builtin_kinds import EVENT, JOB
 
 _VERBS = {"POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
 

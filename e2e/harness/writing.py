@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from e2e.harness.bao import AUDIENCE, BaoError, Server
 from e2e.harness.clusters import Cluster
 from e2e.harness.manifests import CLIENT, SECRETS
-from runtime.resources import SERVICE_ACCOUNT
+from runtime.builtin_kinds import SERVICE_ACCOUNT
 
 _PAUSE = 0.05
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from contracts import labels
 from contracts.api.group import CLUSTERS
+from contracts.naming import labels
 from e2e.conftest import MakeNamespace
 from e2e.harness.audit import AuditLog, tally, writes
 from e2e.harness.clusters import Cluster
@@ -15,7 +15,7 @@ from e2e.harness.operator import Operator
 from e2e.harness.service_writer import ServiceWriter
 from e2e.harness.waiting import Stopwatch, throughout, until
 from e2e.harness.writing import may_write
-from runtime.resources import PVC, SERVICE, STATEFUL_SET
+from runtime.builtin_kinds import PVC, SERVICE, STATEFUL_SET
 from runtime.types import Resource, uid_of
 
 NAME = "sleepy"

@@ -8,15 +8,15 @@ import base64
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from contracts import labels, names
 from contracts.api.group import CLUSTERS
+from contracts.naming import labels, names
 from e2e.harness.kubernetes import Api, ApiError
 from e2e.harness.manifests import cluster as manifest
 from e2e.harness.manifests import self_init
 from e2e.rig import Rig, builds
 from e2e.rig.images import BinaryImage, archive
 from e2e.rig.versions import HOSTILE_SERVER, OPENBAO
-from runtime.resources import SECRET, STATEFUL_SET
+from runtime.builtin_kinds import SECRET, STATEFUL_SET
 from runtime.types import Object, Resource
 from tests.gen import key_files
 

@@ -13,7 +13,7 @@ from e2e.harness.manifests import STEADY, key_value_engine, self_init
 from e2e.harness.manifests import cluster as manifest
 from e2e.harness.rolls import roll
 from e2e.harness.waiting import Stopwatch, until
-from runtime.resources import POD
+from runtime.builtin_kinds import POD
 
 SERVERS = 3
 SECONDS = 300.0

@@ -14,7 +14,7 @@ from e2e.harness.overlays import rendered
 from e2e.harness.waiting import until
 from e2e.rig import Rig
 from e2e.rig.paths import REPOSITORY
-from runtime.resources import LEASE, POD
+from runtime.builtin_kinds import LEASE, POD
 from runtime.types import Resource
 
 DEPLOYMENT = Resource("apps", "v1", "Deployment", "deployments")

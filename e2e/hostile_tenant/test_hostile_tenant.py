@@ -22,7 +22,7 @@ from e2e.hostile_tenant import attack
 from e2e.hostile_tenant.calm import RATIO_MAX, Round, as_text, compare, play
 from e2e.hostile_tenant.installed import Process, Shipped, shipped
 from e2e.rig import Rig
-from runtime.resources import POD
+from runtime.builtin_kinds import POD
 
 USUAL_ROUNDS = 2
 ATTACK_SECONDS = 120.0

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from contracts import labels
 from contracts.api.group import CLUSTERS
+from contracts.naming import labels
 from e2e.conftest import MakeNamespace
 from e2e.harness.audit import AuditLog
 from e2e.harness.clusters import Cluster
@@ -19,7 +19,7 @@ from e2e.harness.operator import Launcher, Operator, unrefused
 from e2e.harness.registry import CLOSED_PORT, Registry, registry
 from e2e.harness.waiting import throughout, until
 from e2e.rig import Rig
-from runtime.resources import POD, SECRET, STATEFUL_SET
+from runtime.builtin_kinds import POD, SECRET, STATEFUL_SET
 from runtime.types import annotations_of, uid_of
 
 KEY, OTHER_KEY = "release", "somebody"

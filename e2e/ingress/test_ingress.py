@@ -6,8 +6,8 @@ import orjson
 import pytest
 from cryptography import x509
 
-from contracts import names
 from contracts.api.group import CLUSTERS
+from contracts.naming import names
 from e2e.conftest import MakeNamespace
 from e2e.harness.audit import AuditLog, writes
 from e2e.harness.clusters import Cluster
@@ -17,7 +17,7 @@ from e2e.harness.manifests import cluster as manifest
 from e2e.harness.operator import Operator
 from e2e.harness.waiting import Stopwatch, throughout, until
 from e2e.rig import Rig, RigError
-from runtime.resources import INGRESS, NETWORK_POLICY
+from runtime.builtin_kinds import INGRESS, NETWORK_POLICY
 from runtime.types import Object
 
 NAME, HOST, READY = "bao", "bao.example.com", "IngressIntegrationReady"

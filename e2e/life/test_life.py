@@ -27,18 +27,13 @@ from e2e.harness.operator import Launcher, Operator, unrefused
 from e2e.harness.rolls import leader_of, log_of, roll
 from e2e.harness.service_writer import ServiceWriter, steady_voters, undisturbed
 from e2e.harness.stores import Store
-from e2e.harness.tenants import (
-    await_reason,
-    make_tenant,
-    provisioner_identity,
-    start_provisioner,
-)
+from e2e.harness.tenants import await_reason, make_tenant, provisioner_identity, start_provisioner
 from e2e.harness.upgrades import Requests, change, under_a_client
 from e2e.harness.waiting import until
 from e2e.rig import Rig
 from e2e.rig.versions import OPENBAO, OPENBAO_PREVIOUS
 from e2e.scale.steps import await_size, scale
-from runtime.resources import ROLE
+from runtime.builtin_kinds import ROLE
 from runtime.types import uid_of
 
 NAME = "life"

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from contracts import labels
+from contracts.naming import labels
 from e2e.demo.api import Api
 from e2e.demo.audit import Tally
 from e2e.demo.errors import DemoError

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from contracts import labels
+from contracts.naming import labels
 from e2e.demo.errors import DemoError
 from e2e.demo.journal import Sight
 from e2e.demo.objects import Object, name_of

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from contracts.api.group import CLUSTERS, TENANTS
-from contracts.rights import Reads
+from contracts.rbac.rules import Reads
 from e2e.conftest import MakeNamespace
 from e2e.harness.audit import AuditLog, tally, writes
 from e2e.harness.budgets import budget

@@ -19,7 +19,7 @@ from e2e.harness.modes import as_in_a_pod, bind_namespace, namespace_controller
 from e2e.harness.operator import NO_ELECTION, Launcher, Operator
 from e2e.harness.waiting import until
 from e2e.rig import Rig
-from runtime.resources import NAMESPACE
+from runtime.builtin_kinds import NAMESPACE
 
 
 @pytest.fixture(scope="module")

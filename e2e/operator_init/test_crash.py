@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from contracts import names
+from contracts.naming import names
 from e2e.conftest import MakeNamespace
 from e2e.crash.campaign import Campaign
 from e2e.crash.cases import NAME, cases_of, run
@@ -15,8 +15,8 @@ from e2e.harness.kubernetes import Api, Object
 from e2e.harness.manifests import cluster as manifest
 from e2e.harness.operator import Launcher
 from e2e.harness.write_key import WriteKey
-from managers.access.context import FIELD_MANAGER
-from runtime.resources import CONFIG_MAP, SECRET, STATEFUL_SET
+from managers.context.context import FIELD_MANAGER
+from runtime.builtin_kinds import CONFIG_MAP, SECRET, STATEFUL_SET
 
 
 def root_token(namespace: str) -> Object:

@@ -4,8 +4,8 @@ import base64
 
 import pytest
 
-from contracts import names
 from contracts.api.group import CLUSTERS
+from contracts.naming import names
 from e2e.harness.audit import AuditLog
 from e2e.harness.clusters import Cluster
 from e2e.harness.installation import Identity
@@ -13,7 +13,7 @@ from e2e.harness.kubernetes import Api
 from e2e.harness.manifests import cluster as manifest
 from e2e.harness.operator import Operator
 from e2e.harness.waiting import until
-from runtime.resources import POD, PVC
+from runtime.builtin_kinds import POD, PVC
 
 
 def test_the_stored_token_is_root_and_was_there_before_the_server(

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from contracts import tenancy
-from contracts.admission.locks_controller import RESTRICT_SECRETS
+from contracts.admission.operator_writes import RESTRICT_SECRETS
 from contracts.api.group import CLUSTERS, TENANTS
 from e2e.conftest import sweep
 from e2e.demo.manifests import Installation, as_list, operator_objects
@@ -28,7 +28,7 @@ from e2e.harness.overlays import LISTED, OVERLAYS, copied, rendered
 from e2e.harness.tenants import make_tenant
 from e2e.harness.waiting import Stopwatch, until
 from e2e.rig import Rig
-from runtime.resources import NAMESPACE, POD, ROLE, SECRET
+from runtime.builtin_kinds import NAMESPACE, POD, ROLE, SECRET
 from runtime.types import Object, Resource
 
 DEPLOYMENT = Resource("apps", "v1", "Deployment", "deployments")

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from contracts import names
 from contracts.api.group import CLUSTERS
+from contracts.naming import names
 from e2e.conftest import MakeNamespace
 from e2e.harness.bao import PORT
 from e2e.harness.clusters import Cluster
@@ -22,7 +22,7 @@ from e2e.harness.upgrades import Requests
 from e2e.harness.waiting import throughout
 from e2e.rig import images
 from e2e.rig.versions import OPENBAO
-from runtime.resources import SECRET
+from runtime.builtin_kinds import SECRET
 
 NAME = "byhand"
 KEPT, LATER = "value=kept", "value=later"

@@ -2,8 +2,8 @@
 
 import pytest
 
-from contracts import names
 from contracts.api.group import RESTORES
+from contracts.naming import names
 from e2e.conftest import MakeNamespace
 from e2e.demo.objects import condition, status_of
 from e2e.harness.backups import SELDOM, Run, backup_now, make_credentials, restore
@@ -19,7 +19,7 @@ from e2e.harness.upgrade_history import CLUSTERS, History
 from e2e.harness.upgrades import Requests, change, recorded
 from e2e.harness.waiting import throughout, until
 from e2e.rig.versions import OPENBAO_UPGRADES
-from runtime.resources import JOB, SERVICE
+from runtime.builtin_kinds import JOB, SERVICE
 from runtime.types import uid_of
 
 NAME = "held"

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from contracts import names
 from contracts.api.group import CLUSTERS
+from contracts.naming import names
 from e2e.conftest import MakeNamespace
 from e2e.harness.clusters import Cluster
 from e2e.harness.kubernetes import Api, Object
@@ -15,7 +15,7 @@ from e2e.harness.manifests import cluster as manifest
 from e2e.harness.manifests import key_value_engine, self_init
 from e2e.harness.operator import Operator
 from e2e.harness.waiting import Stopwatch, throughout, until
-from runtime.resources import ROLE, ROLE_BINDING, SERVICE_ACCOUNT
+from runtime.builtin_kinds import ROLE, ROLE_BINDING, SERVICE_ACCOUNT
 from runtime.types import uid_of
 
 NAME = "place"

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 import pytest
 
-from contracts import labels, names
 from contracts.api.group import CLUSTERS
+from contracts.naming import labels, names
 from e2e.conftest import MakeNamespace
 from e2e.harness.audit import AuditLog, refused, tally, writes
 from e2e.harness.budgets import budget
@@ -23,8 +23,8 @@ from e2e.harness.manifests import key_value_engine, self_init
 from e2e.harness.operator import Operator
 from e2e.harness.waiting import throughout, until
 from e2e.rig import Rig
-from managers.access.account_token import RENEW_AFTER
-from runtime.resources import EVENT
+from managers.context.service_account_token import RENEW_AFTER
+from runtime.builtin_kinds import EVENT
 from runtime.types import labels_of, uid_of
 
 NAME = "still"

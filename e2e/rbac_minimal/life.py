@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
-from contracts import labels, names
 from contracts.api.group import BACKUPS, CLUSTERS
+from contracts.naming import labels, names
 from contracts.optional_kinds import BACKEND_TLS_POLICY, HTTP_ROUTE, SERVICE_MONITOR, TLS_ROUTE
 from e2e.harness import gateway_api
 from e2e.harness.backups import SELDOM, Run, backups_of, restore, trigger
@@ -18,9 +18,9 @@ from e2e.harness.kubernetes import Api, Object
 from e2e.harness.manifests import cluster as manifest
 from e2e.harness.manifests import key_value_engine, self_init
 from e2e.harness.waiting import until
-from managers.access.context import MARKS
 from managers.backup.schedule_plan import FAILED_KEPT
-from runtime.resources import (
+from managers.context.context import MARKS
+from runtime.builtin_kinds import (
     CONFIG_MAP,
     INGRESS,
     NETWORK_POLICY,

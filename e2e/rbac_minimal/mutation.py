@@ -20,7 +20,7 @@ from e2e.harness.installation import NAMESPACE as OPERATOR_NAMESPACE
 from e2e.harness.installation import Identity
 from e2e.harness.kubernetes import Api, Object
 from e2e.harness.rights import Grain, Rule, without
-from runtime.resources import ROLE
+from runtime.builtin_kinds import ROLE
 from runtime.types import Resource
 
 RBAC = ROLE.group

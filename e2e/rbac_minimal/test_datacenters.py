@@ -29,7 +29,7 @@ from e2e.harness.rights import Grain, examples, grains, unused
 from e2e.harness.waiting import Stopwatch, until
 from e2e.rbac_minimal.mutation import Bound, Person, Question, losses, read_role
 from e2e.rig import Rig
-from runtime.resources import DAEMON_SET, DEPLOYMENT
+from runtime.builtin_kinds import DAEMON_SET, DEPLOYMENT
 
 # Only an API server that guards owner references asks for it: tests/integration,
 # test_an_owned_object_takes_the_right_on_the_finalizers_of_its_owner.

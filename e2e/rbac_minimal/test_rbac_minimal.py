@@ -13,8 +13,8 @@ import orjson
 import pytest
 import yaml
 
-from contracts import names
 from contracts.api.group import BACKUPS, CLUSTERS, RESTORES
+from contracts.naming import names
 from e2e.conftest import MakeNamespace
 from e2e.harness import gateway_api, monitoring
 from e2e.harness.audit import AuditLog, Entry, refused, tally
@@ -30,10 +30,10 @@ from e2e.rbac_minimal.life import MONITOR
 from e2e.rbac_minimal.mutation import Bound, Loss, Person, Question, bound, losses
 from e2e.rig import Rig
 from e2e.rig.paths import REPOSITORY
-from managers.jobs.plan import Rights, rights_objects
-from runtime.optional import DEFINITION
-from runtime.ownership import Owner
-from runtime.resources import JOB, LEASE, NAMESPACE, POD, ROLE
+from managers.jobs.status import Rights, rights_objects
+from runtime.apply.ownership import Owner
+from runtime.builtin_kinds import JOB, LEASE, NAMESPACE, POD, ROLE
+from runtime.cache.optional import DEFINITION
 
 DEPLOY = REPOSITORY / "deploy"
 # Only an API server that guards owner references asks for it: tests/integration,

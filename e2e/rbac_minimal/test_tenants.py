@@ -9,7 +9,7 @@ import pytest
 
 from contracts import tenancy
 from contracts.api.group import BACKUPS, CLUSTERS, RESTORES, TENANTS
-from contracts.roles import DELEGATE, PROVISIONER
+from contracts.installation import DELEGATE, PROVISIONER
 from e2e.conftest import MakeNamespace
 from e2e.harness import gateway_api, monitoring
 from e2e.harness.audit import AuditLog, Entry, refused, tally
@@ -25,7 +25,7 @@ from e2e.harness.waiting import Stopwatch, until
 from e2e.rbac_minimal import life
 from e2e.rbac_minimal.mutation import CLUSTER_ROLE, read_role
 from e2e.rig import Rig
-from runtime.resources import JOB, LEASE, ROLE, SERVICE
+from runtime.builtin_kinds import JOB, LEASE, ROLE, SERVICE
 from runtime.types import Resource
 
 CONTROLLER = "e2e-tenants"

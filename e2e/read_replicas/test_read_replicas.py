@@ -2,8 +2,8 @@
 
 import pytest
 
-from contracts import labels, names
 from contracts.api.group import CLUSTERS
+from contracts.naming import labels, names
 from e2e.conftest import MakeNamespace
 from e2e.harness.bao import AUDIENCE, BaoError, Server
 from e2e.harness.clusters import Cluster, is_ready
@@ -13,7 +13,7 @@ from e2e.harness.manifests import cluster as manifest
 from e2e.harness.operator import Operator
 from e2e.harness.waiting import Stopwatch, throughout, until
 from e2e.harness.writing import may_write
-from runtime.resources import CONFIG_MAP, POD, PVC, SERVICE, STATEFUL_SET
+from runtime.builtin_kinds import CONFIG_MAP, POD, PVC, SERVICE, STATEFUL_SET
 from runtime.types import Resource, uid_of
 
 NAME = "readers"

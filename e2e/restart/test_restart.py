@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from contracts import labels
 from contracts.api.group import CLUSTERS
+from contracts.naming import labels
 from e2e.conftest import MakeNamespace
 from e2e.harness.clusters import Cluster, is_ready
 from e2e.harness.installation import Identity
@@ -13,7 +13,7 @@ from e2e.harness.kubernetes import Api, Object
 from e2e.harness.operator import NO_ELECTION, Launcher, Operator
 from e2e.harness.service_writer import ServiceWriter, steady_voters, undisturbed
 from e2e.harness.waiting import Stopwatch, throughout, until
-from runtime.resources import POD, STATEFUL_SET
+from runtime.builtin_kinds import POD, STATEFUL_SET
 from runtime.types import annotations_of, is_terminating, uid_of
 
 NAME = "again"

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from contracts import labels
 from contracts.api.group import CLUSTERS, RESTORES
+from contracts.naming import labels
 from e2e.conftest import MakeNamespace
 from e2e.harness.backups import SELDOM, Reader, Run, backup_now, make_backup_cluster, restore
 from e2e.harness.clusters import Cluster
@@ -24,7 +24,7 @@ from e2e.harness.operator import Operator
 from e2e.harness.stores import Ground, s3_store
 from e2e.harness.waiting import Stopwatch, until
 from e2e.rig import Rig
-from runtime.resources import SECRET
+from runtime.builtin_kinds import SECRET
 from runtime.types import annotations_of
 
 pytestmark = pytest.mark.timeout(600)

@@ -5,8 +5,8 @@ import os
 
 import pytest
 
-from contracts import labels
 from contracts.api.group import CLUSTERS, RESTORES
+from contracts.naming import labels
 from e2e.conftest import MakeNamespace
 from e2e.harness.backups import Reader, Run, backup_now, make_backup_cluster
 from e2e.harness.clusters import Cluster
@@ -14,7 +14,7 @@ from e2e.harness.kubernetes import Api, Object
 from e2e.harness.operator import Operator
 from e2e.harness.stores import Store
 from e2e.harness.waiting import until
-from runtime.resources import SECRET
+from runtime.builtin_kinds import SECRET
 from runtime.types import annotations_of
 
 pytestmark = pytest.mark.timeout(600)

@@ -13,21 +13,15 @@ import orjson
 import pytest
 
 from contracts.api.group import BACKUPS
-from contracts.backup_key import manifest_key
+from contracts.naming.snapshot_keys import manifest_key
 from e2e.conftest import MakeNamespace
-from e2e.harness.backups import (
-    Reader,
-    Run,
-    backup_now,
-    make_backup_cluster,
-    recorded,
-)
+from e2e.harness.backups import Reader, Run, backup_now, make_backup_cluster, recorded
 from e2e.harness.clusters import Cluster
 from e2e.harness.kubernetes import Api, Object
 from e2e.harness.operator import Operator
 from e2e.harness.stores import Store
 from e2e.harness.waiting import NotSoError, Stopwatch, until
-from runtime.resources import JOB, POD, ROLE
+from runtime.builtin_kinds import JOB, POD, ROLE
 
 CANARY, VALUE = "canary", "bird-0123456789"
 TEST_SECONDS = 90.0

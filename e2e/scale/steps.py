@@ -3,12 +3,12 @@
 import threading
 from dataclasses import dataclass, field
 
-from contracts import names
+from contracts.naming import names
 from e2e.harness.bao import BaoError
 from e2e.harness.clusters import Cluster, is_ready
 from e2e.harness.kubernetes import Object
 from e2e.harness.waiting import Stopwatch, until
-from runtime.resources import STATEFUL_SET
+from runtime.builtin_kinds import STATEFUL_SET
 
 STEPS_SECONDS = 120.0
 

@@ -28,8 +28,8 @@ from e2e.scale.steps import (
     replicas_of,
     scale,
 )
-from managers.workload.pod import GRACE_SECONDS
-from runtime.resources import PVC, STATEFUL_SET
+from managers.workload.objects.pod import GRACE_SECONDS
+from runtime.builtin_kinds import PVC, STATEFUL_SET
 from runtime.types import uid_of
 
 NAME = "scale"

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from contracts import labels
 from contracts.api.group import CLUSTERS
+from contracts.naming import labels
 from e2e.conftest import MakeNamespace
 from e2e.harness.budgets import budget
 from e2e.harness.clusters import Cluster
@@ -21,7 +21,7 @@ from e2e.harness.waiting import Stopwatch, until
 from e2e.harness.write_key import WriteKey
 from e2e.harness.writing import may_write
 from e2e.scale.steps import Rules, await_size, replicas_of, scale
-from runtime.resources import PVC
+from runtime.builtin_kinds import PVC
 from runtime.types import annotations_of
 
 NAME, CLOSED = "scale", "closed"

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import pytest
 
-from contracts import labels, names
 from contracts.api.group import CLUSTERS
+from contracts.naming import labels, names
 from e2e.conftest import MakeNamespace
 from e2e.harness.bao import AUDIENCE, BaoError
 from e2e.harness.clusters import Cluster, is_ready
@@ -17,7 +17,7 @@ from e2e.harness.manifests import cluster as manifest
 from e2e.harness.operator import Operator
 from e2e.harness.server_process import server_pid
 from e2e.harness.waiting import Stopwatch, until
-from runtime.resources import POD, SECRET, SERVICE_ACCOUNT
+from runtime.builtin_kinds import POD, SECRET, SERVICE_ACCOUNT
 from runtime.types import annotations_of
 
 NAME = "turning"

@@ -2,8 +2,8 @@
 
 import pytest
 
-from contracts import names
 from contracts.api.group import CLUSTERS
+from contracts.naming import names
 from e2e.conftest import MakeNamespace
 from e2e.harness.clusters import Cluster, is_ready
 from e2e.harness.installation import as_data
@@ -14,7 +14,7 @@ from e2e.harness.operator import Operator
 from e2e.harness.sealer import CREDENTIALS, Sealer, make_sealer
 from e2e.harness.waiting import until
 from e2e.rig import RigError
-from runtime.resources import POD, SECRET
+from runtime.builtin_kinds import POD, SECRET
 from runtime.types import uid_of
 
 NAME = "sealed"

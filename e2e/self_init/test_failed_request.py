@@ -2,8 +2,8 @@
 
 import pytest
 
-from contracts import names
 from contracts.api.group import CLUSTERS
+from contracts.naming import names
 from e2e.harness.clusters import Cluster
 from e2e.harness.kubernetes import Api, Object
 from e2e.harness.manifests import cluster as manifest
@@ -11,7 +11,7 @@ from e2e.harness.manifests import key_value_engine, self_init
 from e2e.harness.operator import Operator
 from e2e.harness.waiting import throughout
 from e2e.rig.versions import OPENBAO_OLDEST
-from runtime.resources import POD, PVC, STATEFUL_SET
+from runtime.builtin_kinds import POD, PVC, STATEFUL_SET
 
 BAD: Object = {
     "name": "no_such_mount",

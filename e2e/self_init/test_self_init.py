@@ -2,8 +2,8 @@
 
 import pytest
 
-from contracts import names
 from contracts.api.group import CLUSTERS
+from contracts.naming import names
 from e2e.conftest import MakeNamespace
 from e2e.harness.bao import BaoError
 from e2e.harness.clusters import Cluster

@@ -11,10 +11,10 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
 from examples.website.reconcile import DEPLOYMENT, DIRECTORY, WEBSITE, named
-from runtime.client import Client
+from runtime.builtin_kinds import CONFIG_MAP, SERVICE
+from runtime.client.client import Client
+from runtime.client.listing import ListOptions
 from runtime.errors import ApiError, TransportError
-from runtime.listing import ListOptions
-from runtime.resources import CONFIG_MAP, SERVICE
 from runtime.types import Object, ObjectKey, Resource, controller_of, key_of, uid_of
 
 NAMESPACE = "default"

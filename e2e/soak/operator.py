@@ -15,8 +15,8 @@ import orjson
 
 from examples.website.__main__ import run
 from runtime.clock import SystemClock
-from runtime.leader import LeaderOptions
-from runtime.logs import configure
+from runtime.leader.leader import LeaderOptions
+from runtime.process.logs import configure
 
 PATIENT = LeaderOptions(lease_duration=90.0, renew_deadline=60.0, retry_period=2.0)
 """A leader that is cut off for longer than its lease ends, as it should; here it shall live."""

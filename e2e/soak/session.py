@@ -18,9 +18,9 @@ from e2e.rig.paths import REPOSITORY
 from e2e.soak.churn import Churn
 from e2e.soak.faults import Faults
 from e2e.soak.growth import Sample
-from runtime.client import Client
+from runtime.client.client import Client
+from runtime.client.credentials import from_kubeconfig
 from runtime.clock import SystemClock
-from runtime.credentials import from_kubeconfig
 from runtime.errors import ApiError, TransportError
 from runtime.testing.proxy import FaultProxy
 

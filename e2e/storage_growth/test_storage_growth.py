@@ -5,8 +5,8 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from contracts import names
 from contracts.api.group import CLUSTERS
+from contracts.naming import names
 from e2e.conftest import MakeNamespace
 from e2e.harness.audit import AuditLog, refused, tally, writes
 from e2e.harness.clusters import Cluster
@@ -17,14 +17,8 @@ from e2e.harness.operator import NO_ELECTION, Launcher, Operator
 from e2e.harness.service_writer import ServiceWriter, steady_voters, undisturbed
 from e2e.harness.waiting import Stopwatch, throughout, until
 from e2e.rig.storage import PROVISIONER, storage_class
-from e2e.storage_growth.volumes import (
-    OfflineDriver,
-    capacities,
-    claims,
-    fingerprints,
-    requested,
-)
-from runtime.resources import POD, PVC, STATEFUL_SET
+from e2e.storage_growth.volumes import OfflineDriver, capacities, claims, fingerprints, requested
+from runtime.builtin_kinds import POD, PVC, STATEFUL_SET
 from runtime.types import Resource, uid_of
 
 NAME = "growing"

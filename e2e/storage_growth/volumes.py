@@ -5,11 +5,11 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from contracts import labels, names
+from contracts.naming import labels, names
 from e2e.harness.clusters import Cluster
 from e2e.harness.kubernetes import Object
 from e2e.rig.kube import Kube
-from runtime.resources import PVC
+from runtime.builtin_kinds import PVC
 from runtime.types import uid_of
 
 PENDING = "FileSystemResizePending"

@@ -15,11 +15,11 @@ import aiohttp
 import obstore
 from obstore.store import S3Store
 
-from baoctl.jobs.addresses import Policy
 from baoctl.jobs.backup import back_up
-from baoctl.jobs.here import Here
-from baoctl.jobs.session import Reach
-from contracts.job_env import BackupEnv, RunEnv, ServerEnv, StoreEnv
+from baoctl.jobs.context import Here
+from baoctl.jobs.leader_client import Reach
+from baoctl.jobs.store.egress_policy import Policy
+from contracts.jobs.env import BackupEnv, RunEnv, ServerEnv, StoreEnv
 from managers.bao.client import SNAPSHOT
 from runtime.clock import SystemClock
 

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from aiohttp import web
 
-from baoctl.jobs.archive import META, SEALED, STATE, SUMS
+from baoctl.jobs.snapshot.inspect import META, SEALED, STATE, SUMS
 from managers.bao.client import SNAPSHOT
 
 MIB = 1 << 20

@@ -16,15 +16,10 @@ from e2e.harness.kubernetes import Api
 from e2e.harness.manifests import cluster as manifest
 from e2e.harness.modes import tenant_controller
 from e2e.harness.operator import Launcher, Operator
-from e2e.harness.tenants import (
-    await_reason,
-    make_tenant,
-    provisioner_identity,
-    start_provisioner,
-)
+from e2e.harness.tenants import await_reason, make_tenant, provisioner_identity, start_provisioner
 from e2e.harness.waiting import until
 from e2e.rig import Rig
-from runtime.resources import ROLE, ROLE_BINDING
+from runtime.builtin_kinds import ROLE, ROLE_BINDING
 from runtime.types import Resource
 
 CONTROLLER = "e2e-tenants"

@@ -5,8 +5,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from contracts import names, tenancy
+from contracts import tenancy
 from contracts.api.group import CLUSTERS, TENANTS
+from contracts.naming import names
 from e2e.harness.audit import refused, tally, work, writes
 from e2e.harness.budgets import budget
 from e2e.harness.clusters import Cluster
@@ -18,8 +19,8 @@ from e2e.harness.operator import NO_ELECTION, Operator
 from e2e.harness.tenants import await_reason, make_tenant
 from e2e.harness.waiting import Stopwatch, until
 from e2e.tenant_lifecycle.conftest import CONTROLLER, World
-from runtime.resources import NAMESPACE as NAMESPACES
-from runtime.resources import ROLE
+from runtime.builtin_kinds import NAMESPACE as NAMESPACES
+from runtime.builtin_kinds import ROLE
 
 RECHECK = 3.0
 GRANT_SECONDS = 2.0

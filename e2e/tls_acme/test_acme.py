@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from contracts import names
 from contracts.api.group import CLUSTERS
+from contracts.naming import names
 from e2e.harness import certificates, pebble
 from e2e.harness.clusters import Cluster
 from e2e.harness.handshake import accepts, served_serial
@@ -15,7 +15,7 @@ from e2e.harness.manifests import cluster as manifest
 from e2e.harness.manifests import key_value_engine, self_init
 from e2e.harness.operator import Operator
 from e2e.rig import Rig
-from runtime.resources import PVC, SECRET, SERVICE
+from runtime.builtin_kinds import PVC, SECRET, SERVICE
 
 NAME = "acme"
 ROOTS = "acme-roots"

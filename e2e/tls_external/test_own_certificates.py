@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import pytest
 
-from contracts import names
 from contracts.api.group import CLUSTERS
+from contracts.naming import names
 from e2e.harness import certificates
 from e2e.harness.certificates import Signed, data, secret
 from e2e.harness.clusters import Cluster
@@ -16,7 +16,7 @@ from e2e.harness.manifests import cluster as manifest
 from e2e.harness.manifests import key_value_engine, self_init
 from e2e.harness.operator import Operator
 from e2e.harness.waiting import until
-from runtime.resources import SECRET
+from runtime.builtin_kinds import SECRET
 from runtime.types import uid_of
 
 NAME = "own"

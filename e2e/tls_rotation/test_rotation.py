@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 import pytest
 from cryptography import x509
 
-from contracts import names
 from contracts.api.group import CLUSTERS
+from contracts.naming import names
 from e2e.harness.clusters import Cluster
 from e2e.harness.handshake import accepts, served_serial
 from e2e.harness.kubernetes import Api
@@ -18,7 +18,7 @@ from e2e.harness.manifests import cluster as manifest
 from e2e.harness.manifests import key_value_engine, self_init
 from e2e.harness.operator import Operator
 from e2e.harness.waiting import until
-from runtime.resources import SECRET
+from runtime.builtin_kinds import SECRET
 from runtime.types import uid_of
 
 NAME = "turn"

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 import pytest
 
-from contracts import names
 from contracts.api.group import CLUSTERS
-from contracts.blue_green import (
+from contracts.naming import names
+from contracts.records.bluegreen import (
     DEMOTING,
     DEPLOYING,
     IDLE,
@@ -48,7 +48,7 @@ from e2e.harness.writing import may_write
 from e2e.rig import Rig
 from e2e.rig.images import openbao_reference
 from e2e.rig.versions import OPENBAO_UPGRADES
-from runtime.resources import POD
+from runtime.builtin_kinds import POD
 
 NAME, DOOMED = "followed", "doomed"
 FIRST, SECOND = OPENBAO_UPGRADES[:2]

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 import orjson
 import pytest
 
-from contracts import names
-from contracts.blue_green import (
+from contracts.naming import names
+from contracts.records.bluegreen import (
     ACTIONS,
     CLEANUP,
     DEMOTING,
@@ -56,7 +56,7 @@ from e2e.harness.waiting import Stopwatch, throughout, until
 from e2e.rig import Rig
 from e2e.rig.images import openbao_reference
 from e2e.rig.versions import OPENBAO_UPGRADES
-from runtime.resources import CONFIG_MAP
+from runtime.builtin_kinds import CONFIG_MAP
 
 NAME = "whole"
 SIZE = 3

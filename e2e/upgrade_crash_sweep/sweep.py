@@ -9,18 +9,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from contracts import labels
 from contracts.api.group import CLUSTERS
+from contracts.naming import labels
 from e2e.demo.objects import condition, status_of
 from e2e.harness.audit import Entry
 from e2e.harness.clusters import Cluster
-from e2e.harness.crashing_operator import (
-    Plan,
-    Position,
-    Result,
-    read_results,
-    write_plans,
-)
+from e2e.harness.crashing_operator import Plan, Position, Result, read_results, write_plans
 from e2e.harness.installation import Identity
 from e2e.harness.kubernetes import Api, Object
 from e2e.harness.manifests import STEADY, client_login, key_value_engine, self_init
@@ -32,8 +26,8 @@ from e2e.harness.waiting import NotSoError, Stopwatch, until
 from e2e.harness.write_key import WriteKey, of_entry
 from e2e.rig.images import openbao_reference
 from e2e.rig.versions import OPENBAO_UPGRADES
-from managers.upgrade.rolling import STEP_DOWN_TRIES
-from runtime.resources import EVENT, JOB
+from managers.upgrade.rolling.table import STEP_DOWN_TRIES
+from runtime.builtin_kinds import EVENT, JOB
 from runtime.types import uid_of
 
 CRASHING = ("e2e.harness.crashing_operator",)

@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 import pytest
 
-from contracts import labels, names
-from contracts.blue_green import ACTIONS, DEMOTING, PROMOTING
+from contracts.naming import labels, names
+from contracts.records.bluegreen import ACTIONS, DEMOTING, PROMOTING
 from e2e.conftest import MakeNamespace, sweep
 from e2e.demo.objects import name_of
 from e2e.harness.audit import AuditLog, Entry, refused
@@ -23,7 +23,7 @@ from e2e.harness.write_key import WriteKey
 from e2e.harness.writing import may_write
 from e2e.rig.versions import OPENBAO_UPGRADES
 from e2e.upgrade_crash_sweep.sweep import Case, Sweep, unfinished
-from runtime.resources import PVC, SERVICE
+from runtime.builtin_kinds import PVC, SERVICE
 
 NAME = "two"
 VERSION = OPENBAO_UPGRADES[1]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from contracts import names
+from contracts.naming import names
 from e2e.conftest import MakeNamespace
 from e2e.demo.objects import name_of
 from e2e.harness.backups import SELDOM, backup_now, make_credentials

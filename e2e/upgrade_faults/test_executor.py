@@ -5,7 +5,7 @@ Each attempt has Jobs of its own, so a second upgrade within the hour meets none
 
 import pytest
 
-from contracts import names
+from contracts.naming import names
 from e2e.conftest import MakeNamespace
 from e2e.demo.objects import name_of
 from e2e.harness.clusters import Cluster

@@ -2,8 +2,8 @@
 
 import pytest
 
-from contracts import names
 from contracts.api.group import CLUSTERS
+from contracts.naming import names
 from e2e.conftest import MakeNamespace
 from e2e.harness.clusters import Cluster
 from e2e.harness.kubernetes import Api, ApiError
@@ -17,7 +17,7 @@ from e2e.harness.waiting import throughout
 from e2e.rig import Rig
 from e2e.rig.images import openbao_reference
 from e2e.rig.versions import OPENBAO_UPGRADES
-from runtime.resources import STATEFUL_SET
+from runtime.builtin_kinds import STATEFUL_SET
 
 NAME = "target"
 FIRST, SECOND, THIRD, FOURTH = OPENBAO_UPGRADES

@@ -2,7 +2,7 @@
 
 import pytest
 
-from contracts import names
+from contracts.naming import names
 from e2e.conftest import MakeNamespace
 from e2e.demo.objects import Object, condition
 from e2e.harness.budgets import budget
@@ -15,7 +15,7 @@ from e2e.harness.upgrades import Requests, under_a_client
 from e2e.rig import Rig
 from e2e.rig.images import openbao_reference
 from e2e.rig.versions import OPENBAO_UPGRADES
-from runtime.resources import JOB
+from runtime.builtin_kinds import JOB
 
 NAME = "single"
 VERSION = OPENBAO_UPGRADES[1]

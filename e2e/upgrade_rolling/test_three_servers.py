@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from contracts import names
+from contracts.naming import names
 from e2e.conftest import MakeNamespace
 from e2e.demo import table
 from e2e.harness.budgets import budget

@@ -4,8 +4,8 @@ import signal
 
 import pytest
 
-from contracts import names
 from contracts.api.group import CLUSTERS
+from contracts.naming import names
 from e2e.harness.audit import AuditLog, tally, writes
 from e2e.harness.clusters import Cluster
 from e2e.harness.installation import NAMESPACE, Identity
@@ -13,7 +13,7 @@ from e2e.harness.kubernetes import Api
 from e2e.harness.manifests import cluster as manifest
 from e2e.harness.operator import Launcher
 from e2e.harness.waiting import Stopwatch, until
-from runtime.resources import CONFIG_MAP, LEASE
+from runtime.builtin_kinds import CONFIG_MAP, LEASE
 from runtime.types import uid_of
 
 LEASE_NAME = "openbao-operator"

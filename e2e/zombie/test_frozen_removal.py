@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from contracts import labels, names
 from contracts.api.group import CLUSTERS
+from contracts.naming import labels, names
 from e2e.harness.audit import AuditLog, writes
 from e2e.harness.clusters import Cluster
 from e2e.harness.installation import Identity
@@ -20,7 +20,7 @@ from e2e.harness.manifests import cluster as manifest
 from e2e.harness.operator import Launcher, Operator
 from e2e.harness.waiting import Stopwatch, throughout, until
 from e2e.scale.steps import await_size, members_of, operator_token, scale
-from runtime.resources import PVC
+from runtime.builtin_kinds import PVC
 from runtime.types import uid_of
 
 TAKEOVER_WITHIN = 35.0

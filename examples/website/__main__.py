@@ -16,25 +16,25 @@ from examples.website.reconcile import (
     WEBSITE,
     WebsiteReconciler,
 )
-from runtime.apply import OwnedApply
-from runtime.client import Client
+from runtime.apply.apply import OwnedApply
+from runtime.apply.apply_cache import Settled
+from runtime.builtin_kinds import CONFIG_MAP, SERVICE
+from runtime.cache.informers import InformerSet
+from runtime.cache.selection import Selection
+from runtime.client.client import Client
+from runtime.client.credentials import from_kubeconfig, in_cluster
 from runtime.clock import SystemClock
-from runtime.controller import Controller, ControllerOptions
-from runtime.credentials import from_kubeconfig, in_cluster
+from runtime.controller.controller import Controller, ControllerOptions
+from runtime.controller.event import any_of, finalizers_changed, generation_changed
+from runtime.controller.handler import enqueue_mapped, enqueue_object, enqueue_owner
+from runtime.controller.ratelimit import ItemExponentialFailure
 from runtime.errors import LeaseLost
-from runtime.event import any_of, finalizers_changed, generation_changed
 from runtime.events import EventRecorder, Reporter
-from runtime.handler import enqueue_mapped, enqueue_object, enqueue_owner
-from runtime.health import Health, HttpServer
-from runtime.informers import InformerSet
-from runtime.leader import LeaderElector, LeaderOptions, LeaseLock
-from runtime.logs import configure
-from runtime.manager import Group, Manager, Runnable, RunnableCrashed
-from runtime.metrics import Metrics
-from runtime.ratelimit import ItemExponentialFailure
-from runtime.resources import CONFIG_MAP, SERVICE
-from runtime.selection import Selection
-from runtime.settled import Settled
+from runtime.leader.leader import LeaderElector, LeaderOptions, LeaseLock
+from runtime.metrics.metrics import Metrics
+from runtime.process.health import Health, HttpServer
+from runtime.process.logs import configure
+from runtime.process.manager import Group, Manager, Runnable, RunnableCrashed
 from runtime.types import Object, Request, key_of
 
 SYNC_SECONDS = 120.0

@@ -5,17 +5,17 @@ Uses the runtime alone. Called by the controller that `__main__` builds.
 
 from collections.abc import Sequence
 
-from runtime.applied import Applied
-from runtime.apply import OwnedApply
-from runtime.client import Client
+from runtime.apply.apply import OwnedApply
+from runtime.apply.apply_result import Applied
+from runtime.apply.intent import Intent, digest
+from runtime.apply.ownership import Marks, Owner
+from runtime.builtin_kinds import CONFIG_MAP, SERVICE
+from runtime.cache.informer import Informer
+from runtime.client.client import Client
+from runtime.controller.finalizer import Finalizer
 from runtime.events import EventRecorder
-from runtime.finalizer import Finalizer
-from runtime.informer import Informer
-from runtime.intent import Intent, digest
-from runtime.metrics import Metrics
+from runtime.metrics.metrics import Metrics
 from runtime.outcome import Blocked, Done, Outcome, Wait
-from runtime.ownership import Marks, Owner
-from runtime.resources import CONFIG_MAP, SERVICE
 from runtime.types import Object, ObjectKey, Request, Resource, key_of, uid_of
 from runtime.verdict import Verdict
 

@@ -1,15 +1,16 @@
 """The conditions BackingUp and BackupHealthy of a cluster. Pure.
 
-Called through the table of `managers.cluster.conditions`. They are read off what the reconcilers of
-backups and the operation lock write, so nothing in them changes merely because time went by.
+Called through the table of `managers.cluster.status.conditions`. They are read off what the
+reconcilers of backups and the operation lock write, so nothing in them changes merely because time
+went by.
 """
 
 from __future__ import annotations
 
-from contracts.api.cluster import OpenBaoCluster
+from contracts.api.cluster.spec import OpenBaoCluster
+from contracts.api.cluster.status_backup import BackupStatus
 from contracts.api.meta import rfc3339
-from contracts.api.status_backup import BackupStatus
-from contracts.conditions import Finding
+from contracts.conditions.condition import Finding
 
 BACKING_UP = "BackingUp"
 HEALTHY = "BackupHealthy"

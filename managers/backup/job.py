@@ -8,20 +8,20 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from contracts import backup_key
-from contracts.api.backup import Backup
-from contracts.api.backup_object import OpenBaoBackup
-from contracts.api.cluster import OpenBaoCluster
+from contracts.api.backup import OpenBaoBackup
+from contracts.api.cluster.backup import Backup
+from contracts.api.cluster.spec import OpenBaoCluster
 from contracts.api.meta import parse_duration
-from contracts.backup_key import BackupKey
-from contracts.backup_request import ORIGIN_LABELS
-from contracts.executor import Executor
-from contracts.job_env import BackupEnv, RetentionEnv, RunEnv
-from contracts.labels import BACKUP_TYPE
-from contracts.seal_identity import seal_identity
-from contracts.shapes.executor_job import backup_job
-from contracts.shapes.executor_store import store_env
-from contracts.snapshot_content import DEFAULT_CANARY
+from contracts.builders.job import backup_job
+from contracts.builders.job_store import store_env
+from contracts.hcl.seal_identity import seal_identity
+from contracts.jobs.backup_request import ORIGIN_LABELS
+from contracts.jobs.env import BackupEnv, RetentionEnv, RunEnv
+from contracts.jobs.template import Executor
+from contracts.naming import snapshot_keys
+from contracts.naming.labels import BACKUP_TYPE
+from contracts.naming.snapshot_keys import BackupKey
+from contracts.snapshot_digest import DEFAULT_CANARY
 from runtime.types import Object
 
 KEEP_MAX: Final = 64
@@ -46,13 +46,13 @@ def key_for(backup: OpenBaoBackup, cluster: OpenBaoCluster, now: datetime) -> st
     if cluster.spec.backup is None:
         raise ValueError(f"spec.backup of {cluster.metadata.name} is not set")
     identity = hashlib.sha256(backup.metadata.uid.encode()).hexdigest()[:8]
-    return backup_key.make(
+    return snapshot_keys.make(
         cluster.spec.backup.target.path_prefix or "",
         cluster.metadata.namespace,
         cluster.metadata.name,
         now,
         identity,
-        backup_key.PRE_UPGRADE if backup.spec.origin == "PreUpgrade" else "",
+        snapshot_keys.PRE_UPGRADE if backup.spec.origin == "PreUpgrade" else "",
     )
 
 
@@ -83,8 +83,8 @@ def kept_by(backup: OpenBaoBackup, cluster: OpenBaoCluster, protected: Iterable[
 
     Keys that its retention never removes take no room: those of another place, or of a tag.
     """
-    own = backup_key.parse(backup.status.key)
-    keys = tuple(key for key in protected if _may_go(backup_key.parse(key), own))
+    own = snapshot_keys.parse(backup.status.key)
+    keys = tuple(key for key in protected if _may_go(snapshot_keys.parse(key), own))
     wish = cluster.spec.backup
     if len(keys) <= KEEP_MAX or wish is None or wish.retention is None:
         return Kept(keys[:KEEP_MAX])
@@ -102,7 +102,7 @@ def _may_go(key: BackupKey | None, stored: BackupKey | None) -> bool:
 
 def backup_time(backup: OpenBaoBackup) -> float:
     """When the snapshot was taken, in seconds since 1970; 0 when the key does not tell."""
-    known = backup_key.parse(backup.status.key)
+    known = snapshot_keys.parse(backup.status.key)
     return known.at.timestamp() if known else 0.0
 
 

@@ -2,7 +2,7 @@
 
 A backup has no finalizer, and that of a restore can be taken off by hand; both leave a lock that
 nobody gives back. Called by managers.backup.schedule in every pass of a cluster; the lock itself is
-written by managers.oplock. An upgrade frees its own one: its holder is the cluster.
+written by managers.operation_lock. An upgrade frees its own one: its holder is the cluster.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from contracts import names
-from contracts.api.backup_object import TERMINAL
+from contracts.api.backup import TERMINAL
 from contracts.api.group import BACKUPS, RESTORES
-from managers.backup.hands import Hands
-from managers.backup.sight import BackupSight, cluster_named
-from managers.oplock.plan import Free, backup_holder, restore_holder
-from runtime.cache import Cache
+from contracts.naming import names
+from managers.backup.caches import BackupSight, cluster_named
+from managers.backup.dependencies import Hands
+from managers.operation_lock.decide import Free, backup_holder, restore_holder
+from runtime.cache.cache import Cache
 from runtime.errors import NotFound
 from runtime.types import Object, ObjectKey, Resource, is_terminating, key_of, uid_of
 

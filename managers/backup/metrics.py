@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from contracts.api.backup_object import OpenBaoBackup
+from contracts.api.backup import OpenBaoBackup
+from contracts.api.cluster.status_backup import BackupStatus
 from contracts.api.meta import parse_duration
-from contracts.api.status_backup import BackupStatus
-from managers.backup.record import stored
-from runtime.cache import Cache
-from runtime.metrics import Metrics
-from runtime.series import Reading
+from managers.backup.cluster_status import stored
+from runtime.cache.cache import Cache
+from runtime.metrics.families import Reading
+from runtime.metrics.metrics import Metrics
 from runtime.types import Object, ObjectKey, key_of
 
 ABOUT: Final = ("namespace", "name")

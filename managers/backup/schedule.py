@@ -1,7 +1,8 @@
 """The reconciler of a cluster's backups: schedule and triggers, the count of ends, the history.
 
-It makes OpenBaoBackup objects and never a Job. Composed by `baoctl.backup_controllers`; called by
-`runtime.controller` with the key of one cluster at a time. It alone writes `status.backup`.
+It makes OpenBaoBackup objects and never a Job. Composed by `baoctl.controllers.backup`; called by
+`runtime.controller.controller` with the key of one cluster at a time. It alone writes
+`status.backup`.
 """
 
 from __future__ import annotations
@@ -11,18 +12,20 @@ from typing import Final
 
 import structlog
 
-from contracts import backup_request, labels
-from contracts.api.backup_object import TERMINAL, OpenBaoBackup
-from contracts.api.cluster import OpenBaoCluster
+from contracts.api.backup import TERMINAL, OpenBaoBackup
+from contracts.api.cluster.spec import OpenBaoCluster
+from contracts.api.cluster.status_backup import BackupStatus
 from contracts.api.group import BACKUPS, CLUSTERS
-from contracts.api.status_backup import BackupStatus
 from contracts.api.violation import InvalidClusterError
+from contracts.jobs import backup_request
+from contracts.naming import labels
 from contracts.pause import resumed_at
-from managers.backup.counting import counted, to_count
-from managers.backup.hands import Hands
+from managers.backup.accounting import counted, to_count
+from managers.backup.caches import BackupSight, read_cluster
+from managers.backup.cluster_status import BackupRecord, Change, stored
+from managers.backup.dependencies import Hands
 from managers.backup.lost_locks import LostLocks
 from managers.backup.metrics import BackupMetrics
-from managers.backup.record import BackupRecord, Change, stored
 from managers.backup.schedule_plan import (
     begun,
     history,
@@ -32,18 +35,9 @@ from managers.backup.schedule_plan import (
     planned,
     tick,
 )
-from managers.backup.sight import BackupSight, read_cluster
 from runtime.errors import AlreadyExists, Conflict, NotFound, PatchFailed
 from runtime.outcome import Done, Outcome, combine
-from runtime.types import (
-    Object,
-    ObjectKey,
-    Request,
-    annotations_of,
-    is_terminating,
-    key_of,
-    uid_of,
-)
+from runtime.types import Object, ObjectKey, Request, annotations_of, is_terminating, key_of, uid_of
 
 log: structlog.typing.FilteringBoundLogger = structlog.get_logger()
 

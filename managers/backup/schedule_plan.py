@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from contracts import labels
-from contracts.api import cron
-from contracts.api.backup import Backup
-from contracts.api.backup_object import TERMINAL, OpenBaoBackup
-from contracts.api.status_backup import BackupStatus
+from contracts.api.backup import TERMINAL, OpenBaoBackup
+from contracts.api.cluster.backup import Backup
+from contracts.api.cluster.status_backup import BackupStatus
+from contracts.api.values import cron
+from contracts.naming import labels
 from contracts.pause import counted_from
 from managers.backup.job import backup_time, protected_keys
 

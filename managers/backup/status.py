@@ -11,21 +11,21 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final, Literal
 
-from contracts.api.backup_object import BackupObjectStatus, BackupPhase
+from contracts.api.backup import BackupObjectStatus, BackupPhase
+from contracts.api.cluster.status_backup import Snapshot
 from contracts.api.group import BACKUPS
 from contracts.api.meta import Condition
-from contracts.api.status_backup import Snapshot
-from contracts.conditions import clean_message
-from contracts.reasons_backup import COMPLETED, RUN_REASONS
-from managers.backup.facts import Facts
-from managers.backup.plan import Decision, Next
-from runtime.cache import Cache
-from runtime.client import Client
+from contracts.conditions.condition import clean_message
+from contracts.conditions.reasons_backup import COMPLETED, RUN_REASONS
+from managers.backup.inputs import Facts
+from managers.backup.state_machine import Decision, Next
+from runtime.cache.cache import Cache
+from runtime.client.client import Client
 from runtime.types import Object, key_of, resource_version_of, uid_of
 
 STATUS_MANAGER: Final = "openbao-operator-backup"
 OF_OTHERS: Final = frozenset({"report", "testReport", "test", "proof", "counted"})
-"""Fields that the jobs, managers.proof and managers.backup.schedule write."""
+"""Fields that the jobs, managers.restore_test and managers.backup.schedule write."""
 _ANSWERS: Mapping[BackupPhase, Literal["True", "False", "Unknown"]] = {
     "Completed": "True",
     "Unknown": "Unknown",

@@ -14,9 +14,9 @@ from typing import Any, TypeVar
 import orjson
 from pydantic import BaseModel, ValidationError
 
-from contracts.conditions import clean_message
-from runtime.depth import VALUES_MAX, UnreadableError, read_json
+from contracts.conditions.condition import clean_message
 from runtime.errors import TerminalError, Transient
+from runtime.limits.nesting import VALUES_MAX, UnreadableError, read_json
 
 Answer = TypeVar("Answer", bound=BaseModel)
 LEVELS_MAX = 64

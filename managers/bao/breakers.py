@@ -1,7 +1,7 @@
 """Circuit breakers: a server that keeps silent is not asked again for a while.
 
 Asks nobody: takes what became of questions and says whether a further one may be asked. One for a
-process, made by baoctl.wiring and called by managers.bao.patience.
+process, made by baoctl.process.wiring and called by managers.bao.timeouts.
 
 - Only silence counts: a question that was given up after SILENCE seconds or more. A server that is
   being started, or has been ended, refuses the connection, which costs nothing and closes.
@@ -9,7 +9,7 @@ process, made by baoctl.wiring and called by managers.bao.patience.
   for FIRST seconds, then for twice as long, up to MOST. Each time one question is let through.
 - Any answer closes, and so does another life: a new pod, a restarted container, another readiness
   or label. Whoever writes labels all the time is asked all the time; the share of the namespace in
-  the workers (runtime.flows) bounds what that costs.
+  the workers (runtime.controller.flows) bounds what that costs.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from managers.bao.answers import BaoError
 if TYPE_CHECKING:
     # Jobs take the client of OpenBao, and count nothing.
     from runtime.clock import Clock
-    from runtime.metrics import Metrics
+    from runtime.metrics.metrics import Metrics
 
 SILENCE = 1.9
 """Seconds; a little less than the shortest limit, that of a connection."""

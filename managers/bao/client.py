@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Self
 
-from contracts.ports import API
+from contracts.naming.ports import API
 from managers.bao.answers import (
     CONTENT,
     OWN,
@@ -38,7 +38,7 @@ from managers.bao.models import (
     RaftAnswer,
     RecoveryShares,
 )
-from runtime.guarded import Guard
+from runtime.client.write_guard import Guard
 
 __all__ = [
     "AUTOPILOT_SETTINGS",

@@ -1,11 +1,12 @@
 """Requests to the servers of one cluster over HTTPS, and the bodies of their answers.
 
-May use aiohttp. Called by managers.bao.client, which knows what to ask; managers.bao.patience says
+May use aiohttp. Called by managers.bao.client, which knows what to ask; managers.bao.timeouts says
 how long a question may take. Which program answers is a choice of the cluster's owner, so
-runtime.bounded decides how much of an answer is taken.
+runtime.limits.http_client decides how much of an answer is taken.
 
 What is no GET changes something, and asks the guard twice as a write to the API server does: before
-it looks for a connection, and when its bytes leave (runtime.guarded). It is sent at most once.
+it looks for a connection, and when its bytes leave (runtime.client.write_guard). It is sent at most
+once.
 """
 
 from __future__ import annotations
@@ -22,21 +23,25 @@ import aiohttp
 import orjson
 from pydantic import BaseModel
 
-from managers.bao.answers import (
-    OWN,
-    BaoError,
-    Bound,
-    NotSentError,
-    as_model,
-    as_object,
-    granted,
-)
+from managers.bao.answers import OWN, BaoError, Bound, NotSentError, as_model, as_object, granted
 from managers.bao.breakers import UnansweredError
-from managers.bao.patience import question
-from runtime.bounded import CIPHERS, bounded_session, broken_bound, read_body, refuse_packed
-from runtime.depth import UnreadableError
+from managers.bao.timeouts import question
+from runtime.client.write_guard import (
+    Guard,
+    GuardedBody,
+    LastLook,
+    guarded_pieces,
+    no_silent_resend,
+)
 from runtime.errors import ConnectionDropped
-from runtime.guarded import Guard, GuardedBody, LastLook, guarded_pieces, no_silent_resend
+from runtime.limits.http_client import (
+    CIPHERS,
+    bounded_session,
+    broken_bound,
+    read_body,
+    refuse_packed,
+)
+from runtime.limits.nesting import UnreadableError
 
 Answer = TypeVar("Answer", bound=BaseModel)
 Told = tuple[int, Mapping[str, Any]]

@@ -14,17 +14,17 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
 
-from contracts import names
-from contracts.api.cluster import OpenBaoCluster
-from managers.access.account_token import AccountTokens
-from managers.access.installation import Installation
+from contracts.api.cluster.spec import OpenBaoCluster
+from contracts.naming import names
 from managers.bao.client import OPERATOR_MOUNT, Bao, BaoError, Denied
 from managers.bao.models import Login
-from runtime.client import Client
+from managers.context.installation import Installation
+from managers.context.service_account_token import AccountTokens
+from runtime.apply.ownership import Owner
+from runtime.builtin_kinds import SECRET
+from runtime.client.client import Client
 from runtime.clock import Clock
 from runtime.errors import ApiError, NotFound, Transient
-from runtime.ownership import Owner
-from runtime.resources import SECRET
 from runtime.types import ObjectKey
 
 Answer = TypeVar("Answer")
@@ -74,7 +74,7 @@ class ServiceAccountLogin:
             except (Denied, BaoError):
                 if self._token and now < self._ends:
                     # The API server is away, or signs with other keys than OpenBao trusts: as long
-                    # as the last token lives, managers.trust can still tell it about them.
+                    # as the last token lives, managers.jwt_auth can still tell it about them.
                     return self._token
                 raise
             self._token = login.client_token

@@ -1,16 +1,16 @@
 """The volume that servers share for the files of audit devices.
 
-Pure; the claim is made in `managers.bootstrap.run`. No pod starts before it is there: a server
+Pure; the claim is made in `managers.bootstrap.actions`. No pod starts before it is there: a server
 that cannot open its audit file refuses every request.
 """
 
 from __future__ import annotations
 
-from contracts.conditions import Finding
-from contracts.desired import Effect, Plan
-from contracts.observed import NamedClaimFacts, Observed
-from contracts.resolved import AuditVolume, Resolved
-from contracts.shapes.claim_of_all import SHARED_MODE
+from contracts.builders.rwx_pvc import SHARED_MODE
+from contracts.conditions.condition import Finding
+from contracts.records.desired import Effect, Plan
+from contracts.records.observed import NamedClaimFacts, Observed
+from contracts.records.resolved import AuditVolume, Resolved
 from runtime.outcome import Blocked, Done, Wait
 
 MAKE_AUDIT_CLAIM = "make-audit-claim"

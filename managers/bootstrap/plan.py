@@ -6,18 +6,18 @@ data exists; the document of the first boot is wanted only until data exists.
 
 from __future__ import annotations
 
-from contracts import names
-from contracts.desired import Effect, Plan
-from contracts.foreign import foreign_secret
+from contracts.builders.metadata import cluster_object
 from contracts.hcl.render import render_self_init
-from contracts.observed import Observed
-from contracts.resolved import Resolved
-from contracts.shapes.metadata import cluster_object
-from managers.bootstrap.seal_gate import DRAW_UNSEAL_KEY, seal_step
-from runtime.intent import Intent
+from contracts.naming import names
+from contracts.ownership_conflict import foreign_secret
+from contracts.records.desired import Effect, Plan
+from contracts.records.observed import Observed
+from contracts.records.resolved import Resolved
+from managers.bootstrap.seal.gate import DRAW_UNSEAL_KEY, seal_step
+from runtime.apply.intent import Intent
+from runtime.builtin_kinds import CONFIG_MAP
 from runtime.memo import remembered
 from runtime.outcome import Blocked, Outcome, Wait, combine
-from runtime.resources import CONFIG_MAP
 
 __all__ = ["DRAW_ROOT_TOKEN", "DRAW_UNSEAL_KEY", "plan"]
 

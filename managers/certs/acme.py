@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from contracts.desired import Effect, Plan
-from contracts.observed import Observed
-from contracts.resolved import AcmeVolume, Resolved
-from contracts.serving import CA_FILE, ISSUER_FILE
-from contracts.shapes.claim_of_all import SHARED_MODE
+from contracts.builders.rwx_pvc import SHARED_MODE
+from contracts.records.desired import Effect, Plan
+from contracts.records.observed import Observed
+from contracts.records.resolved import AcmeVolume, Resolved
+from contracts.tls_names import CA_FILE, ISSUER_FILE
 from runtime.outcome import Blocked, Done, Wait
 
 MAKE_CACHE_CLAIM = "make-acme-cache-claim"

@@ -14,8 +14,8 @@ from cryptography import x509
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives import hashes, serialization
 
-from managers.access.der import names
-from managers.access.secret_files import (
+from managers.context.der import names
+from managers.context.secret_files import (
     UNREADABLE,
     RefusedFileError,
     certificates,

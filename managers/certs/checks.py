@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from contracts.secret_facts import SecretFacts
+from contracts.records.secrets import SecretFacts
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,12 +1,12 @@
-"""What TLSReady says. Pure; called by `managers.cluster.conditions`."""
+"""What TLSReady says. Pure; called by `managers.cluster.status.conditions`."""
 
 from __future__ import annotations
 
-from contracts.api.tls import TlsMode
-from contracts.conditions import Finding
-from contracts.observed import Observed
-from contracts.secret_facts import CertificateFacts, SecretFacts
-from managers.certs.served import behind
+from contracts.api.cluster.tls import TlsMode
+from contracts.conditions.condition import Finding
+from contracts.records.observed import Observed
+from contracts.records.secrets import CertificateFacts, SecretFacts
+from managers.certs.rollout import behind
 from runtime.outcome import Blocked, Outcome, Wait
 
 # What a pass may be stopped by that is about certificates, and shows here too.

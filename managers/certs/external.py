@@ -9,10 +9,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 
-from contracts.desired import Plan
-from contracts.observed import Observed
-from contracts.resolved import Resolved
-from contracts.secret_facts import CertificateFacts, SecretFacts
+from contracts.records.desired import Plan
+from contracts.records.observed import Observed
+from contracts.records.resolved import Resolved
+from contracts.records.secrets import CertificateFacts, SecretFacts
 from runtime.outcome import Blocked, Done, Wait
 
 

@@ -9,17 +9,17 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from contracts import names
-from contracts.api.tls import TlsMode
-from contracts.desired import Effect, Plan
-from contracts.foreign import foreign_secret
-from contracts.observed import Observed
-from contracts.resolved import Resolved
-from contracts.secret_facts import CertificateFacts, SecretFacts
+from contracts.api.cluster.tls import TlsMode
+from contracts.naming import names
+from contracts.ownership_conflict import foreign_secret
+from contracts.records.desired import Effect, Plan
+from contracts.records.observed import Observed
+from contracts.records.resolved import Resolved
+from contracts.records.secrets import CertificateFacts, SecretFacts
 from managers.certs import acme, external
-from managers.certs.authority import is_over, next_turn
+from managers.certs.ca_rotation import is_over, next_turn
 from managers.certs.checks import Input, first_objection
-from managers.certs.served import LOOK_AGAIN, behind
+from managers.certs.rollout import LOOK_AGAIN, behind
 from runtime.outcome import Blocked, Done, Wait, combine
 
 ISSUE_AUTHORITY = "issue-authority"

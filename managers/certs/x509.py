@@ -16,9 +16,9 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.asymmetric.types import PublicKeyTypes
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-from contracts.secret_facts import CertificateFacts
-from managers.access.secret_files import UNREADABLE, certificates, entry, private_key
+from contracts.records.secrets import CertificateFacts
 from managers.certs.chain import by_subject, fingerprint, signers
+from managers.context.secret_files import UNREADABLE, certificates, entry, private_key
 
 AUTHORITY_LIFE = timedelta(days=3650)
 SERVER_LIFE = timedelta(days=365)

@@ -16,22 +16,22 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from contracts import labels, names
-from contracts.api.cluster import OpenBaoCluster
-from contracts.children import COMMON_CLAIMS
-from contracts.set_names import pod_of_claim, stateful_set_of
-from contracts.sets import VoterSet, voter_sets
+from contracts.api.cluster.spec import OpenBaoCluster
+from contracts.naming import labels, names
+from contracts.naming.revision_patterns import pod_of_claim, stateful_set_of
+from contracts.pools.owned_names import COMMON_CLAIMS
+from contracts.pools.voter_pool import VoterSet, voter_sets
 from contracts.tenancy import kept_secrets
 from contracts.unseal_keys import KeyRing
-from managers.access.context import MARKS, Context
-from managers.cluster.facts import own_set_facts
-from managers.cluster.observe import CLUSTER_INDEX
-from runtime.bounds import oversize_of
-from runtime.cache import Cache
+from managers.cluster.observe.from_objects import own_set_facts
+from managers.cluster.observe.observer import CLUSTER_INDEX
+from managers.context.context import MARKS, Context
+from runtime.apply.ownership import Claim, Owner, claim_of
+from runtime.builtin_kinds import POD, PVC, SECRET, STATEFUL_SET
+from runtime.cache.cache import Cache
 from runtime.errors import Conflict, NotFound
+from runtime.limits.object_size import oversize_of
 from runtime.outcome import Done, Outcome, Wait
-from runtime.ownership import Claim, Owner, claim_of
-from runtime.resources import POD, PVC, SECRET, STATEFUL_SET
 from runtime.types import (
     Object,
     ObjectKey,

@@ -4,7 +4,8 @@
 
 `direct` decides which release the servers have, and `follow` how far they are on the way to it.
 
-Composed by `baoctl.wiring`; called by `runtime.controller` with one key at a time.
+Composed by `baoctl.process.wiring`; called by `runtime.controller.controller` with one key at a
+time.
 """
 
 from __future__ import annotations
@@ -12,34 +13,34 @@ from __future__ import annotations
 import contextlib
 from datetime import datetime
 
-from contracts import names
-from contracts.api.cluster import OpenBaoCluster
+from contracts.api.cluster.spec import OpenBaoCluster
 from contracts.api.group import API_VERSION, CLUSTER_KIND, CLUSTERS
 from contracts.api.violation import InvalidClusterError
-from contracts.note import Note
-from contracts.observed import Observed, ReadPoolFacts
+from contracts.naming import names
 from contracts.pause import told_of
-from managers.access.context import FIELD_MANAGER
-from managers.access.pause import is_paused
-from managers.cluster.apply import Applier
+from contracts.records.event import Note
+from contracts.records.observed import Observed, ReadPoolFacts
+from managers.cluster.apply.actions import Effects
+from managers.cluster.apply.apply import Applier
+from managers.cluster.apply.status_writer import StatusWriter
 from managers.cluster.delete import Deletion
-from managers.cluster.effects import Effects
-from managers.cluster.observe import Observer
-from managers.cluster.resolve import resolve_now
-from managers.cluster.second_set import beside
-from managers.cluster.status import Pass, compute, failing, leaving, unreadable
-from managers.cluster.status_writer import StatusWriter
-from managers.cluster.steps import fold
-from managers.cluster.witness import mended, notes_of
-from managers.upgrade.course import as_accepted, direct
-from managers.upgrade.progress import follow
-from runtime.bounds import DEFAULT, oversize_of
-from runtime.cache import Cache
+from managers.cluster.observe.observer import Observer
+from managers.cluster.observe.status_evidence import mended, notes_of
+from managers.cluster.plan.green_pool import beside
+from managers.cluster.plan.steps import fold
+from managers.cluster.resolve.resolve import resolve_now
+from managers.cluster.status.cluster_status import Pass, compute, failing, leaving, unreadable
+from managers.context.context import FIELD_MANAGER
+from managers.context.pause_guard import is_paused
+from managers.upgrade.decide import as_accepted, direct
+from managers.upgrade.rolling.progress import follow
+from runtime.apply.ownership import Owner
+from runtime.cache.cache import Cache
+from runtime.controller.finalizer import Finalizer
 from runtime.errors import ApiError, Transient
-from runtime.finalizer import Finalizer
+from runtime.limits.object_size import DEFAULT, oversize_of
 from runtime.memo import remembered
 from runtime.outcome import Blocked, Done, Outcome, Wait, combine
-from runtime.ownership import Owner
 from runtime.types import Object, ObjectKey, Request, key_of, uid_of
 
 # Failures in a row before the status speaks of them.

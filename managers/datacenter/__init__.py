@@ -2,6 +2,6 @@
 
     sources -> merge -> rows -> observe -> decide -> provide or retire -> progress
 
-May use contracts, managers.access and the runtime. Called by baoctl.datacenter_controllers, and by
+May use contracts, managers.context and the runtime. Called by baoctl.controllers.datacenter, and by
 whoever embeds `service.Service` with a store and a provider of their own.
 """

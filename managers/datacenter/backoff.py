@@ -1,8 +1,8 @@
 """When a service is tried again after an attempt failed, and what a failure leaves behind. Pure.
 
-Uses contracts.datacenter. Called by managers.datacenter.states and managers.datacenter.service. An
-attempt is for a goal: the digest of the wish, or RETIRE. Another goal starts over. Every moment is
-in whole seconds, as the API server keeps no smaller ones.
+Uses contracts.datacenter. Called by managers.datacenter.lifecycle.state_machine and
+managers.datacenter.lifecycle.service. An attempt is for a goal: the digest of the wish, or RETIRE.
+Another goal starts over. Every moment is in whole seconds, as the API server keeps no smaller ones.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Final
 
-from contracts.conditions import clean_message
-from contracts.datacenter.rows import Failure, Progress, Row
-from managers.datacenter.protocols import ProviderError
+from contracts.conditions.condition import clean_message
+from contracts.datacenter.workload_records import Failure, Progress, Row
+from managers.datacenter.interfaces import ProviderError
 
 BASE: Final = timedelta(seconds=5)
 CAP: Final = timedelta(minutes=10)

@@ -11,10 +11,10 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
-from managers.datacenter.states import PENDING, STATES
-from runtime.cache import Cache
-from runtime.metrics import Metrics
-from runtime.series import Reading
+from managers.datacenter.lifecycle.state_machine import PENDING, STATES
+from runtime.cache.cache import Cache
+from runtime.metrics.families import Reading
+from runtime.metrics.metrics import Metrics
 from runtime.types import Object, key_of
 
 SERVICES: Final = "openbao_datacenter_services"

@@ -1,6 +1,6 @@
 """What a datacenter is told: counts, sources and three conditions, and nothing twice.
 
-Uses contracts.datacenter.reasons. Called by managers.datacenter.run.
+Uses contracts.datacenter.reasons. Called by managers.datacenter.reconcile.
 """
 
 from __future__ import annotations
@@ -12,27 +12,17 @@ from itertools import islice
 from typing import Final, Literal
 
 from contracts.api.meta import Condition
-from contracts.conditions import clean_message
+from contracts.conditions.condition import clean_message
 from contracts.datacenter.kinds import DATACENTERS
-from contracts.datacenter.objects import (
-    SOURCES_MAX,
-    DatacenterStatus,
-    SourceStatus,
-    State,
-)
-from contracts.datacenter.reasons import (
-    DATACENTER_REASONS,
-    NO_CONFLICTS,
-    READY,
-    SOURCES_READY,
-)
-from contracts.datacenter.rows import Row
-from managers.datacenter.kubernetes_store import FIELD_MANAGER
-from managers.datacenter.merge import Merged, SourceReport
-from managers.datacenter.service import Report
-from managers.datacenter.states import FAILED, RUNNING
-from runtime.cache import Cache
-from runtime.client import Client
+from contracts.datacenter.objects import SOURCES_MAX, DatacenterStatus, SourceStatus, State
+from contracts.datacenter.reasons import DATACENTER_REASONS, NO_CONFLICTS, READY, SOURCES_READY
+from contracts.datacenter.workload_records import Row
+from managers.datacenter.lifecycle.service import Report
+from managers.datacenter.lifecycle.state_machine import FAILED, RUNNING
+from managers.datacenter.sources.merge import Merged, SourceReport
+from managers.datacenter.store.kubernetes import FIELD_MANAGER
+from runtime.cache.cache import Cache
+from runtime.client.client import Client
 from runtime.errors import NotFound
 from runtime.types import Object, key_of, uid_of
 

@@ -6,15 +6,15 @@ One that belongs to another object stays a conflict, because it goes when that o
 
 from __future__ import annotations
 
-from contracts import labels, names
-from contracts.api.cluster import ClusterSpec, OpenBaoCluster
-from contracts.api.status_backup import Operation
-from contracts.conditions import Finding
-from contracts.names import Job
-from contracts.observed import Observed
-from contracts.resolved import JobAccount
-from contracts.surroundings import AccountFacts
-from managers.access.installation import Installation
+from contracts.api.cluster.spec import ClusterSpec, OpenBaoCluster
+from contracts.api.cluster.status_backup import Operation
+from contracts.conditions.condition import Finding
+from contracts.naming import labels, names
+from contracts.naming.names import Job
+from contracts.records.environment import AccountFacts
+from contracts.records.observed import Observed
+from contracts.records.resolved import JobAccount
+from managers.context.installation import Installation
 from runtime.outcome import Blocked
 
 

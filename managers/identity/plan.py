@@ -8,15 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from contracts import names
-from contracts.desired import Named, Plan
-from contracts.observed import Observed
-from contracts.resolved import Resolved
-from contracts.sets import VoterSet
-from contracts.shapes.metadata import cluster_object
-from runtime.intent import Intent
+from contracts.builders.metadata import cluster_object
+from contracts.naming import names
+from contracts.pools.voter_pool import VoterSet
+from contracts.records.desired import Named, Plan
+from contracts.records.observed import Observed
+from contracts.records.resolved import Resolved
+from runtime.apply.intent import Intent
+from runtime.builtin_kinds import ROLE, ROLE_BINDING, SERVICE_ACCOUNT
 from runtime.memo import remembered
-from runtime.resources import ROLE, ROLE_BINDING, SERVICE_ACCOUNT
 from runtime.types import ObjectKey
 
 

@@ -19,9 +19,9 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec, padding
 
 from contracts import image_reference
-from contracts.api.public_key import PublicKey
-from runtime.depth import UnreadableError
-from runtime.depth import read_json as shallow_json
+from contracts.api.values.public_key import PublicKey
+from runtime.limits.nesting import UnreadableError
+from runtime.limits.nesting import read_json as shallow_json
 
 SIMPLE_SIGNING = "application/vnd.dev.cosign.simplesigning.v1+json"
 BUNDLE = "application/vnd.dev.sigstore.bundle.v0.3+json"

@@ -6,14 +6,15 @@ runs goes on running, and everything else of the cluster is still looked after.
 
 from __future__ import annotations
 
-from contracts import image_reference, labels
-from contracts.api.cluster import ClusterSpec
-from contracts.api.image_verification import ImageVerification
-from contracts.desired import Plan
-from contracts.observed import ImageVerdict, Observed
-from contracts.resolved import ImageChoice, Resolved
-from contracts.versions import offers
-from managers.access.installation import Installation
+from contracts import image_reference
+from contracts.api.cluster.image_verification import ImageVerification
+from contracts.api.cluster.spec import ClusterSpec
+from contracts.naming import labels
+from contracts.records.desired import Plan
+from contracts.records.observed import ImageVerdict, Observed
+from contracts.records.resolved import ImageChoice, Resolved
+from contracts.server_features import offers
+from managers.context.installation import Installation
 from managers.images.policy import server_image
 from runtime.outcome import Blocked, Done, Outcome, Wait
 

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 import orjson
 
 from contracts import image_reference
-from contracts.api.cluster import ClusterSpec
-from contracts.api.image_verification import ImageVerification
-from contracts.observed import ImageVerdict
+from contracts.api.cluster.image_verification import ImageVerification
+from contracts.api.cluster.spec import ClusterSpec
+from contracts.records.observed import ImageVerdict
 
 _SCHEME = 1
 

@@ -4,7 +4,7 @@ Protocol: OCI distribution specification 1.1; token login as the distribution pr
 The address comes out of a spec that a tenant wrote, so: only GET, only https (except registries
 that the operator's own settings name), no link-local and no loopback address, no redirect but for
 blobs, no login to any other host than the registry and the token service it names, no answer beyond
-its bounds (runtime.bounded), and no text of an answer in any error.
+its bounds (runtime.limits.http_client), and no text of an answer in any error.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from aiohttp.abc import AbstractResolver, ResolveResult
 from yarl import URL
 
 from managers.images.credentials import Login
-from runtime.bounded import CIPHERS, bounded_session, broken_bound, read_body
-from runtime.depth import UnreadableError, read_json
+from runtime.limits.http_client import CIPHERS, bounded_session, broken_bound, read_body
+from runtime.limits.nesting import UnreadableError, read_json
 
 MANIFEST_MAX = 4 * 1024 * 1024
 VALUES_MAX = 100_000

@@ -16,7 +16,7 @@ from typing import Any
 
 import orjson
 
-from contracts.api.public_key import PublicKey, read_public_key
+from contracts.api.values.public_key import PublicKey, read_public_key
 from managers.images.cosign import (
     NotProvenError,
     Signed,

@@ -13,17 +13,17 @@ from dataclasses import dataclass
 
 from contracts import image_reference
 from contracts.image_reference import ImageReference
-from contracts.observed import ImageVerdict
+from contracts.records.observed import ImageVerdict
 from managers.images.cosign import NotProvenError
 from managers.images.credentials import Login, PullSecretError, login_for
-from managers.images.evidence import prove
 from managers.images.policy import Question, answer_key, record, recorded
 from managers.images.registry import Registry, RegistryError
+from managers.images.signatures import prove
 from managers.images.tlog import NOTHING, TrustRoot
-from runtime.client import Client
+from runtime.builtin_kinds import SECRET
+from runtime.client.client import Client
 from runtime.clock import Clock, Deadline
 from runtime.errors import Forbidden, NotFound
-from runtime.resources import SECRET
 from runtime.types import Object, ObjectKey
 
 BUDGET = 5.0

@@ -1,12 +1,12 @@
-"""What RaftMembershipReady says. Pure; called by `managers.cluster.conditions`."""
+"""What RaftMembershipReady says. Pure; called by `managers.cluster.status.conditions`."""
 
 from __future__ import annotations
 
-from contracts.api.cluster import ClusterSpec
-from contracts.api.cluster_status import RaftStatus
-from contracts.api.status_parts import LastError
-from contracts.conditions import Finding
-from managers.membership.plan import OUTSIDE, UNUSABLE, is_as_wanted
+from contracts.api.cluster.spec import ClusterSpec
+from contracts.api.cluster.status import RaftStatus
+from contracts.api.cluster.status_errors import LastError
+from contracts.conditions.condition import Finding
+from managers.membership.decide import OUTSIDE, UNUSABLE, is_as_wanted
 
 KIND = "RaftMembershipReady"
 
@@ -17,7 +17,7 @@ def membership_ready(
     """Judge the members: as many voters as replicas, the read replicas without a vote, no others.
 
     `raft` is what the leader said last, None when it never did; `trouble` why not. `second`: so
-    many servers of a second set may be members, too (managers.membership.beside).
+    many servers of a second set may be members, too (managers.membership.green_members).
     """
     readers = spec.servers - spec.replicas
     if trouble is not None and trouble.reason == UNUSABLE:

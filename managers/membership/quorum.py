@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Collection, Sequence
 
-from contracts.observed import PodFacts, Quorum, RaftServer
+from contracts.records.observed import PodFacts, Quorum, RaftServer
 from managers.bao.client import Bao, BaoError, Denied
 from managers.bao.login import NoToken, TokenSource, as_known
 from managers.bao.models import AutopilotState, Member
-from managers.membership.refusal import INDEX, LOGIN, MEMBERS, STATE, TOKEN
+from managers.membership.quorum_refusal import INDEX, LOGIN, MEMBERS, STATE, TOKEN
 
 # OpenBao 2.4.0: what a path answers that has nothing to tell.
 ABSENT = 404
@@ -25,9 +25,9 @@ async def ask_quorum(bao: Bao, pods: Sequence[PodFacts], login: TokenSource) -> 
     need longer than that to reach one that was restarted (it looks up the new address, and waits
     longer after each failure). So each server is asked whether the leader's log has reached it.
 
-    What is refused is named with its path; managers.membership.refusal says what it means. A leader
-    whose autopilot is switched off keeps no opinion: then the logs alone tell who is well. Never
-    raises.
+    What is refused is named with its path; managers.membership.quorum_refusal says what it means. A
+    leader whose autopilot is switched off keeps no opinion: then the logs alone tell who is well.
+    Never raises.
     """
     leaders = [pod for pod in pods if pod.ip and pod.ready and pod.registration.active]
     if len(leaders) != 1:

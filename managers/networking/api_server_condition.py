@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import ipaddress
 
-from contracts.api.cluster import ClusterSpec
-from contracts.api.network import is_cidr
-from contracts.conditions import Finding
-from contracts.observed import Observed
+from contracts.api.cluster.network import is_cidr
+from contracts.api.cluster.spec import ClusterSpec
+from contracts.conditions.condition import Finding
+from contracts.records.observed import Observed
 
 KIND = "APIServerNetworkReady"
 INVALID = "APIServerNetworkConfigurationInvalid"

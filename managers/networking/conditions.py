@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from contracts.api.cluster import ClusterSpec
-from contracts.conditions import Finding
+from contracts.api.cluster.spec import ClusterSpec
+from contracts.conditions.condition import Finding
 from contracts.optional_kinds import SERVICE_MONITOR
-from contracts.ways_in import IngressWishes, MonitorWishes, WaysFacts
+from contracts.records.exposure import IngressWishes, MonitorWishes, WaysFacts
 
 
 def ingress_ready(

@@ -11,16 +11,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from contracts import names
+from contracts.builders.metadata import cluster_object
+from contracts.naming import names
+from contracts.naming.ports import API
 from contracts.optional_kinds import GATEWAY_API
-from contracts.ports import API
-from contracts.resolved import Resolved
-from contracts.shapes.metadata import cluster_object
-from contracts.ways_in import GatewayWishes
-from managers.networking.wishes import AUTHORITY_KEY
-from runtime.intent import Intent
+from contracts.records.exposure import GatewayWishes
+from contracts.records.resolved import Resolved
+from managers.networking.exposure_spec import AUTHORITY_KEY
+from runtime.apply.intent import Intent
+from runtime.builtin_kinds import CONFIG_MAP
 from runtime.memo import remembered
-from runtime.resources import CONFIG_MAP
 from runtime.types import Resource
 
 _GROUP = frozenset({"group"})

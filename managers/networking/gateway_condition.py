@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from contracts.conditions import Finding, Status
+from contracts.conditions.condition import Finding, Status
 from contracts.optional_kinds import BACKEND_TLS_POLICY, HTTP_ROUTE, TLS_ROUTE
-from contracts.ways_in import GatewayWishes, ListenerFacts, Verdict, WaysFacts
-from runtime.kinds import OptionalKind
+from contracts.records.exposure import GatewayWishes, ListenerFacts, Verdict, WaysFacts
+from runtime.cache.optional_kind import OptionalKind
 
 KIND = "GatewayIntegrationReady"
 _HTTP = ("HTTP", "HTTPS")

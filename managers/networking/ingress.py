@@ -6,14 +6,14 @@ It opens no port: who may reach the servers is the business of the NetworkPolicy
 
 from __future__ import annotations
 
-from contracts import names
-from contracts.ports import API
-from contracts.resolved import Resolved
-from contracts.shapes.metadata import cluster_object
-from contracts.ways_in import IngressWishes
-from runtime.intent import Intent
+from contracts.builders.metadata import cluster_object
+from contracts.naming import names
+from contracts.naming.ports import API
+from contracts.records.exposure import IngressWishes
+from contracts.records.resolved import Resolved
+from runtime.apply.intent import Intent
+from runtime.builtin_kinds import INGRESS
 from runtime.memo import remembered
-from runtime.resources import INGRESS
 
 
 @remembered

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from contracts.desired import Plan
-from contracts.observed import Observed
-from contracts.resolved import Resolved
+from contracts.records.desired import Plan
+from contracts.records.observed import Observed
+from contracts.records.resolved import Resolved
+from managers.networking.exposure import gateway_outcome, ways
 from managers.networking.policy import jobs_network_policy, network_policy
 from managers.networking.services import (
     acme_service,
@@ -12,7 +13,6 @@ from managers.networking.services import (
     public_service,
     read_service,
 )
-from managers.networking.ways import gateway_outcome, ways
 
 
 def plan(resolved: Resolved, observed: Observed) -> Plan:

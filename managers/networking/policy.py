@@ -6,15 +6,15 @@ The rig's network does not enforce policies, so tests evaluate the objects inste
 
 from __future__ import annotations
 
-from contracts import labels, names
-from contracts.observed import Observed
-from contracts.resolved import Resolved
-from contracts.shapes.metadata import cluster_object
-from contracts.surroundings import ApiEndpoints
-from managers.networking.permissions import Ways, job_selector, rules
-from runtime.intent import Intent
+from contracts.builders.metadata import cluster_object
+from contracts.naming import labels, names
+from contracts.records.environment import ApiEndpoints
+from contracts.records.observed import Observed
+from contracts.records.resolved import Resolved
+from managers.networking.flows import Ways, job_selector, rules
+from runtime.apply.intent import Intent
+from runtime.builtin_kinds import NETWORK_POLICY
 from runtime.memo import remembered
-from runtime.resources import NETWORK_POLICY
 
 
 def network_policy(resolved: Resolved, observed: Observed) -> Intent:

@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from contracts import labels, names
-from contracts.ports import API, Port
-from contracts.resolved import Resolved
-from contracts.shapes.metadata import cluster_object
-from contracts.ways_in import MonitorWishes
-from runtime.intent import Intent
+from contracts.builders.metadata import cluster_object
+from contracts.naming import labels, names
+from contracts.naming.ports import API, Port
+from contracts.records.exposure import MonitorWishes
+from contracts.records.resolved import Resolved
+from runtime.apply.intent import Intent
+from runtime.builtin_kinds import SERVICE
 from runtime.memo import remembered
-from runtime.resources import SERVICE
 from runtime.types import Resource
 
 PATH = "/v1/sys/metrics"

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from contracts import labels, names
-from contracts.ports import API, CLUSTER
-from contracts.resolved import ReadWishes, Resolved
-from contracts.shapes.metadata import cluster_object
-from runtime.intent import Intent
+from contracts.builders.metadata import cluster_object
+from contracts.naming import labels, names
+from contracts.naming.ports import API, CLUSTER
+from contracts.records.resolved import ReadWishes, Resolved
+from runtime.apply.intent import Intent
+from runtime.builtin_kinds import SERVICE
 from runtime.memo import remembered
-from runtime.resources import SERVICE
 
 
 @remembered
@@ -59,7 +59,7 @@ def _clients_of(resolved: Resolved) -> labels.Labels:
     """Select the servers that clients are sent to.
 
     The template of the first set names no revision, and must not change for this: its pods are
-    labelled one by one while there is another set (managers.workload.marks).
+    labelled one by one while there is another set (managers.workload.objects.annotations).
     """
     wanted = labels.of_revision(labels.servers(resolved.name), resolved.traffic)
     if resolved.traffic_first:

@@ -1,9 +1,9 @@
-"""What a cluster is told of its restores. Pure; called by managers.cluster.conditions."""
+"""What a cluster is told of its restores. Pure; called by managers.cluster.status.conditions."""
 
 from __future__ import annotations
 
-from contracts.api.cluster import OpenBaoCluster
-from contracts.conditions import Finding
+from contracts.api.cluster.spec import OpenBaoCluster
+from contracts.conditions.condition import Finding
 
 KIND = "Restoring"
 

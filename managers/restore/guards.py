@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import timedelta
 
-from contracts.labels import RESTORE_ACKNOWLEDGE as ACKNOWLEDGE
-from managers.restore.facts import BOOTSTRAP, CONVERGENCE, PREPARATION, Facts, Trouble
+from contracts.naming.labels import RESTORE_ACKNOWLEDGE as ACKNOWLEDGE
+from managers.restore.inputs import BOOTSTRAP, CONVERGENCE, PREPARATION, Facts, Trouble
 
 Guard = Callable[[Facts], Trouble | str | None]
 SNAPSHOT_PENDING = "SnapshotPending"

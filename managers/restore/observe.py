@@ -1,6 +1,6 @@
 """Gathers the facts of one look at a restore: from caches, and by name what no cache holds.
 
-Asks only for what the place of the restore decides on. Raises what runtime.client raises.
+Asks only for what the place of the restore decides on. Raises what runtime.client.client raises.
 """
 
 from __future__ import annotations
@@ -9,27 +9,27 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Final
 
-from contracts import labels
-from contracts.api.cluster import OpenBaoCluster
+from contracts.api.cluster.spec import OpenBaoCluster
 from contracts.api.group import API_VERSION, CLUSTER_KIND, CLUSTERS
-from contracts.api.restore_object import ENDED, OpenBaoRestore
+from contracts.api.restore import ENDED, OpenBaoRestore
 from contracts.api.violation import InvalidClusterError
-from contracts.executor import Asked, Executor, Executors
+from contracts.conditions.reasons_restore import RESTORE_REASONS
+from contracts.jobs.template import Asked, Executor, Executors
+from contracts.naming import labels
 from contracts.pause import resumed_at
-from contracts.restore_reasons import RESTORE_REASONS
-from managers.jobs.run import Jobs
-from managers.restore.facts import Disposition, Facts, Source, Target, Trouble
+from managers.jobs.client import Jobs
 from managers.restore.guards import target_paused
-from managers.restore.plan import REPLACED
-from managers.restore.recovery import ServerSight, judge, judge_copies
+from managers.restore.inputs import Disposition, Facts, Source, Target, Trouble
+from managers.restore.server_recovery import ServerSight, judge, judge_copies
 from managers.restore.source import backup_of, backup_source, given_source, spec_trouble
-from runtime.cache import Cache
-from runtime.client import Client
+from managers.restore.state_machine import REPLACED
+from runtime.apply.ownership import Owner
+from runtime.cache.cache import Cache
+from runtime.client.client import Client
 from runtime.clock import Clock
 from runtime.errors import NotFound
 from runtime.memo import remembered
 from runtime.outcome import Blocked, Wait
-from runtime.ownership import Owner
 from runtime.types import Object, ObjectKey, annotations_of, is_terminating, key_of, uid_of
 
 ANSWERS: Final[dict[str, Disposition]] = {"Resume": "Resume", "Abandon": "Abandon"}

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from contracts.api.backup_object import TERMINAL, InvalidBackupError, OpenBaoBackup
-from contracts.api.cluster import OpenBaoCluster
-from contracts.api.restore_object import OpenBaoRestore
-from contracts.api.rules_restore import hardened_violations, restore_violations
+from contracts.api.backup import TERMINAL, InvalidBackupError, OpenBaoBackup
+from contracts.api.cluster.spec import OpenBaoCluster
+from contracts.api.restore import OpenBaoRestore
+from contracts.api.rules.restore import hardened_violations, restore_violations
 from contracts.api.violation import Violation
-from managers.restore.facts import Expected, Source, Trouble
+from managers.restore.inputs import Expected, Source, Trouble
 from runtime.types import Object
 
 UNAVAILABLE = "SnapshotUnavailable"

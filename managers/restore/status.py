@@ -10,10 +10,9 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from typing import Any, Final, Literal
 
-from contracts import names
 from contracts.api.group import RESTORES
 from contracts.api.meta import Condition
-from contracts.api.restore_object import (
+from contracts.api.restore import (
     ENDED,
     Execution,
     FreshTarget,
@@ -21,24 +20,25 @@ from contracts.api.restore_object import (
     RestorePhase,
     Stage,
 )
-from contracts.conditions import clean_message
-from contracts.restore_reasons import (
+from contracts.conditions.condition import clean_message
+from contracts.conditions.reasons_restore import (
     OPERATION_LOCK_OVERRIDE,
     RECOVERY_RELEASED,
     RESTORE_COMPLETE,
     RESTORE_REASONS,
     TYPES,
 )
-from managers.restore.facts import Facts, Source
+from contracts.naming import names
 from managers.restore.guards import lock_to_override
-from managers.restore.plan import Decision, Next
-from runtime.cache import Cache
-from runtime.client import Client
+from managers.restore.inputs import Facts, Source
+from managers.restore.state_machine import Decision, Next
+from runtime.cache.cache import Cache
+from runtime.client.client import Client
 from runtime.types import Object, key_of, resource_version_of, uid_of
 
 STATUS_MANAGER: Final = "openbao-operator-restore"
 OF_THE_JOB: Final = ("report", "submissionClaim")
-"""Fields that the job writes (contracts.api.job_report)."""
+"""Fields that the job writes (contracts.api.job_result)."""
 
 
 def advance(facts: Facts, decision: Decision, generation: int) -> RestoreObjectStatus:

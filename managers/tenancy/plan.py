@@ -1,6 +1,6 @@
 """What a tenant's namespace is to hold, and whether the tenant may have it. Pure.
 
-Uses contracts.tenancy and contracts.rights. Called by managers.tenancy.run.
+Uses contracts.tenancy and contracts.rbac.rules. Called by managers.tenancy.reconcile.
 """
 
 from __future__ import annotations
@@ -9,17 +9,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from contracts import labels, tenancy
+from contracts import tenancy
 from contracts.admission.tenants import OPERATOR_MESSAGE, TARGET_MESSAGE
 from contracts.api.group import GROUP
+from contracts.api.schema.tenant import SYSTEM_MESSAGE, SYSTEM_PREFIX
 from contracts.api.tenant import DEFAULT_LIMITS, DEFAULT_QUOTA, DEFAULT_REQUESTS, TenantSpec
-from contracts.api.tenant_schema import SYSTEM_MESSAGE, SYSTEM_PREFIX
-from contracts.rights import OBJECTS, OWN_WRITES, RBAC, Reads, as_read, rules
+from contracts.naming import labels
+from contracts.rbac.rules import OBJECTS, OWN_WRITES, RBAC, Reads, as_read, rules
 from contracts.tenancy import SecretAccess
 from managers.tenancy.gate import target_of
-from runtime.intent import Intent
+from runtime.apply.intent import Intent
+from runtime.builtin_kinds import ROLE, ROLE_BINDING
 from runtime.outcome import Blocked
-from runtime.resources import ROLE, ROLE_BINDING
 from runtime.types import Object, Resource, is_terminating, key_of, uid_of
 
 QUOTA = Resource("", "v1", "ResourceQuota", "resourcequotas")

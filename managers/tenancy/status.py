@@ -1,6 +1,6 @@
 """What a tenant is told: one condition, the grants, and nothing that is written twice.
 
-Uses contracts.tenant_reasons. Called by managers.tenancy.run.
+Uses contracts.conditions.reasons_tenant. Called by managers.tenancy.reconcile.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from typing import Literal
 from contracts.api.group import TENANTS
 from contracts.api.meta import Condition
 from contracts.api.tenant import GRANTS_MAX, Grant, TenantStatus
-from contracts.conditions import clean_message
-from contracts.rights import Reads
+from contracts.conditions.condition import clean_message
+from contracts.conditions.reasons_tenant import PROVISIONED, TENANT_REASONS
+from contracts.rbac.rules import Reads
 from contracts.tenancy import SecretAccess
-from contracts.tenant_reasons import PROVISIONED, TENANT_REASONS
-from runtime.client import Client
+from runtime.cache.informer import Informer
+from runtime.client.client import Client
 from runtime.errors import NotFound
-from runtime.informer import Informer
 from runtime.types import Object, key_of, uid_of
 
 FIELD_MANAGER = "openbao-provisioner-status"

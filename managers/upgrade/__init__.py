@@ -2,6 +2,7 @@
 
     course.direct (before resolve) -> the plan of the workload -> progress.follow (before status)
 
-Decisions are tables of contracts.machine; run carries out what they ask for. May use managers.jobs,
-managers.oplock and what is below them; called by managers.cluster alone, and by `baoctl upgrade`.
+Decisions are tables of contracts.state_machine; run carries out what they ask for. May use
+managers.jobs, managers.operation_lock and what is below them; called by managers.cluster alone, and
+by `baoctl upgrade`.
 """

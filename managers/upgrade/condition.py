@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from contracts.api.cluster import OpenBaoCluster
-from contracts.api.status_backup import BreakGlass
-from contracts.api.status_parts import LastError
-from contracts.api.status_upgrade import UpgradeStatus
-from contracts.blue_green import BlueGreenCourse
-from contracts.conditions import Finding, clean_message
-from contracts.course import Course
-from contracts.upgrade import Release
-from managers.upgrade.bluegreen_words import (
+from contracts.api.cluster.spec import OpenBaoCluster
+from contracts.api.cluster.status_backup import BreakGlass
+from contracts.api.cluster.status_errors import LastError
+from contracts.api.cluster.status_upgrade import UpgradeStatus
+from contracts.conditions.condition import Finding, clean_message
+from contracts.records.bluegreen import BlueGreenCourse
+from contracts.records.upgrade import Release
+from contracts.records.upgrade_decision import Course
+from managers.upgrade.messages import (
     BACK,
     HELD,
     PAUSED,

@@ -2,23 +2,23 @@
 
 So is the snapshot before it.
 
-Every call may be repeated. Uses managers.jobs; the shape is contracts.shapes.upgrade_job.
+Every call may be repeated. Uses managers.jobs; the shape is contracts.builders.upgrade_job.
 """
 
 from __future__ import annotations
 
-from contracts import labels
-from contracts.api.cluster import OpenBaoCluster
+from contracts.api.cluster.spec import OpenBaoCluster
 from contracts.api.group import BACKUPS
-from contracts.executor import Executor
-from contracts.shapes.upgrade_job import upgrade_job
-from contracts.upgrade import JobEnd, SnapshotSeen
-from contracts.upgrade_action import Order
-from managers.jobs.plan import JobSeen
-from managers.jobs.run import Jobs
-from runtime.client import Client
+from contracts.builders.upgrade_job import upgrade_job
+from contracts.jobs.template import Executor
+from contracts.jobs.upgrade_actions import Order
+from contracts.naming import labels
+from contracts.records.upgrade import JobEnd, SnapshotSeen
+from managers.jobs.client import Jobs
+from managers.jobs.status import JobSeen
+from runtime.apply.ownership import Owner
+from runtime.client.client import Client
 from runtime.errors import NotFound
-from runtime.ownership import Owner
 from runtime.types import ObjectKey, labels_of
 
 

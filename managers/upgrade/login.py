@@ -6,7 +6,7 @@ itself. managers.bao.login is where the operator's token comes from.
 
 from __future__ import annotations
 
-from contracts.api.cluster import ClusterSpec, OpenBaoCluster
+from contracts.api.cluster.spec import ClusterSpec, OpenBaoCluster
 
 
 def asks_by_job(cluster: OpenBaoCluster) -> bool:

@@ -3,7 +3,7 @@
 The gauges are read off the status of each cluster at each scrape, so none outlives its cluster; the
 others are fed once per change, by the write of the status that says so. Only the leader tells them.
 Names are those of the public operator; docs/upgrade-metrics.md lists them, and a test compares.
-managers.upgrade.bluegreen_metrics has the part that only a second set of servers needs.
+managers.upgrade.bluegreen.metrics has the part that only a second set of servers needs.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ from collections.abc import Callable, Iterator
 from datetime import datetime
 from typing import Final
 
-from contracts.api.cluster_status import ClusterStatus
-from contracts.api.status_upgrade import UpgradeStatus
-from managers.upgrade.bluegreen_metrics import SecondSetMetrics
-from managers.upgrade.bluegreen_words import goes_on
+from contracts.api.cluster.status import ClusterStatus
+from contracts.api.cluster.status_upgrade import UpgradeStatus
+from managers.upgrade.bluegreen.metrics import SecondSetMetrics
 from managers.upgrade.condition import KIND
-from managers.upgrade.notes import completed
-from runtime.cache import Cache
+from managers.upgrade.events import completed
+from managers.upgrade.messages import goes_on
+from runtime.cache.cache import Cache
 from runtime.memo import remembered
-from runtime.metrics import Metrics
-from runtime.series import Reading
+from runtime.metrics.families import Reading
+from runtime.metrics.metrics import Metrics
 from runtime.types import Object, ObjectKey, key_of
 
 ABOUT: Final = ("namespace", "name")

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from contracts.api.cluster import OpenBaoCluster
-from contracts.upgrade import NO_FACTS, JobEnd, UpgradeFacts
-from managers.upgrade.course import wants_facts
+from contracts.api.cluster.spec import OpenBaoCluster
+from contracts.records.upgrade import NO_FACTS, JobEnd, UpgradeFacts
+from managers.upgrade.bluegreen.facts import decides
+from managers.upgrade.bluegreen.observe import SecondSight
+from managers.upgrade.decide import wants_facts
 from managers.upgrade.jobs import look, look_at_snapshot
-from managers.upgrade.second import decides
-from managers.upgrade.second_sight import SecondSight
-from runtime.client import Client
+from runtime.client.client import Client
 
 
 class UpgradeSight:

@@ -1,21 +1,21 @@
 """What is told of a cluster that sleeps, has fenced pods or is in maintenance. Pure.
 
 Each judge returns None when the spec asks for nothing of the kind. Called through the table of
-`managers.cluster.conditions`.
+`managers.cluster.status.conditions`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection
 
-from contracts.api.cluster import ClusterSpec, OpenBaoCluster
-from contracts.conditions import Finding
-from contracts.fences import of_servers
-from contracts.observed import Observed
-from contracts.sets import serving_set, takes_over
-from managers.workload.fence import FENCING, REFUSED, fenced_pods
-from managers.workload.hibernate import HIBERNATED, HIBERNATING, WAKING, is_waking
-from managers.workload.hold import MAINTENANCE, PODS_FENCED, Hold
+from contracts.api.cluster.spec import ClusterSpec, OpenBaoCluster
+from contracts.conditions.condition import Finding
+from contracts.pools.fenced_pods import of_servers
+from contracts.pools.voter_pool import serving_set, takes_over
+from contracts.records.observed import Observed
+from managers.workload.rollout.fencing import FENCING, REFUSED, fenced_pods
+from managers.workload.rollout.holds import MAINTENANCE, PODS_FENCED, Hold
+from managers.workload.scale.hibernate import HIBERNATED, HIBERNATING, WAKING, is_waking
 from runtime.outcome import Blocked, Outcome
 
 

@@ -7,24 +7,26 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import islice
 
-from contracts.api.cluster import ClusterSpec
-from contracts.desired import Effect, Operation, Plan, Rolled
-from contracts.observed import Observed, PodFacts, StatefulSetFacts
-from contracts.reasons_workload import BUDGET_CLOSED, QUESTION_REFUSED
-from contracts.resolved import Resolved
-from contracts.upgrade import MAKE_HAND_OVER, HandOver
-from managers.workload import fence as fencing
-from managers.workload import scale as scaling
-from managers.workload.after_restore import all_at_once
-from managers.workload.growth import cramped, growth
-from managers.workload.hibernate import hibernate
-from managers.workload.hold import Hold, hold
-from managers.workload.marks import pod_marks
-from managers.workload.pod import server_mounts
-from managers.workload.quorum import QUESTION_RECHECK
-from managers.workload.read_size import asks_for_members, asks_for_votes
-from managers.workload.recreate import renewal
-from managers.workload.reload import (
+from contracts.api.cluster.spec import ClusterSpec
+from contracts.conditions.reasons_workload import BUDGET_CLOSED, QUESTION_REFUSED
+from contracts.records.desired import Effect, Operation, Plan, Rolled
+from contracts.records.observed import Observed, PodFacts, StatefulSetFacts
+from contracts.records.resolved import Resolved
+from contracts.records.upgrade import MAKE_HAND_OVER, HandOver
+from managers.workload.objects.annotations import pod_marks
+from managers.workload.objects.pod import server_mounts
+from managers.workload.objects.statefulset import (
+    Shape,
+    disruption_budget,
+    stateful_set,
+    template_digest,
+)
+from managers.workload.rollout import fencing
+from managers.workload.rollout.holds import Hold, hold
+from managers.workload.rollout.never_started import replace_unstarted
+from managers.workload.rollout.next_pod import REST, Move, ask_leader, mark_log, next_move
+from managers.workload.rollout.quorum import QUESTION_RECHECK
+from managers.workload.rollout.reload import (
     RELOAD_POD,
     RELOADING,
     Files,
@@ -33,11 +35,14 @@ from managers.workload.reload import (
     container,
     split,
 )
-from managers.workload.replace import REST, Move, ask_leader, mark_log, next_move
-from managers.workload.size import Row, Size, first_boot, guarded
-from managers.workload.statefulset import Shape, disruption_budget, stateful_set, template_digest
-from managers.workload.stuck import absent, stuck
-from managers.workload.unstarted import replace_unstarted
+from managers.workload.rollout.restart_all import all_at_once
+from managers.workload.rollout.stuck_pods import absent, stuck
+from managers.workload.scale import voters as scaling
+from managers.workload.scale.hibernate import hibernate
+from managers.workload.scale.read_replicas import asks_for_members, asks_for_votes
+from managers.workload.scale.replicas import Row, Size, first_boot, guarded
+from managers.workload.storage.recreate_statefulset import renewal
+from managers.workload.storage.resize import cramped, growth
 from runtime.outcome import Done, Outcome, Wait, combine
 
 REPLACE_POD = "replace-pod"

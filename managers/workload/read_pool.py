@@ -10,14 +10,12 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 
-from contracts import names
-from contracts.desired import Effect, Operation, Plan
-from contracts.observed import Observed, PodFacts
-from contracts.pool import READ_REPLICAS
-from contracts.resolved import ReadWishes, Resolved
-from managers.workload.after_restore import all_at_once
-from managers.workload.growth import growth
-from managers.workload.hold import hold
+from contracts.naming import names
+from contracts.pools.pool_naming import READ_REPLICAS
+from contracts.records.desired import Effect, Operation, Plan
+from contracts.records.observed import Observed, PodFacts
+from contracts.records.resolved import ReadWishes, Resolved
+from managers.workload.objects.statefulset import Shape, stateful_set, template_digest
 from managers.workload.plan import (
     REPLACE_POD,
     ROLL_STUCK,
@@ -30,10 +28,12 @@ from managers.workload.plan import (
     restart,
     sort_pods,
 )
-from managers.workload.quorum import wait_for_answer
-from managers.workload.read_size import LEAVING, NO_LEADER, RECHECK, VOTES, read_size
-from managers.workload.reload import RELOADING
-from managers.workload.statefulset import Shape, stateful_set, template_digest
+from managers.workload.rollout.holds import hold
+from managers.workload.rollout.quorum import wait_for_answer
+from managers.workload.rollout.reload import RELOADING
+from managers.workload.rollout.restart_all import all_at_once
+from managers.workload.scale.read_replicas import LEAVING, NO_LEADER, RECHECK, VOTES, read_size
+from managers.workload.storage.resize import growth
 from runtime.memo import remembered
 from runtime.outcome import Blocked, Done, Outcome, Wait, combine
 

@@ -22,9 +22,9 @@ from contracts.api.group import API_VERSION
 from contracts.api.meta import Condition
 from contracts.datacenter.kinds import DATACENTER_KIND, DATACENTERS, SERVICE_SETS, WORKLOADS
 from contracts.datacenter.objects import DatacenterStatus, SourceStatus
-from contracts.datacenter.rows import Failure, Progress, Wish
-from managers.datacenter.row_object import body_of, row_of, status_of
-from runtime.client import Client
+from contracts.datacenter.workload_records import Failure, Progress, Wish
+from managers.datacenter.store.workload_object import body_of, row_of, status_of
+from runtime.client.client import Client
 from runtime.clock import Clock, SystemClock
 from runtime.testing.api_server.faults import Faults
 from runtime.testing.api_server.http import serving

@@ -16,7 +16,7 @@ from click.testing import CliRunner, Result
 
 from baoctl import settings, variables
 from baoctl.cli import main
-from runtime import logs
+from runtime.process import logs
 from tests.house.checkout import ROOT
 
 # name: (values that make no sense, words of the rule)

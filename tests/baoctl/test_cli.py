@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-import baoctl.run
+import baoctl.process.run
 import baoctl.settings
 from baoctl import __version__
 from baoctl.cli import main
 from baoctl.settings import Settings, from_environment
-from contracts.condition_catalogue import REASONS
-from managers.cluster.steps import FOUNDATION, WORKLOAD
+from contracts.conditions.catalogue import REASONS
+from managers.cluster.plan.steps import FOUNDATION, WORKLOAD
 
 
 def call(*arguments: str) -> Result:
@@ -97,7 +97,7 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[Settings]:
     env = {"WATCH_NAMESPACE": "from-env", "METRICS_PORT": "9090"}
     seen: list[Settings] = []
     monkeypatch.setattr(baoctl.settings, "from_environment", partial(from_environment, env))
-    monkeypatch.setattr(baoctl.run, "run_operator", seen.append)
+    monkeypatch.setattr(baoctl.process.run, "run_operator", seen.append)
     return seen
 
 

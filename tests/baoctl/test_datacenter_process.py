@@ -10,16 +10,16 @@ from typing import Any
 
 from prometheus_client import generate_latest
 
-from baoctl.parts import Parts
+from baoctl.controllers.components import Parts
+from baoctl.process.wiring import build_controllers
 from baoctl.settings import from_environment
-from baoctl.wiring import build_controllers
 from contracts.api.group import BACKUPS, RESTORES
 from contracts.datacenter.kinds import DATACENTERS, SERVICE_SETS, WORKLOADS
+from runtime.builtin_kinds import DAEMON_SET, DEPLOYMENT, EVENT, INGRESS
+from runtime.cache.informers import InformerSet
+from runtime.cache.optional import DEFINITION
 from runtime.events import EventRecorder, Reporter
-from runtime.informers import InformerSet
-from runtime.metrics import Metrics
-from runtime.optional import DEFINITION
-from runtime.resources import DAEMON_SET, DEPLOYMENT, EVENT, INGRESS
+from runtime.metrics.metrics import Metrics
 from runtime.testing.api_server.kinds import Kind, custom
 from runtime.testing.api_server.wire import client_of
 from runtime.testing.simulation import Simulation, simulate

@@ -18,8 +18,8 @@ import yaml
 from click.testing import CliRunner
 
 from baoctl.cli import main
-from contracts import labels
-from managers.workload.statefulset import template_digest
+from contracts.naming import labels
+from managers.workload.objects.statefulset import template_digest
 from tests import gen
 from tests.house.checkout import ROOT
 

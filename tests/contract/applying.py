@@ -1,10 +1,10 @@
 """Cases about server-side apply."""
 
-from runtime.client import ApplyResult
-from runtime.codec import APPLY_PATCH, encode
+from runtime.builtin_kinds import CONFIG_MAP, STATEFUL_SET
+from runtime.client.client import ApplyResult
+from runtime.client.codec import APPLY_PATCH, encode
+from runtime.client.transport import Call
 from runtime.errors import ApplyConflict, BadRequest, Conflict, NotFound
-from runtime.resources import CONFIG_MAP, STATEFUL_SET
-from runtime.transport import Call
 from runtime.types import Object, uid_of
 from tests.contract.bench import Bench, managers, number, refused, rv
 

@@ -5,12 +5,12 @@ from typing import Any
 
 import orjson
 
-from runtime.client import Client
+from runtime.builtin_kinds import CONFIG_MAP, STATEFUL_SET
+from runtime.client.client import Client
+from runtime.client.codec import APPLY_PATCH, JSON, JSON_PATCH, PARTIAL_OBJECT
+from runtime.client.transport import Call, Wire
 from runtime.clock import Clock, Deadline
-from runtime.codec import APPLY_PATCH, JSON, JSON_PATCH, PARTIAL_OBJECT
 from runtime.errors import ApiError
-from runtime.resources import CONFIG_MAP, STATEFUL_SET
-from runtime.transport import Call, Wire
 from runtime.types import Object, ObjectKey, Resource, resource_version_of
 
 WAIT_SECONDS = 30.0

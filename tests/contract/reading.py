@@ -1,10 +1,10 @@
 """Cases about lists and watches."""
 
-from runtime.codec import PARTIAL_LIST
+from runtime.builtin_kinds import CONFIG_MAP
+from runtime.client.codec import PARTIAL_LIST
+from runtime.client.listing import ListOptions
+from runtime.client.transport import Call
 from runtime.errors import BadRequest, NotFound, ResourceVersionTooLarge, status_error
-from runtime.listing import ListOptions
-from runtime.resources import CONFIG_MAP
-from runtime.transport import Call
 from runtime.types import Object, ObjectKey, Resource, uid_of
 from tests.contract.bench import Bench, number, refused, rv
 

@@ -5,15 +5,15 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from runtime.client import Client
+from runtime.builtin_kinds import CONFIG_MAP
+from runtime.client.client import Client
+from runtime.client.wire import HttpWire
 from runtime.clock import SystemClock
 from runtime.errors import Gone
-from runtime.resources import CONFIG_MAP
 from runtime.testing.api_server.http import serving
 from runtime.testing.api_server.server import FakeApiServer
 from runtime.testing.api_server.wire import FakeWire, client_of
 from runtime.testing.simulation import Simulation, simulate
-from runtime.wire import HttpWire
 from tests.contract.bench import Bench, refused
 from tests.contract.cases import CASES, FORGETFUL_CASES, Case
 from tests.runtime.serving import Tokens

@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
+from runtime.builtin_kinds import CONFIG_MAP, NAMESPACE, STATEFUL_SET
 from runtime.errors import AlreadyExists, Conflict, Invalid, NotFound, PatchFailed
-from runtime.resources import CONFIG_MAP, NAMESPACE, STATEFUL_SET
 from runtime.types import ObjectKey, is_terminating, uid_of
 from tests.contract.bench import Bench, managers, number, refused, rv
 

@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from contracts.api.cluster import OpenBaoCluster
-from contracts.api.rules import violations
+from contracts.api.cluster.spec import OpenBaoCluster
+from contracts.api.rules.cluster import violations
 from contracts.api.violation import InvalidClusterError
 from e2e.attacks.payloads import HOSTS, TEXTS, URLS
 from e2e.attacks.specs import ATTEMPTS, URL_FIELDS, Attempt, with_url

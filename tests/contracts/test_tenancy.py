@@ -4,9 +4,10 @@ from typing import Any
 
 import pytest
 
-from contracts import names, tenancy
+from contracts import tenancy
+from contracts.conditions.reasons_tenant import TENANT_REASONS
+from contracts.naming import names
 from contracts.tenancy import SecretAccess, access_of, kept_secrets, secret_access
-from contracts.tenant_reasons import TENANT_REASONS
 from e2e.rig.paths import REPOSITORY
 from tests import gen
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from contracts import labels
+from contracts.naming import labels
 from e2e.demo.journal import Change, Sight
 from e2e.demo.objects import Object
 

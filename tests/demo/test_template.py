@@ -2,7 +2,7 @@
 
 import pytest
 
-from contracts import labels
+from contracts.naming import labels
 from e2e.demo.errors import DemoError
 from e2e.demo.objects import Object, name_of
 from e2e.measure.template import MANAGER, SECRETS, Kind, Move, bare, script

@@ -1,6 +1,6 @@
 """Milestones of a bring-up from what watches reported."""
 
-from contracts import labels
+from contracts.naming import labels
 from e2e.demo.timeline import Milestone, bring_up, created, seconds_to
 from tests.demo.shapes import child, cluster, condition, pod, ready_pod, seen
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from contracts.conditions import next_step
+from contracts.conditions.condition import next_step
 from e2e.demo.objects import Object
 from e2e.demo.trouble import EVENTS, condition_lines, event_lines, log_line
 from tests.demo.shapes import condition

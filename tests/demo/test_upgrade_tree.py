@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from contracts import labels
+from contracts.naming import labels
 from e2e.demo.objects import Object
 from e2e.demo_upgrade.tree import tree
 from tests.demo import shapes

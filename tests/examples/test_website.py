@@ -7,10 +7,10 @@ import pytest
 import yaml
 
 from examples.website.reconcile import DEPLOYMENT, WEBSITE, intents, judge
-from runtime.applied import Applied
-from runtime.intent import digest
+from runtime.apply.apply_result import Applied
+from runtime.apply.intent import digest
+from runtime.builtin_kinds import CONFIG_MAP, SERVICE
 from runtime.outcome import Blocked, Done, Outcome, Wait
-from runtime.resources import CONFIG_MAP, SERVICE
 from runtime.types import Object
 from runtime.verdict import Verdict
 

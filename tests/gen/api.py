@@ -15,21 +15,21 @@ from typing import Any, NoReturn
 
 import orjson
 
-from managers.access.context import Context
-from managers.access.pause import check
-from managers.access.secrets import SecretStore
 from managers.bao.login import Logins
-from managers.cluster.facts import SecretReading, secret_reading
-from runtime.client import ApplyResult, Client
+from managers.cluster.observe.from_objects import SecretReading, secret_reading
+from managers.context.context import Context
+from managers.context.pause_guard import check
+from managers.context.reads.secrets import SecretStore
+from runtime.builtin_kinds import POD
+from runtime.cache.informer import Informer
+from runtime.cache.selection import Selection
+from runtime.cache.watch import Replace
+from runtime.client.client import ApplyResult, Client
 from runtime.errors import ApiError, Invalid, PatchFailed, status_error
 from runtime.events import EventRecorder, Reporter
-from runtime.informer import Informer
-from runtime.metrics import Metrics
-from runtime.resources import POD
-from runtime.selection import Selection
+from runtime.metrics.metrics import Metrics
 from runtime.testing.clock import ManualClock
 from runtime.types import Object, ObjectKey, Resource, key_of, resource_version_of, uid_of
-from runtime.watch import Replace
 from tests.gen.worlds import INSTALLATION
 
 Where = tuple[Resource, ObjectKey]

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from contracts.api.cluster import OpenBaoCluster
+from contracts.api.cluster.spec import OpenBaoCluster
 from managers.cluster.reconcile import owner_of
-from runtime.ownership import Owner
+from runtime.apply.ownership import Owner
 from runtime.types import Object
 
 NAMESPACE = "ns"

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from contracts.api.backup_target import BackupTarget
+from contracts.api.cluster.snapshot_store import BackupTarget
 from contracts.api.group import API_VERSION, BACKUP_KIND
-from contracts.executor import AuthorityFile, Executor, JobLogin
-from contracts.job_env import BackupEnv, RestoreEnv, RunEnv, TestEnv
-from contracts.shapes.executor_store import store_env
-from runtime.ownership import Owner
+from contracts.builders.job_store import store_env
+from contracts.jobs.env import BackupEnv, RestoreEnv, RunEnv, TestEnv
+from contracts.jobs.template import AuthorityFile, Executor, JobLogin
+from runtime.apply.ownership import Owner
 from tests.gen.clusters import NAMESPACE
 
 RUN = Owner(API_VERSION, BACKUP_KIND, NAMESPACE, "nightly", "uid-nightly")

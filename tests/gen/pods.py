@@ -7,11 +7,11 @@ from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Any
 
-from contracts import labels, names
-from contracts.observed import PodFacts
-from contracts.sets import VoterSet
-from managers.cluster.facts import server_facts
-from managers.workload.pod import CONTAINER
+from contracts.naming import labels, names
+from contracts.pools.voter_pool import VoterSet
+from contracts.records.observed import PodFacts
+from managers.cluster.observe.from_objects import server_facts
+from managers.workload.objects.pod import CONTAINER
 from runtime.types import Object
 from tests.gen.clusters import NAMESPACE, VERSION
 from tests.gen.secrets import NOW

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 
-from contracts.secret_facts import CertificateFacts, CredentialFacts, SecretFacts
+from contracts.records.secrets import CertificateFacts, CredentialFacts, SecretFacts
 from runtime.testing.clock import EPOCH
 
 NOW = EPOCH

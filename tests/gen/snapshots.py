@@ -5,7 +5,7 @@ import io
 import json
 import tarfile
 
-from baoctl.jobs.archive import META, SEALED, STATE, SUMS
+from baoctl.jobs.snapshot.inspect import META, SEALED, STATE, SUMS
 
 
 def members(state: bytes = b"x" * 5000, index: int = 7) -> dict[str, bytes]:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from contracts import labels, names
-from contracts.observed import StatefulSetFacts
-from contracts.sets import VoterSet
-from managers.cluster.facts import stateful_set_facts
-from managers.workload.pod import INIT_VOLUME
+from contracts.naming import labels, names
+from contracts.pools.voter_pool import VoterSet
+from contracts.records.observed import StatefulSetFacts
+from managers.cluster.observe.from_objects import stateful_set_facts
+from managers.workload.objects.pod import INIT_VOLUME
 from runtime.types import Object
 from tests.gen.clusters import NAMESPACE, cluster
 

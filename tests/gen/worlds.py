@@ -6,8 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
-from contracts import names
-from contracts.observed import (
+from contracts.naming import names
+from contracts.records.environment import AccountFacts, ApiEndpoints
+from contracts.records.exposure import WaysFacts
+from contracts.records.observed import (
     Attempt,
     ClaimFacts,
     Observed,
@@ -17,14 +19,12 @@ from contracts.observed import (
     ReadPoolFacts,
     TokenIssuer,
 )
-from contracts.resolved import Resolved
-from contracts.secret_facts import CertificateFacts, SecretFacts
-from contracts.surroundings import AccountFacts, ApiEndpoints
-from contracts.ways_in import WaysFacts
-from managers.access.installation import Installation, Platform
-from managers.cluster.resolve import resolve
-from managers.workload.reload import Files
-from managers.workload.statefulset import template_digest
+from contracts.records.resolved import Resolved
+from contracts.records.secrets import CertificateFacts, SecretFacts
+from managers.cluster.resolve.resolve import resolve
+from managers.context.installation import Installation, Platform
+from managers.workload.objects.statefulset import template_digest
+from managers.workload.rollout.reload import Files
 from tests.gen.clusters import Cluster
 from tests.gen.pods import Pod, pod
 from tests.gen.secrets import AUTHORITY, AUTHORITY_TEXT, NOW, certificate, secret

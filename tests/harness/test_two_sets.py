@@ -1,8 +1,8 @@
 """e2e.harness.two_sets: what is concluded of two sets of servers from what watches reported."""
 
-from contracts import labels
-from contracts.sets import VoterSet
-from contracts.shapes.hook_job import OPERATION_ID
+from contracts.builders.validation_hook_job import OPERATION_ID
+from contracts.naming import labels
+from contracts.pools.voter_pool import VoterSet
 from e2e.demo.journal import Change, Sight
 from e2e.demo.objects import Object
 from e2e.harness.two_sets import HEADERS, SERVICES, SETS, TwoSets, row

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from contracts import labels
+from contracts.naming import labels
 from e2e.demo.journal import Change, Sight
 from e2e.demo.objects import Object
 from e2e.harness.upgrade_history import (

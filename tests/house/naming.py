@@ -13,7 +13,7 @@ _EMPTY = frozenset(
 )
 _CLASS_WORD = re.compile(r"[A-Z][a-z]+")
 # controller-runtime's word for what starts and stops the parts of a process.
-_MANAGER = ("runtime/manager.py", "Manager")
+_MANAGER = ("runtime/process/manager.py", "Manager")
 _OBJECT_NAME = re.compile(r"[a-z0-9.]*-[a-z0-9.-]*")
 
 
@@ -32,10 +32,12 @@ def empty_name(source: Source) -> Iterator[str]:
 
 
 def stray_name(source: Source) -> Iterator[str]:
-    """Names of objects are made in contracts.names: one suffix changed elsewhere is an orphan."""
+    """Names of objects are made in contracts.naming.names: one suffix changed elsewhere is an
+    orphan.
+    """
     for node in source.nodes:
         if isinstance(node, ast.JoinedStr) and _is_name(_fixed_parts(node)):
-            yield f"line {node.lineno}: an object name is made here instead of in contracts.names"
+            yield f"line {node.lineno}: an object name is made here, not in contracts.naming.names"
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
             sides = [side for side in (node.left, node.right) if _text(side) is None]
             texts = [text for side in (node.left, node.right) if (text := _text(side))]
@@ -75,10 +77,10 @@ RULES = (
             Source("managers/certs/plan.py", "class CertManager: ..."),
             Source("managers/certs/plan.py", "class PodHelpers: ..."),
         ),
-        kept=(Source("runtime/manager.py", "class Manager: ..."),),
+        kept=(Source("runtime/process/manager.py", "class Manager: ..."),),
     ),
     Rule(
-        "names of objects are made in contracts.names",
+        "names of objects are made in contracts.naming.names",
         stray_name,
         below("managers"),
         broken=(

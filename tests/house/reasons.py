@@ -1,6 +1,6 @@
 """Reasons and condition types: what the managers state is in the catalogue, and the other way.
 
-Uses contracts.condition_catalogue, and the tables of what tenants, backups, restores and
+Uses contracts.conditions.catalogue, and the tables of what tenants, backups, restores and
 datacenters are told. A reason that the catalogue does not allow for a condition raises at run time,
 in the middle of a pass; here it is found by reading.
 """
@@ -8,16 +8,17 @@ in the middle of a pass; here it is found by reading.
 import ast
 from collections.abc import Iterable, Iterator
 
-from contracts.condition_catalogue import TYPES
+from contracts.conditions.catalogue import TYPES
+from contracts.conditions.reasons_backup import RUN_REASONS
+from contracts.conditions.reasons_restore import RESTORE_REASONS
+from contracts.conditions.reasons_tenant import TENANT_REASONS
 from contracts.datacenter.reasons import DATACENTER_REASONS
-from contracts.reasons_backup import RUN_REASONS
-from contracts.restore_reasons import RESTORE_REASONS
-from contracts.tenant_reasons import TENANT_REASONS
 from tests.house.checkout import Source
 from tests.house.rule import Rule, below
 
 _ALLOWED = {kind.name: frozenset(kind.reasons) for kind in TYPES}
-# Where the reason of an outcome ends: managers.cluster.conditions states each of these with it.
+# Where the reason of an outcome ends: managers.cluster.status.conditions states each of these with
+# it.
 _ENDS_IN = {
     "wait": ("Ready", "Reconciling"),
     "blocked": ("Ready", "Stalled", "Degraded"),

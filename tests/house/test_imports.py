@@ -31,13 +31,18 @@ class Plant:
 
 
 PLANTS = (
-    Plant("layers", "contracts/names.py", "import managers.bao", "contracts.names -> managers.bao"),
+    Plant(
+        "layers",
+        "contracts/naming/names.py",
+        "import managers.bao",
+        "contracts.naming.names -> managers.bao",
+    ),
     Plant("layers", "managers/bao/client.py", "import baoctl.cli", "bao.client -> baoctl.cli"),
     Plant("layers", "runtime/x.py", "def f():\n    import contracts", "runtime.x -> contracts"),
     Plant(
         "examples",
         "examples/__init__.py",
-        "import contracts.names",
+        "import contracts.naming.names",
         "examples is not allowed to import contracts",
     ),
     Plant(
@@ -49,8 +54,8 @@ PLANTS = (
     Plant(
         "spine",
         "managers/bao/client.py",
-        "import managers.membership.run",
-        "managers.bao.client -> managers.membership.run",
+        "import managers.membership.observe",
+        "managers.bao.client -> managers.membership.observe",
     ),
     Plant("spine", "managers/novelty/__init__.py", "", "novelty"),
     Plant(
@@ -61,22 +66,37 @@ PLANTS = (
     ),
     Plant(
         "purity",
-        "managers/cluster/resolve.py",
-        "from runtime.client import Client",
-        "managers.cluster.resolve is not allowed to import runtime.client",
+        "managers/cluster/resolve/resolve.py",
+        "from runtime.client.client import Client",
+        "managers.cluster.resolve is not allowed to import runtime.client.client",
     ),
-    Plant("purity", "contracts/names.py", "import time", "contracts is not allowed to import time"),
     Plant(
         "purity",
-        "managers/access/installation.py",
-        "import asyncio",
-        "managers.cluster.resolve -> managers.access.installation",
+        "contracts/naming/names.py",
+        "import time",
+        "contracts is not allowed to import time",
     ),
-    Plant("http", "managers/certs/run.py", "import aiohttp", "managers.certs.run"),
-    Plant("kubeconfig", "baoctl/wiring.py", "import kubernetes_asyncio", "baoctl.wiring"),
-    Plant("system", "managers/access/context.py", "import os", "managers.access.context"),
-    Plant("aids", "managers/access/context.py", "import runtime.testing.clock", "access.context"),
-    Plant("acyclic", "runtime/clock.py", "import runtime.client", "cycles are allowed in runtime"),
+    Plant(
+        "purity",
+        "managers/context/installation.py",
+        "import asyncio",
+        "managers.images.plan -> managers.context.installation",
+    ),
+    Plant("http", "managers/certs/actions.py", "import aiohttp", "managers.certs.actions"),
+    Plant(
+        "kubeconfig",
+        "baoctl/process/wiring.py",
+        "import kubernetes_asyncio",
+        "baoctl.process.wiring",
+    ),
+    Plant("system", "managers/context/context.py", "import os", "managers.context.context"),
+    Plant("aids", "managers/context/context.py", "import runtime.testing.clock", "context.context"),
+    Plant(
+        "acyclic",
+        "runtime/clock.py",
+        "import runtime.client.client",
+        "cycles are allowed in runtime",
+    ),
 )
 
 

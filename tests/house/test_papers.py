@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from contracts.api.cluster import OpenBaoCluster
+from contracts.api.cluster.spec import OpenBaoCluster
 from contracts.api.group import CLUSTER_KIND
-from contracts.api.rules import violations
-from contracts.api.schema import open_api_schema, unknown_fields
+from contracts.api.rules.cluster import violations
+from contracts.api.schema.crd import open_api_schema, unknown_fields
 from tests.contracts.api.clusters import cluster_object
 from tests.house import papers
 from tests.house.checkout import ROOT, Source, files, sources
@@ -154,8 +154,10 @@ def test_documents_name_what_exists(source: Source) -> None:
 
 
 def test_a_lost_reference_is_reported() -> None:
-    there = {"runtime", "runtime/apply.py", "docs"}
-    text = "`runtime/apply.py` `runtime.apply.ensure` `docs/gone.md` `runtime.gone` `n/a` `a b/c`"
+    there = {"runtime", "runtime/apply/apply.py", "docs"}
+    text = (
+        "`runtime/apply/apply.py` `runtime.apply.apply` `docs/gone.md` `runtime.gone` `n/a` `a b/c`"
+    )
     assert papers.lost_references(text, there.__contains__) == ["docs/gone.md", "runtime.gone"]
 
 

@@ -1,14 +1,18 @@
 """No reason disappears, and each is expected by a test."""
 
-from baoctl.catalogue_text import shown
-from baoctl.generate import SHOWN_FILE
-from contracts.condition_catalogue import REASONS
+from baoctl.generate.conditions import shown
+from baoctl.generate.main import SHOWN_FILE
+from contracts.conditions.catalogue import REASONS
 from tests.house.checkout import LAYERS, ROOT, Source, python_sources
 from tests.house.reached import unreached, vanished
 from tests.house.rule import expect_none
 
 # These go through the whole catalogue, whatever is in it.
-_OF_THE_CATALOGUE = ("tests/house/", "tests/contracts/test_conditions.py", "tests/baoctl/")
+_OF_THE_CATALOGUE = (
+    "tests/house/",
+    "tests/contracts/conditions/test_condition.py",
+    "tests/baoctl/",
+)
 
 
 def _tests() -> list[Source]:

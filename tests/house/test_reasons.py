@@ -1,8 +1,8 @@
 """The catalogue of conditions holds what is used, and nothing else."""
 
-from contracts.condition_catalogue import REASONS, TYPES
+from contracts.conditions.catalogue import REASONS, TYPES
+from contracts.conditions.reasons_tenant import TENANT_REASONS
 from contracts.datacenter.reasons import DATACENTER_REASONS
-from contracts.tenant_reasons import TENANT_REASONS
 from tests.house.checkout import LAYERS, Source, python_sources
 from tests.house.reasons import (
     findings,
@@ -14,12 +14,12 @@ from tests.house.reasons import (
 from tests.house.rule import expect_none
 
 _CATALOGUE = (
-    "contracts/condition_catalogue.py",
-    "contracts/condition_reasons.py",
+    "contracts/conditions/catalogue.py",
+    "contracts/conditions/reasons.py",
     "contracts/datacenter/reasons.py",
-    "contracts/reasons_networking.py",
-    "contracts/reasons_workload.py",
-    "contracts/tenant_reasons.py",
+    "contracts/conditions/reasons_networking.py",
+    "contracts/conditions/reasons_workload.py",
+    "contracts/conditions/reasons_tenant.py",
 )
 
 
@@ -47,7 +47,7 @@ def test_every_reason_of_a_datacenter_is_given_and_expected() -> None:
     said = (
         source
         for source in python_sources("tests")
-        if source.path.startswith("tests/managers/datacenter/test_run")
+        if source.path.startswith("tests/managers/datacenter/test_reconcile")
     )
     expect_none(unused_reasons(said, DATACENTER_REASONS), "reasons that no test expects")
 

@@ -110,12 +110,13 @@ RULES = (
         hidden_chance,
         below(*LAYERS),
         broken=(
-            Source("runtime/leader.py", "import random\nx = random.random()\n"),
-            Source("runtime/leader.py", "from random import uniform\nx = uniform(1, 2)\n"),
+            Source("runtime/leader/leader.py", "import random\nx = random.random()\n"),
+            Source("runtime/leader/leader.py", "from random import uniform\nx = uniform(1, 2)\n"),
         ),
         kept=(
             Source(
-                "runtime/leader.py", "import random\ndef f(rng: random.Random):\n    rng.random()"
+                "runtime/leader/leader.py",
+                "import random\ndef f(rng: random.Random):\n    rng.random()",
             ),
         ),
     ),

@@ -77,7 +77,7 @@ RULES = (
         product,
         below("runtime", suffix=""),
         broken=(
-            Source("runtime/client.py", f"AGENT = '{'Open' + 'Bao'}'"),
+            Source("runtime/client/client.py", f"AGENT = '{'Open' + 'Bao'}'"),
             Source("runtime/notes.md", f"for {'open' + 'bao'}-operator"),
         ),
         kept=(Source("managers/plan.py", "open" + "bao"),),

@@ -9,9 +9,9 @@ from typing import Any
 from yarl import URL
 
 from e2e.rig import Rig
-from runtime.client import Client
+from runtime.client.client import Client
+from runtime.client.credentials import in_cluster
 from runtime.clock import SystemClock
-from runtime.credentials import in_cluster
 
 _RBAC = "rbac.authorization.k8s.io"
 

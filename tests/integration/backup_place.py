@@ -12,15 +12,15 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from baoctl.jobs.addresses import Policy
-from baoctl.jobs.here import Here
-from baoctl.jobs.session import Reach
-from contracts.api.job_roles import DEFAULTS
-from contracts.backup_key import BackupKey, manifest_key
+from baoctl.jobs.context import Here
+from baoctl.jobs.leader_client import Reach
+from baoctl.jobs.store.egress_policy import Policy
+from contracts.api.cluster.job_roles import DEFAULTS
 from contracts.hcl.render import ConfigInput, OidcBootstrap, render_config, render_self_init
 from contracts.hcl.roles import backup_role
-from contracts.job_env import BackupEnv, RetentionEnv, RunEnv, ServerEnv, StoreEnv
-from contracts.manifest import Manifest
+from contracts.jobs.env import BackupEnv, RetentionEnv, RunEnv, ServerEnv, StoreEnv
+from contracts.jobs.snapshot_manifest import Manifest
+from contracts.naming.snapshot_keys import BackupKey, manifest_key
 from e2e.harness.stores import BUCKET, Store
 from runtime.clock import SystemClock
 from tests.integration.account_tokens import AUDIENCE, ISSUER, Signer

@@ -11,16 +11,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from baoctl.jobs.session import Reach
-from contracts import paths
-from contracts.api.job_roles import DEFAULTS
+from baoctl.jobs.leader_client import Reach
+from contracts.api.cluster.job_roles import DEFAULTS
 from contracts.hcl.render import ConfigInput, OidcBootstrap, render_self_init
 from contracts.hcl.roles import upgrade_role
-from contracts.job_env import ServerEnv
+from contracts.jobs.env import ServerEnv
+from contracts.naming import mount_paths
 from managers.bao.client import Bao, BaoError, Denied
 from managers.bao.models import Member
+from runtime.client.write_guard import unguarded
 from runtime.clock import SystemClock
-from runtime.guarded import unguarded
 from tests.integration.account_tokens import AUDIENCE, ISSUER, Signer
 from tests.integration.bao_server import ROOT_TOKEN, free_port, make_certificate
 
@@ -196,7 +196,7 @@ def fleet(binary: Path, folder: Path, pods: Sequence[str], *, blue_green: bool) 
     oidc = OidcBootstrap(AUDIENCE, ISSUER, (signer.public,), (role,))
     self_init = render_self_init(ConfigInput(CLUSTER, NS, oidc=oidc))
     (folder / "root-token").write_text(ROOT_TOKEN)
-    self_init = self_init.replace(f"{paths.ROOT_TOKEN}/token", str(folder / "root-token"))
+    self_init = self_init.replace(f"{mount_paths.ROOT_TOKEN}/token", str(folder / "root-token"))
     made = Fleet(folder, binary, free_port(), free_port(), signer)
     try:
         made.start(pods[0], self_init=self_init)

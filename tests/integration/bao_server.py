@@ -22,7 +22,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from contracts import paths
+from contracts.naming import mount_paths
 from runtime.clock import SystemClock
 
 NODE_ID = "c-0"
@@ -136,22 +136,22 @@ def serve(binary: Path, folder: Path, config: str, self_init: str) -> Iterator[B
     make_certificate(folder / "tls")
     key = os.urandom(32)
     for line in config.splitlines():
-        if f"file://{paths.UNSEAL}/" in line:
+        if f"file://{mount_paths.UNSEAL}/" in line:
             (folder / "unseal" / line.rpartition("/")[2].rstrip('"')).write_bytes(key)
     for old, new in {
-        paths.DATA: str(folder / "data"),
-        paths.TLS: str(folder / "tls"),
-        paths.AUDIT: str(folder / "audit"),
-        paths.LOGS: str(folder / "logs"),
-        paths.UNSEAL: str(folder / "unseal"),
+        mount_paths.DATA: str(folder / "data"),
+        mount_paths.TLS: str(folder / "tls"),
+        mount_paths.AUDIT: str(folder / "audit"),
+        mount_paths.LOGS: str(folder / "logs"),
+        mount_paths.UNSEAL: str(folder / "unseal"),
         "[::]:8200": f"127.0.0.1:{port}",
         "[::]:8201": f"127.0.0.1:{cluster_port}",
         _REGISTRATION: "",
     }.items():
-        assert old in config or old in (paths.AUDIT, paths.LOGS, paths.UNSEAL)
+        assert old in config or old in (mount_paths.AUDIT, mount_paths.LOGS, mount_paths.UNSEAL)
         config = config.replace(old, new)
     (folder / "root-token").write_text(ROOT_TOKEN)
-    self_init = self_init.replace(f"{paths.ROOT_TOKEN}/token", str(folder / "root-token"))
+    self_init = self_init.replace(f"{mount_paths.ROOT_TOKEN}/token", str(folder / "root-token"))
     (folder / "config.hcl").write_text(config)
     (folder / "self-init.hcl").write_text(self_init)
     log = folder / "server.log"

@@ -8,13 +8,13 @@ import contextlib
 import random
 from collections.abc import AsyncIterator, Callable
 
-from runtime.client import Client
+from runtime.builtin_kinds import LEASE
+from runtime.client.client import Client
 from runtime.clock import SystemClock
 from runtime.errors import LeaseLost
 from runtime.events import Reporter
-from runtime.leader import LeaderElector, LeaderOptions, LeaseLock
-from runtime.metrics import Metrics
-from runtime.resources import LEASE
+from runtime.leader.leader import LeaderElector, LeaderOptions, LeaseLock
+from runtime.metrics.metrics import Metrics
 from runtime.types import Object, ObjectKey
 from tests.integration.leader_process import LEASE_NAME, OPTIONS
 

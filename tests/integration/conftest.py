@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from baoctl.generate import CRD_FOLDER, ROOT
+from baoctl.generate.main import CRD_FOLDER, ROOT
 from contracts.api.group import BACKUPS, CLUSTERS, RESTORES, TENANTS
 from contracts.datacenter.kinds import DATACENTERS, SERVICE_SETS, WORKLOADS
 from e2e.rig import Rig, images
@@ -19,11 +19,11 @@ from e2e.rig.kube import wait_established
 from e2e.rig.paths import Cache, cache_root
 from e2e.rig.progress import to_stderr
 from e2e.rig.versions import OPENBAO
-from runtime.client import Client
+from runtime.builtin_kinds import NAMESPACE
+from runtime.client.client import Client
+from runtime.client.credentials import KubeconfigCredentials, from_kubeconfig
 from runtime.clock import SystemClock
-from runtime.credentials import KubeconfigCredentials, from_kubeconfig
-from runtime.metrics import Metrics
-from runtime.resources import NAMESPACE
+from runtime.metrics.metrics import Metrics
 from runtime.types import ObjectKey, uid_of
 
 # By their time, the longest first: autopilot looks every ten seconds. `make test` runs the scenario

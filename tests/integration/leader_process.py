@@ -12,14 +12,14 @@ import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from runtime.client import Client
+from runtime.builtin_kinds import CONFIG_MAP
+from runtime.client.client import Client
+from runtime.client.credentials import from_kubeconfig
 from runtime.clock import SystemClock
-from runtime.credentials import from_kubeconfig
 from runtime.errors import LeaseLost
-from runtime.leader import LeaderElector, LeaderOptions, LeaseLock
-from runtime.logs import configure
-from runtime.metrics import Metrics
-from runtime.resources import CONFIG_MAP
+from runtime.leader.leader import LeaderElector, LeaderOptions, LeaseLock
+from runtime.metrics.metrics import Metrics
+from runtime.process.logs import configure
 
 LEASE_NAME = "operator"
 TARGET_NAME = "written-by-the-leader"

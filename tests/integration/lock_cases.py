@@ -6,9 +6,9 @@ A row is who asks and what they do; the name "" stands for a server's own Servic
 from collections.abc import Callable
 from typing import Any
 
-from contracts import labels, names
+from contracts.naming import labels, names
 from e2e.harness.asking import Asking, Somebody, account
-from runtime import resources as kinds
+from runtime import builtin_kinds as kinds
 from runtime.types import Object, Resource
 from tests.integration import locked
 from tests.integration.locked import (

@@ -9,16 +9,16 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from baoctl.admission_text import parameters
-from contracts import labels, names
+from baoctl.generate.admission import parameters
 from contracts.admission.policy import PARAMETERS, Policy, as_objects
-from contracts.roles import CONTROLLER, DELEGATE, NAMESPACE, PROVISIONER
-from contracts.shapes.security import container_security, pod_security
+from contracts.builders.security_context import container_security, pod_security
+from contracts.installation import CONTROLLER, DELEGATE, NAMESPACE, PROVISIONER
+from contracts.naming import labels, names
 from e2e.harness.asking import Asking, Somebody, account
 from e2e.harness.waiting import until
 from e2e.rig import Rig
 from e2e.rig.kube import ApiError
-from runtime import resources as kinds
+from runtime import builtin_kinds as kinds
 from runtime.types import Object, Resource
 
 __all__ = ["NAMESPACE", "PARAMETERS"]

@@ -11,12 +11,12 @@ import asyncio
 import itertools
 import sys
 
-from runtime.client import Client
+from runtime.builtin_kinds import CONFIG_MAP
+from runtime.client.client import Client
 from runtime.clock import Clock, SystemClock
 from runtime.errors import ApiError, LeaseLost, TransportError
-from runtime.leader import LeaderElector
-from runtime.manager import Group, Manager, Runnable
-from runtime.resources import CONFIG_MAP
+from runtime.leader.leader import LeaderElector
+from runtime.process.manager import Group, Manager, Runnable
 from tests.integration.leader_process import candidacy, say
 
 TARGET = "audited"

@@ -6,20 +6,20 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
 
-from runtime.applied import Applied
-from runtime.apply import OwnedApply
-from runtime.client import Client
+from runtime.apply.apply import OwnedApply
+from runtime.apply.apply_cache import Settled
+from runtime.apply.apply_result import Applied
+from runtime.apply.intent import Intent
+from runtime.apply.ownership import Marks, Owner
+from runtime.builtin_kinds import CONFIG_MAP, NETWORK_POLICY, ROLE_BINDING, SERVICE, STATEFUL_SET
+from runtime.cache.informer import Informer
+from runtime.cache.informers import InformerSet
+from runtime.cache.selection import Selection
+from runtime.client.client import Client
+from runtime.client.credentials import KubeconfigCredentials
 from runtime.clock import SystemClock
-from runtime.credentials import KubeconfigCredentials
 from runtime.errors import NotFound
-from runtime.informer import Informer
-from runtime.informers import InformerSet
-from runtime.intent import Intent
-from runtime.metrics import Metrics
-from runtime.ownership import Marks, Owner
-from runtime.resources import CONFIG_MAP, NETWORK_POLICY, ROLE_BINDING, SERVICE, STATEFUL_SET
-from runtime.selection import Selection
-from runtime.settled import Settled
+from runtime.metrics.metrics import Metrics
 from runtime.testing.wait import eventually
 from runtime.types import Object, ObjectKey, Resource, resource_version_of
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from contracts.api.audit import ACCEPTED_OPTIONS
+from contracts.api.cluster.audit import ACCEPTED_OPTIONS
 from contracts.hcl.render import RELOADED_SETTINGS, render_config
 from e2e.rig.builds import toolchain
 from e2e.rig.paths import TOOLS, Cache, cache_root

@@ -6,12 +6,9 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from runtime.apply import CREATE_ONLY
-from runtime.client import Client
-from runtime.credentials import KubeconfigCredentials
-from runtime.errors import Conflict, NotFound, Transient
-from runtime.intent import Intent
-from runtime.resources import (
+from runtime.apply.apply import CREATE_ONLY
+from runtime.apply.intent import Intent
+from runtime.builtin_kinds import (
     CONFIG_MAP,
     NETWORK_POLICY,
     ROLE,
@@ -19,6 +16,9 @@ from runtime.resources import (
     SERVICE,
     STATEFUL_SET,
 )
+from runtime.client.client import Client
+from runtime.client.credentials import KubeconfigCredentials
+from runtime.errors import Conflict, NotFound, Transient
 from runtime.types import Object, ObjectKey, Resource, resource_version_of, uid_of
 from runtime.verdict import Verdict
 from tests.gen.api import StillInformer

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from runtime.client import Client
-from runtime.credentials import KubeconfigCredentials
-from runtime.intent import Intent
-from runtime.resources import NETWORK_POLICY, ROLE_BINDING, SERVICE
+from runtime.apply.intent import Intent
+from runtime.builtin_kinds import NETWORK_POLICY, ROLE_BINDING, SERVICE
+from runtime.client.client import Client
+from runtime.client.credentials import KubeconfigCredentials
 from runtime.types import Object, Resource
 from runtime.verdict import Verdict
 from tests.integration.owned import LABELS, Bench, operating

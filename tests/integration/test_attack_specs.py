@@ -19,18 +19,18 @@ import orjson
 import pytest
 import pytest_asyncio
 
-from baoctl.admission_text import parameters
-from contracts.admission.free_data import VALIDATE_FREE_DATA
+from baoctl.generate.admission import parameters
 from contracts.admission.policy import as_objects
-from contracts.api.cluster import OpenBaoCluster
+from contracts.admission.unstructured_fields import VALIDATE_FREE_DATA
+from contracts.api.cluster.spec import OpenBaoCluster
 from contracts.api.group import CLUSTERS
-from contracts.api.rules import RULES, violations
+from contracts.api.rules.cluster import RULES, violations
 from contracts.api.violation import InvalidClusterError, Violation
 from e2e.attacks.payloads import TEXTS, URLS
 from e2e.attacks.specs import ATTEMPTS, URL_FIELDS, Attempt, with_url
 from e2e.harness.waiting import until
 from e2e.rig import Rig, RigError
-from runtime.client import Client
+from runtime.client.client import Client
 from runtime.errors import ApiError
 from runtime.types import Object
 from tests.contracts.api.clusters import MANIFESTS, cluster_object

@@ -17,23 +17,23 @@ import orjson
 import pytest
 import pytest_asyncio
 
-from contracts.api.job_roles import OPERATOR_ROLE
+from contracts.api.cluster.job_roles import OPERATOR_ROLE
 from contracts.hcl.render import ConfigInput, render_config, render_self_init
 from e2e.rig import Rig
 from e2e.rig.paths import REPOSITORY
-from managers.access.account_token import LIFE_SECONDS
-from managers.access.installation import Installation
-from managers.access.token_issuer import ApiServer
 from managers.bao.client import BaoError
 from managers.bao.login import Logins, NoToken, ServiceAccountLogin
 from managers.certs.x509 import make_authority
-from managers.cluster.login import operator_login
-from runtime.client import Client
+from managers.cluster.resolve.operator_login import operator_login
+from managers.context.installation import Installation
+from managers.context.reads.api_server import ApiServer
+from managers.context.service_account_token import LIFE_SECONDS
+from runtime.apply.ownership import Owner
+from runtime.builtin_kinds import SERVICE_ACCOUNT
+from runtime.client.client import Client
+from runtime.client.credentials import KubeconfigCredentials, from_kubeconfig
 from runtime.clock import SystemClock
-from runtime.credentials import KubeconfigCredentials, from_kubeconfig
-from runtime.metrics import Metrics
-from runtime.ownership import Owner
-from runtime.resources import SERVICE_ACCOUNT
+from runtime.metrics.metrics import Metrics
 from runtime.types import Object
 from tests import gen
 from tests.integration.account_tokens import Signer

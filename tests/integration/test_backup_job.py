@@ -12,15 +12,15 @@ import pytest_asyncio
 
 from baoctl.jobs.backup import back_up
 from baoctl.jobs.failures import JobFailure
+from baoctl.jobs.leader_client import session
 from baoctl.jobs.retention import left_alone
-from baoctl.jobs.session import session
-from baoctl.jobs.snapshot import take
-from baoctl.jobs.staging import manifest_of, stage
-from baoctl.jobs.stores import open_store
-from contracts.backup_key import BackupKey, manifest_key
+from baoctl.jobs.snapshot.download import manifest_of, stage
+from baoctl.jobs.snapshot.upload import take
+from baoctl.jobs.store.store import open_store
 from contracts.hcl.render import ConfigInput, render_config
-from contracts.job_env import StoreEnv
-from contracts.manifest import read_manifest
+from contracts.jobs.env import StoreEnv
+from contracts.jobs.snapshot_manifest import read_manifest
+from contracts.naming.snapshot_keys import BackupKey, manifest_key
 from e2e.harness.stores import Ground, Store, s3_store
 from e2e.rig.versions import OPENBAO
 from runtime.clock import SystemClock

@@ -13,22 +13,22 @@ import pytest
 import pytest_asyncio
 import yaml
 
-from baoctl.generate import ROOT
-from contracts import labels, names
-from contracts.desired import Effect
-from managers.access.context import FIELD_MANAGER, Context
-from managers.access.secrets import SecretStore
-from managers.bootstrap.run import draw_root_token, draw_unseal_key
-from managers.certs.run import issue_authority, issue_server_certificate
-from managers.cluster.facts import SecretReading, secret_reading
-from managers.cluster.steps import fold
-from runtime.client import Client
+from baoctl.generate.main import ROOT
+from contracts.naming import labels, names
+from contracts.records.desired import Effect
+from managers.bootstrap.actions import draw_root_token, draw_unseal_key
+from managers.certs.actions import issue_authority, issue_server_certificate
+from managers.cluster.observe.from_objects import SecretReading, secret_reading
+from managers.cluster.plan.steps import fold
+from managers.context.context import FIELD_MANAGER, Context
+from managers.context.reads.secrets import SecretStore
+from runtime.apply.intent import Intent
+from runtime.apply.ownership import Owner
+from runtime.builtin_kinds import NAMESPACE, POD, PVC, SECRET, SERVICE_ACCOUNT, STATEFUL_SET
+from runtime.client.client import Client
 from runtime.clock import SystemClock
 from runtime.errors import Forbidden, Invalid
 from runtime.events import EventRecorder, Reporter
-from runtime.intent import Intent
-from runtime.ownership import Owner
-from runtime.resources import NAMESPACE, POD, PVC, SECRET, SERVICE_ACCOUNT, STATEFUL_SET
 from runtime.types import Object, ObjectKey, resource_version_of, uid_of
 from tests import gen
 from tests.gen.worlds import with_good_secrets

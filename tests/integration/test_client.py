@@ -9,9 +9,11 @@ import yaml
 from yarl import URL
 
 from e2e.rig import Rig
-from runtime.client import Client
+from runtime.builtin_kinds import CONFIG_MAP, NAMESPACE, SERVICE, STATEFUL_SET
+from runtime.client.client import Client
+from runtime.client.credentials import in_cluster
+from runtime.client.listing import ListOptions
 from runtime.clock import SystemClock
-from runtime.credentials import in_cluster
 from runtime.errors import (
     AlreadyExists,
     ApplyConflict,
@@ -25,8 +27,6 @@ from runtime.errors import (
     ResourceVersionTooLarge,
     Unauthorized,
 )
-from runtime.listing import ListOptions
-from runtime.resources import CONFIG_MAP, NAMESPACE, SERVICE, STATEFUL_SET
 from runtime.types import Object, ObjectKey, Resource, key_of, resource_version_of, uid_of
 
 UNKNOWN = Resource("shop.example", "v1", "Shop", "shops")

@@ -12,15 +12,10 @@ import pytest
 import semver
 import yaml
 
-from contracts import paths
-from contracts.api.selfinit import Request
-from contracts.hcl.render import (
-    ConfigInput,
-    render_config,
-    render_self_init,
-    restart_text,
-)
+from contracts.api.cluster.self_init import Request
+from contracts.hcl.render import ConfigInput, render_config, render_self_init, restart_text
 from contracts.hcl.stanzas import Stanza
+from contracts.naming import mount_paths
 from e2e.rig import images
 from e2e.rig.paths import Cache, cache_root
 from e2e.rig.progress import to_stderr
@@ -106,7 +101,9 @@ async def test_a_first_boot_runs_every_golden_request(bao: Path, tmp_path: Path,
             status, me = await server.call("GET", "auth/token/lookup-self", token=ROOT_TOKEN)
             assert (status, me["data"]["policies"], me["data"]["ttl"]) == (200, ["root"], 0)
             _, devices = await server.call("GET", "sys/audit", token=ROOT_TOKEN)
-            devices = json.loads(json.dumps(devices).replace(str(tmp_path / "audit"), paths.AUDIT))
+            devices = json.loads(
+                json.dumps(devices).replace(str(tmp_path / "audit"), mount_paths.AUDIT)
+            )
             found = {path: _written(device) for path, device in devices["data"].items()}
             assert found == {f"{stanza.name}/": _wanted(stanza) for stanza in config.audits}
 

@@ -6,11 +6,11 @@ import pytest
 import pytest_asyncio
 
 from e2e.rig import Rig
-from runtime.client import Client
+from runtime.client.client import Client
+from runtime.client.credentials import KubeconfigCredentials
+from runtime.client.wire import HttpWire
 from runtime.clock import SystemClock
-from runtime.credentials import KubeconfigCredentials
 from runtime.errors import ApiError, TransportError
-from runtime.wire import HttpWire
 from tests.contract.bench import Bench
 from tests.contract.cases import CASES, FORGETFUL_CASES, Case
 

@@ -7,23 +7,23 @@ from typing import Any
 import pytest
 import yaml
 
-from baoctl.generate import ROOT
-from contracts.api.cluster import OpenBaoCluster
+from baoctl.generate.main import ROOT
+from contracts.api.cluster.spec import OpenBaoCluster
 from contracts.api.group import CLUSTERS
-from contracts.api.rules import RULES, violations
-from contracts.api.schema import open_api_schema, walk
-from contracts.conditions import condition, merge
-from contracts.names import stateful_set
+from contracts.api.rules.cluster import RULES, violations
+from contracts.api.schema.crd import open_api_schema, walk
+from contracts.conditions.condition import condition, merge
+from contracts.naming.names import stateful_set
 from e2e.rig import Rig, RigError
-from runtime.client import Client
+from runtime.client.client import Client
 from runtime.clock import SystemClock
 from runtime.errors import Invalid
 from runtime.types import Object
 from tests.contracts.api.case import Case
 from tests.contracts.api.clusters import MANIFESTS, cluster_object
 from tests.contracts.api.rule_cases import CASES
+from tests.contracts.api.rules.test_cluster import ALLOWED_CHANGES, FINE
 from tests.contracts.api.test_manifests import holds
-from tests.contracts.api.test_rules import ALLOWED_CHANGES, FINE
 
 MESSAGES = {rule.id: rule.message for rule in RULES}
 MANAGER = "itest"

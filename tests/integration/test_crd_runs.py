@@ -9,14 +9,14 @@ import pytest
 import pytest_asyncio
 import yaml
 
-from baoctl.generate import BACKUP_CRD_FILE, RESTORE_CRD_FILE, ROOT
-from contracts.api.cluster import OpenBaoCluster
+from baoctl.generate.main import BACKUP_CRD_FILE, RESTORE_CRD_FILE, ROOT
+from contracts.api.cluster.spec import OpenBaoCluster
 from contracts.api.group import API_VERSION, BACKUPS, CLUSTER_KIND, RESTORES
-from contracts.api.rules import violations
-from contracts.api.rules_restore import RESTORE_RULES
-from contracts.api.rules_snapshot import SNAPSHOT_RULES
+from contracts.api.rules.backup_object import SNAPSHOT_RULES
+from contracts.api.rules.cluster import violations
+from contracts.api.rules.restore import RESTORE_RULES
 from e2e.rig import Rig
-from runtime.client import Client
+from runtime.client.client import Client
 from runtime.errors import Invalid
 from runtime.types import Object, Resource, key_of
 from tests.contracts.api.run_objects import (

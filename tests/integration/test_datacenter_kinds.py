@@ -11,23 +11,17 @@ import pytest_asyncio
 
 from contracts.datacenter.kinds import DATACENTERS, SERVICE_SETS, WORKLOADS
 from contracts.datacenter.objects import Datacenter
-from contracts.datacenter.rules import (
+from contracts.datacenter.rules.all_rules import (
     BODY_RULES,
     DATACENTER_RULES,
     WORKLOAD_RULES,
     datacenter_violations,
 )
 from e2e.rig import Rig, RigError
-from runtime.client import Client
+from runtime.client.client import Client
 from runtime.errors import Invalid
 from runtime.types import Object, ObjectKey, Resource, uid_of
-from tests.contracts.datacenter.cases import (
-    CASES,
-    CODE_CASES,
-    TWICE_CASES,
-    UNIQUE_CASES,
-    Case,
-)
+from tests.contracts.datacenter.cases import CASES, CODE_CASES, TWICE_CASES, UNIQUE_CASES, Case
 from tests.contracts.datacenter.fine import FINE, VAULT_CASES
 from tests.contracts.datacenter.services import (
     datacenter_object,

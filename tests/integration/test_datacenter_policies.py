@@ -5,22 +5,22 @@ from typing import Any
 
 import pytest
 
-from contracts import labels
 from contracts.admission.datacenters import DATACENTER_POLICIES, OWN_NAMESPACE_MESSAGE
-from contracts.admission.locks import LOCK_MANAGED, LOCK_SCALE
-from contracts.admission.locks_pods import LOCK_PODS
-from contracts.admission.locks_runs import RESTRICT_WISHES
+from contracts.admission.managed_objects import LOCK_MANAGED, LOCK_SCALE
+from contracts.admission.operator_jobs import RESTRICT_WISHES
+from contracts.admission.operator_pods import LOCK_PODS
 from contracts.api.group import CLUSTERS
-from contracts.datacenter import naming
-from contracts.datacenter.body import BootstrapService
+from contracts.datacenter import names
 from contracts.datacenter.kinds import DATACENTERS, WORKLOADS
-from contracts.datacenter.rows import DatacenterInfo, Row, Source, Vault, Wish
+from contracts.datacenter.service_spec import BootstrapService
+from contracts.datacenter.workload_records import DatacenterInfo, Row, Source, Vault, Wish
+from contracts.naming import labels
 from e2e.harness.asking import Asking, Somebody
 from e2e.rig import Rig
 from e2e.rig.kube import ApiError
-from managers.datacenter.kubernetes_provider import owner_of
-from managers.datacenter.render import render
-from runtime import resources as kinds
+from managers.datacenter.provider.kubernetes import owner_of
+from managers.datacenter.provider.objects import render
+from runtime import builtin_kinds as kinds
 from runtime.types import Object, Resource
 from tests.contracts.datacenter.fine import FINE
 from tests.contracts.datacenter.services import (
@@ -39,7 +39,7 @@ GC, DEPLOYING = controller("generic-garbage-collector"), controller("deployment-
 SCALING = controller("horizontal-pod-autoscaler")
 TOLD = (Vault("vault", "https://vault.test:8200", "vault-ca", ("jwt/app",)),)
 PLAIN = service("shipper")
-NAME = naming.child("fra1", "shipper")
+NAME = names.child("fra1", "shipper")
 Act = Callable[[Asking, str], Any]
 
 
@@ -135,7 +135,7 @@ def test_a_datacenter_elsewhere_is_nobodys_business(place: Place) -> None:
     ask = place.ask()
     ask.create(DATACENTERS, datacenter_object(PLAIN, name="ams1"))
     ask.patch(DATACENTERS, None, "ams1", {"spec": {"state": "Draining"}})
-    held = {"metadata": {"finalizers": [naming.DATACENTER_FINALIZER]}}
+    held = {"metadata": {"finalizers": [names.DATACENTER_FINALIZER]}}
     place.ask(OPERATOR).patch(DATACENTERS, None, "ams1", held)
     place.ask(OPERATOR).patch(DATACENTERS, None, "ams1", {"metadata": {"finalizers": None}})
     ask.delete(DATACENTERS, None, "ams1")
@@ -180,7 +180,7 @@ def test_the_operator_and_the_garbage_collector_do(place: Place, row: str) -> No
     ask = place.ask(OPERATOR)
     for what in ("changes one", "says how it is", "labels one"):
         ROWS[what](ask, row)
-    ask.patch(WORKLOADS, None, row, {"metadata": {"finalizers": [naming.WORKLOAD_FINALIZER]}})
+    ask.patch(WORKLOADS, None, row, {"metadata": {"finalizers": [names.WORKLOAD_FINALIZER]}})
     place.ask(GC).delete(WORKLOADS, None, row)
     ask.patch(WORKLOADS, None, row, {"metadata": {"finalizers": None}})
     ask.create(WORKLOADS, workload_object(PLAIN, "lon1"))
@@ -288,7 +288,7 @@ def test_the_operator_touches_nothing_of_others(place: Place, home: str) -> None
 
 def test_the_operator_lets_go_of_what_it_made(place: Place, home: str) -> None:
     """As deletionPolicy Orphan asks: without our labels and owner it is anybody's."""
-    ours = (labels.MANAGED_BY, naming.SYSTEM, naming.DATACENTER, naming.BOOTSTRAP)
+    ours = (labels.MANAGED_BY, names.SYSTEM, names.DATACENTER, names.BOOTSTRAP)
     bare = {"labels": dict.fromkeys(ours), "ownerReferences": None}
     place.ask(OPERATOR).patch(kinds.DEPLOYMENT, home, NAME, {"metadata": bare})
     place.ask(TENANT).delete(kinds.DEPLOYMENT, home, NAME)
@@ -329,7 +329,7 @@ REFUSED: dict[str, tuple[Somebody, Act, str]] = {
     "a tenant deletes it": (TENANT, _delete, "change or delete that service instead"),
     "a tenant takes it out of its datacenter": (
         TENANT,
-        _patch({"metadata": {"labels": {naming.DATACENTER: None}}}),
+        _patch({"metadata": {"labels": {names.DATACENTER: None}}}),
         "change that service instead",
     ),
     "a controller edits it": (DEPLOYING, _patch(PAUSED), "change that service instead"),

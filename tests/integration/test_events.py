@@ -5,10 +5,10 @@ import asyncio
 import pytest
 from structlog.testing import capture_logs
 
-from runtime.client import Client
+from runtime.builtin_kinds import CONFIG_MAP, EVENT, NAMESPACE
+from runtime.client.client import Client
 from runtime.clock import SystemClock
 from runtime.events import NOTE_LIMIT, EventRecorder, Reporter
-from runtime.resources import CONFIG_MAP, EVENT, NAMESPACE
 from runtime.types import Object, ObjectKey, uid_of
 
 LONGEST_NAME = ("x" * 63 + ".") * 3 + "x" * 61

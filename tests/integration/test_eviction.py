@@ -2,7 +2,7 @@
 
 import pytest
 
-from runtime.client import Client
+from runtime.client.client import Client
 from tests.runtime.eviction_cases import CASES, Case
 
 

@@ -21,10 +21,10 @@ import yaml
 from e2e.rig import Rig
 from e2e.rig.kube import wait_established
 from examples.website.reconcile import DEPLOYMENT, DIRECTORY, WEBSITE
-from runtime.client import Client
+from runtime.builtin_kinds import CONFIG_MAP, EVENT, LEASE, SERVICE
+from runtime.client.client import Client
 from runtime.clock import SystemClock
 from runtime.errors import NotFound
-from runtime.resources import CONFIG_MAP, EVENT, LEASE, SERVICE
 from runtime.types import Object, ObjectKey, Resource, uid_of
 
 ROOT = Path(__file__).parents[2]

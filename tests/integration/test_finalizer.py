@@ -4,11 +4,11 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from runtime.client import Client
+from runtime.builtin_kinds import CONFIG_MAP
+from runtime.client.client import Client
+from runtime.controller.finalizer import Finalizer, Superseded
 from runtime.errors import NotFound
-from runtime.finalizer import Finalizer, Superseded
 from runtime.outcome import Blocked, Done, Outcome
-from runtime.resources import CONFIG_MAP
 from runtime.types import Object, ObjectKey, is_terminating, resource_version_of, uid_of
 
 OURS = "shop.example/finalizer"

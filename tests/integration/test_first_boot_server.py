@@ -6,16 +6,10 @@ from typing import Any
 
 import pytest
 
-from contracts.api.job_roles import DEFAULTS, OPERATOR_ROLE
-from contracts.api.selfinit import Request
+from contracts.api.cluster.job_roles import DEFAULTS, OPERATOR_ROLE
+from contracts.api.cluster.self_init import Request
 from contracts.hcl.render import ConfigInput, OidcBootstrap, render_config, render_self_init
-from contracts.hcl.roles import (
-    Role,
-    backup_role,
-    operator_role,
-    restore_role,
-    upgrade_role,
-)
+from contracts.hcl.roles import Role, backup_role, operator_role, restore_role, upgrade_role
 from tests.integration.account_tokens import AUDIENCE, ISSUER, OPERATOR, Signer
 from tests.integration.bao_server import NODE_ID, BaoServer, serve
 

@@ -9,13 +9,13 @@ from functools import partial
 import pytest
 
 from e2e.rig import Rig
-from runtime.client import Client
+from runtime.builtin_kinds import CONFIG_MAP
+from runtime.cache.informer import Informer, InformerOptions, Selection
+from runtime.client.client import Client
+from runtime.client.credentials import KubeconfigCredentials
 from runtime.clock import SystemClock
-from runtime.credentials import KubeconfigCredentials
 from runtime.errors import ApiError, TransportError
-from runtime.informer import Informer, InformerOptions, Selection
-from runtime.metrics import Metrics
-from runtime.resources import CONFIG_MAP
+from runtime.metrics.metrics import Metrics
 from runtime.testing.wait import eventually
 from runtime.types import Object, ObjectKey, key_of, resource_version_of, uid_of
 

@@ -9,17 +9,17 @@ import pytest
 import pytest_asyncio
 
 from contracts.api.group import BACKUPS
-from contracts.shapes.executor_job import backup_job, proof_job, restore_job
+from contracts.builders.job import backup_job, proof_job, restore_job
 from e2e.harness.installation import install
 from e2e.rig import Rig
-from managers.jobs.plan import Rights
-from managers.jobs.run import ForeignError, Jobs
-from runtime.client import Client
+from managers.jobs.client import ForeignError, Jobs
+from managers.jobs.status import Rights
+from runtime.apply.ownership import Owner
+from runtime.builtin_kinds import JOB, NAMESPACE, POD, ROLE, ROLE_BINDING, SERVICE_ACCOUNT
+from runtime.client.client import Client
 from runtime.errors import NotFound
-from runtime.ownership import Owner
-from runtime.resources import JOB, NAMESPACE, POD, ROLE, ROLE_BINDING, SERVICE_ACCOUNT
 from runtime.types import Object, ObjectKey, Resource, key_of, uid_of
-from tests.contracts.shapes.test_executor_job import OPENSHIFT, PVC, S3, TAINTED, Server
+from tests.contracts.builders.test_job import OPENSHIFT, PVC, S3, TAINTED, Server
 from tests.gen.executors import backup_env, executor, proof_env, restore_env
 
 MANAGER = "itest"

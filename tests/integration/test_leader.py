@@ -10,18 +10,11 @@ from collections.abc import AsyncIterator
 import pytest
 
 from e2e.rig import Rig
-from runtime.client import Client
-from runtime.listing import ListOptions
-from runtime.resources import CONFIG_MAP, EVENT
+from runtime.builtin_kinds import CONFIG_MAP, EVENT
+from runtime.client.client import Client
+from runtime.client.listing import ListOptions
 from runtime.types import ObjectKey
-from tests.integration.candidates import (
-    PATIENCE,
-    Candidate,
-    keeping,
-    lease_spec,
-    renewals,
-    until,
-)
+from tests.integration.candidates import PATIENCE, Candidate, keeping, lease_spec, renewals, until
 from tests.integration.leader_process import OPTIONS, TARGET_NAME
 
 

@@ -11,9 +11,8 @@ from typing import Any
 
 import pytest
 
-from contracts import labels, names
-from contracts.admission.locks_controller import CONTROLLER_POLICIES
-from contracts.admission.locks_pods import LOCK_PODS
+from contracts.admission.operator_pods import LOCK_PODS
+from contracts.admission.operator_writes import CONTROLLER_POLICIES
 from contracts.admission.policy import Policy
 from contracts.api.group import (
     API_VERSION,
@@ -23,15 +22,16 @@ from contracts.api.group import (
     RESTORE_KIND,
     RESTORES,
 )
-from contracts.shapes.executor_job import backup_job, proof_job, restore_job
-from contracts.shapes.security import container_security
-from contracts.shapes.upgrade_job import upgrade_job
-from contracts.upgrade_action import STEP_DOWN, Order
+from contracts.builders.job import backup_job, proof_job, restore_job
+from contracts.builders.security_context import container_security
+from contracts.builders.upgrade_job import upgrade_job
+from contracts.jobs.upgrade_actions import STEP_DOWN, Order
+from contracts.naming import labels, names
 from e2e.rig import Rig
 from e2e.rig.kube import ApiError
-from managers.jobs.plan import Rights, rights_objects
-from runtime import resources as kinds
-from runtime.ownership import Owner
+from managers.jobs.status import Rights, rights_objects
+from runtime import builtin_kinds as kinds
+from runtime.apply.ownership import Owner
 from runtime.types import Object
 from tests.gen.executors import backup_env, executor, proof_env, restore_env, target
 from tests.integration import locked

@@ -5,25 +5,18 @@ from typing import Any
 
 import pytest
 
-from contracts import labels, names
-from contracts.admission.locks_controller import CONTROLLER_POLICIES
-from contracts.admission.locks_pods import LEVEL, LOCK_PODS
-from contracts.roles import CONTROLLER, NAMESPACE
-from contracts.shapes.security import LOW_PORTS, container_security, pod_security
+from contracts.admission.operator_pods import LEVEL, LOCK_PODS
+from contracts.admission.operator_writes import CONTROLLER_POLICIES
+from contracts.builders.security_context import LOW_PORTS, container_security, pod_security
+from contracts.installation import CONTROLLER, NAMESPACE
+from contracts.naming import labels, names
 from e2e.harness.asking import Asking
 from e2e.rig import Rig
 from e2e.rig.kube import ApiError
-from runtime import resources as kinds
+from runtime import builtin_kinds as kinds
 from runtime.types import Object
 from tests.integration import locked
-from tests.integration.locked import (
-    CLUSTER,
-    OPERATOR,
-    TENANT,
-    Place,
-    meta,
-    pod_spec,
-)
+from tests.integration.locked import CLUSTER, OPERATOR, TENANT, Place, meta, pod_spec
 
 POLICIES = (LOCK_PODS, *CONTROLLER_POLICIES)
 Act = Callable[[Asking, str], Any]

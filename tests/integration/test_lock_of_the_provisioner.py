@@ -6,13 +6,13 @@ from typing import Any
 import pytest
 
 from contracts import tenancy
-from contracts.admission.locks_pods import LEVEL
-from contracts.admission.locks_provisioner import PROVISIONER_POLICIES
-from contracts.roles import CONTROLLER, NAMESPACE
+from contracts.admission.operator_pods import LEVEL
+from contracts.admission.provisioner_writes import PROVISIONER_POLICIES
+from contracts.installation import CONTROLLER, NAMESPACE
 from e2e.harness.asking import Asking, Somebody
 from e2e.rig import Rig
 from e2e.rig.kube import ApiError
-from runtime import resources as kinds
+from runtime import builtin_kinds as kinds
 from runtime.types import Object
 from tests.integration import locked
 from tests.integration.locked import GRANTING, LIMITS, PROVISIONING, QUOTA, TENANT, Place

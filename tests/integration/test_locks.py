@@ -4,12 +4,12 @@ from collections.abc import Iterator
 
 import pytest
 
-from contracts import labels, names
-from contracts.admission.locks import LOCK_MANAGED, LOCK_SCALE
+from contracts.admission.managed_objects import LOCK_MANAGED, LOCK_SCALE
+from contracts.naming import labels, names
 from e2e.harness.asking import account
 from e2e.rig import Rig
 from e2e.rig.kube import ApiError
-from runtime import resources as kinds
+from runtime import builtin_kinds as kinds
 from tests.integration import locked
 from tests.integration.lock_cases import (
     ALLOWED,

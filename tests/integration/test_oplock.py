@@ -5,14 +5,14 @@ from typing import Any
 
 import pytest
 
-from contracts.api.cluster_status import ClusterStatus
+from contracts.api.cluster.status import ClusterStatus
+from contracts.api.cluster.status_backup import BackupStatus
 from contracts.api.group import CLUSTERS
-from contracts.api.status_backup import BackupStatus
-from managers.backup.record import BackupRecord
-from managers.cluster.status_writer import STATUS_MANAGER
-from managers.oplock.plan import Acquired, Claim, Free, HeldBy
-from managers.oplock.run import TRIES, OperationLocks
-from runtime.client import Client
+from managers.backup.cluster_status import BackupRecord
+from managers.cluster.apply.status_writer import STATUS_MANAGER
+from managers.operation_lock.client import TRIES, OperationLocks
+from managers.operation_lock.decide import Acquired, Claim, Free, HeldBy
+from runtime.client.client import Client
 from runtime.clock import SystemClock
 from runtime.types import Object, ObjectKey, uid_of
 from tests.contracts.api.clusters import cluster_object

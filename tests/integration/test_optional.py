@@ -1,4 +1,5 @@
-"""runtime.optional against a real API server: a definition comes, is deleted with an object in it,
+"""runtime.cache.optional against a real API server: a definition comes, is deleted with an object
+in it,
 and comes back."""
 
 import asyncio
@@ -6,13 +7,13 @@ import random
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from runtime.client import Client
+from runtime.cache.informers import InformerSet
+from runtime.cache.optional import DEFINITION, OptionalKinds
+from runtime.cache.optional_kind import Offer, OptionalKind
+from runtime.cache.selection import Selection
+from runtime.client.client import Client
 from runtime.clock import SystemClock
-from runtime.informers import InformerSet
-from runtime.kinds import Offer, OptionalKind
-from runtime.metrics import Metrics
-from runtime.optional import DEFINITION, OptionalKinds
-from runtime.selection import Selection
+from runtime.metrics.metrics import Metrics
 from runtime.testing.wait import eventually
 from runtime.types import Object, ObjectKey, uid_of
 

@@ -16,7 +16,7 @@ from e2e.harness.rights import Grain, without
 from e2e.harness.waiting import until
 from e2e.rbac_minimal.mutation import CLUSTER_ROLE, Bound, Person, bound
 from e2e.rig import Rig
-from runtime.resources import CONFIG_MAP, SECRET
+from runtime.builtin_kinds import CONFIG_MAP, SECRET
 from runtime.types import Object, uid_of
 
 NAME, KEY = "bao", "bao-unseal-key"

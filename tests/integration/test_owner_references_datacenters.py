@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from contracts.api.group import API_VERSION
-from contracts.datacenter import naming
+from contracts.datacenter import names
 from contracts.datacenter.kinds import DATACENTERS, WORKLOADS
 from e2e.harness.datacenters import CLUSTER_ROLE, install_datacenters
 from e2e.harness.installation import identity, install
@@ -19,7 +19,7 @@ from e2e.harness.rights import Grain, without
 from e2e.harness.waiting import until
 from e2e.rbac_minimal.mutation import Bound, Person, read_role
 from e2e.rig import Rig
-from runtime.resources import CONFIG_MAP
+from runtime.builtin_kinds import CONFIG_MAP
 from runtime.types import Object, Resource, uid_of
 
 DRY = "?dryRun=All"
@@ -75,7 +75,7 @@ def a_row(api: Api) -> tuple[str, Object]:
         "source": {"name": "declared"},
         "service": service,
     }
-    metadata = {"name": naming.row(name, "x"), "ownerReferences": [reference]}
+    metadata = {"name": names.row(name, "x"), "ownerReferences": [reference]}
     body = {"apiVersion": API_VERSION, "kind": WORKLOADS.kind, "metadata": metadata, "spec": spec}
     return WORKLOADS.path(None), body
 

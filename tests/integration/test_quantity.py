@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from runtime.client import Client
-from runtime.intent import Intent
+from runtime.apply.intent import Intent
+from runtime.client.client import Client
 from runtime.quantity import canonical, parse
 from runtime.types import Resource
 from tests.runtime.test_quantity import FORMS

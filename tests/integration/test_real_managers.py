@@ -13,9 +13,9 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 
 from e2e.rig import Rig
-from runtime.client import Client, WatchOptions
-from runtime.codec import decode_event
-from runtime.resources import CONFIG_MAP
+from runtime.builtin_kinds import CONFIG_MAP
+from runtime.client.client import Client, WatchOptions
+from runtime.client.codec import decode_event
 from tests.integration.candidates import PATIENCE, until
 from tests.integration.leader_process import OPTIONS
 from tests.integration.manager_process import LOST, TARGET

@@ -9,19 +9,19 @@ import aiohttp
 import pytest
 
 from e2e.rig import Rig
-from runtime.client import Client
+from runtime.builtin_kinds import CONFIG_MAP
+from runtime.cache.informer import Informer, Selection
+from runtime.client.client import Client
+from runtime.client.credentials import KubeconfigCredentials
+from runtime.client.listing import ListOptions
+from runtime.client.transport import Answer, Call, Wire
+from runtime.client.wire import HttpWire
 from runtime.clock import SystemClock
-from runtime.credentials import KubeconfigCredentials
 from runtime.errors import ApiError, LeaseLost, TransportError
-from runtime.informer import Informer, Selection
-from runtime.leader import LeaderOptions
-from runtime.listing import ListOptions
-from runtime.metrics import Metrics
-from runtime.resources import CONFIG_MAP
+from runtime.leader.leader import LeaderOptions
+from runtime.metrics.metrics import Metrics
 from runtime.testing.wait import eventually
-from runtime.transport import Answer, Call, Wire
 from runtime.types import Object, key_of, resource_version_of, uid_of
-from runtime.wire import HttpWire
 from tests.integration.candidates import Candidate, keeping, lease_spec, until, watched
 from tests.integration.leader_process import OPTIONS
 

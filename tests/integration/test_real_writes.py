@@ -10,9 +10,10 @@ import yaml
 from yarl import URL
 
 from e2e.rig import Rig
-from runtime.client import Client
+from runtime.builtin_kinds import CONFIG_MAP
+from runtime.client.client import Client
+from runtime.client.credentials import ServiceAccountCredentials, in_cluster
 from runtime.clock import SystemClock
-from runtime.credentials import ServiceAccountCredentials, in_cluster
 from runtime.errors import (
     Conflict,
     Forbidden,
@@ -22,7 +23,6 @@ from runtime.errors import (
     TransportError,
     Unauthorized,
 )
-from runtime.resources import CONFIG_MAP
 from runtime.types import Object, ObjectKey, key_of, resource_version_of, uid_of
 
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from contracts.api.job_roles import OPERATOR_ROLE
-from contracts.api.recovery import InitialRecoveryKeys
+from contracts.api.cluster.job_roles import OPERATOR_ROLE
+from contracts.api.cluster.recovery import InitialRecoveryKeys
 from contracts.hcl.render import ConfigInput, OidcBootstrap, render_config, render_self_init
 from contracts.hcl.roles import operator_role
 from contracts.hcl.seals import SealStanza
@@ -20,9 +20,9 @@ from e2e.rig.progress import to_stderr
 from e2e.rig.versions import OPENBAO_OLDEST
 from managers.bao.client import Bao
 from managers.bao.login import StoredToken
-from managers.recovery.run import hand_over
-from runtime.guarded import unguarded
-from runtime.resources import SECRET
+from managers.recovery_keys.actions import hand_over
+from runtime.builtin_kinds import SECRET
+from runtime.client.write_guard import unguarded
 from tests import gen
 from tests.gen.api import FakeApi, Outside
 from tests.integration.account_tokens import AUDIENCE, ISSUER, OPERATOR, Signer

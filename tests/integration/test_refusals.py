@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from runtime.client import Client
+from runtime.builtin_kinds import CONFIG_MAP, NAMESPACE, SECRET, SERVICE
+from runtime.client.client import Client
 from runtime.errors import ApiError
-from runtime.resources import CONFIG_MAP, NAMESPACE, SECRET, SERVICE
 from runtime.types import Object, ObjectKey, Resource, uid_of
 from tests.runtime.test_refusals import TABLE
 

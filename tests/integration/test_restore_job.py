@@ -15,23 +15,23 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from baoctl.jobs.addresses import Policy
+from baoctl.jobs.context import Here
 from baoctl.jobs.failures import JobFailure
-from baoctl.jobs.here import Here
+from baoctl.jobs.leader_client import Reach
 from baoctl.jobs.restore import restore
-from baoctl.jobs.session import Reach
+from baoctl.jobs.store.egress_policy import Policy
+from contracts.api.cluster.self_init import Request
 from contracts.api.group import RESTORES
-from contracts.api.job_report import RestoreReport
+from contracts.api.job_result import RestoreReport
 from contracts.api.meta import rfc3339
-from contracts.api.selfinit import Request
-from contracts.backup_key import manifest_key
 from contracts.hcl.render import ConfigInput, OidcBootstrap, render_config, render_self_init
 from contracts.hcl.roles import backup_role, restore_role
-from contracts.job_env import RestoreEnv, RunEnv, ServerEnv, StoreEnv
-from contracts.manifest import Manifest
+from contracts.jobs.env import RestoreEnv, RunEnv, ServerEnv, StoreEnv
+from contracts.jobs.snapshot_manifest import Manifest
+from contracts.naming.snapshot_keys import manifest_key
 from managers.bao.client import Bao
+from runtime.client.write_guard import unguarded
 from runtime.clock import SystemClock
-from runtime.guarded import unguarded
 from runtime.testing.api_server.kinds import Kind
 from runtime.testing.api_server.server import FakeApiServer
 from runtime.testing.api_server.wire import FakeWire, client_of

@@ -22,24 +22,24 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from baoctl.jobs.addresses import Policy
 from baoctl.jobs.restore_test import restore_test
-from baoctl.jobs.stores import open_store
-from contracts import paths
-from contracts.api.job_report import ProofReport
-from contracts.api.job_roles import DEFAULTS
-from contracts.api.selfinit import Request
-from contracts.backup_key import manifest_key
+from baoctl.jobs.store.egress_policy import Policy
+from baoctl.jobs.store.store import open_store
+from contracts.api.cluster.job_roles import DEFAULTS
+from contracts.api.cluster.self_init import Request
+from contracts.api.job_result import ProofReport
 from contracts.hcl.render import ConfigInput, OidcBootstrap, render_config, render_self_init
+from contracts.hcl.restore_test_server import ADDRESS, LOOPBACK, throw_away_config
 from contracts.hcl.roles import backup_role
-from contracts.hcl.throw_away import ADDRESS, LOOPBACK, throw_away_config
-from contracts.job_env import RunEnv, ServerEnv, StoreEnv, TestEnv
-from contracts.manifest import Manifest
-from contracts.snapshot_content import MOUNTS_PATH, content_digest, mounts_digest
+from contracts.jobs.env import RunEnv, ServerEnv, StoreEnv, TestEnv
+from contracts.jobs.snapshot_manifest import Manifest
+from contracts.naming import mount_paths
+from contracts.naming.snapshot_keys import manifest_key
+from contracts.snapshot_digest import MOUNTS_PATH, content_digest, mounts_digest
 from e2e.rig.versions import OPENBAO
 from managers.bao.client import Bao
+from runtime.client.write_guard import unguarded
 from runtime.clock import SystemClock
-from runtime.guarded import unguarded
 from tests.integration.account_tokens import AUDIENCE, ISSUER, Signer
 from tests.integration.bao_server import free_port, serve
 
@@ -123,8 +123,8 @@ def _thrown_away(
     port = free_port()
     config = throw_away_config(taken.config)
     for old, new in {
-        paths.DATA: str(folder / "data"),
-        paths.UNSEAL: str(keys or taken.keys),
+        mount_paths.DATA: str(folder / "data"),
+        mount_paths.UNSEAL: str(keys or taken.keys),
         ADDRESS: f"{LOOPBACK}:{port}",
         f"{LOOPBACK}:8201": f"{LOOPBACK}:{free_port()}",
     }.items():

@@ -1,6 +1,6 @@
 """Which keys of a static seal open the data of a real server, before and after a rotation.
 
-The design of managers.bootstrap.seal_keys rests on this: a server that knows two keys opens what
+The design of managers.bootstrap.seal.keys rests on this: a server that knows two keys opens what
 either of them sealed, and one that knows the wrong ones stays sealed and changes nothing.
 """
 
@@ -14,22 +14,16 @@ from pathlib import Path
 
 import pytest
 
-from contracts import paths
 from contracts.hcl.render import ConfigInput, render_config, render_self_init
 from contracts.hcl.seals import static_stanza
+from contracts.naming import mount_paths
 from contracts.unseal_keys import KeyRing, UnsealKey
 from e2e.rig import images
 from e2e.rig.paths import Cache, cache_root
 from e2e.rig.progress import to_stderr
 from e2e.rig.versions import OPENBAO, OPENBAO_OLDEST
 from runtime.clock import SystemClock
-from tests.integration.bao_server import (
-    NODE_ID,
-    ROOT_TOKEN,
-    BaoServer,
-    free_port,
-    make_certificate,
-)
+from tests.integration.bao_server import NODE_ID, ROOT_TOKEN, BaoServer, free_port, make_certificate
 
 pytestmark = pytest.mark.timeout(900)  # the oldest server is built by the first test that needs it
 IDS = {"A": "operator-generated-v1", "B": "two", "C": "three"}
@@ -61,11 +55,11 @@ class Home:
         port = free_port()
         config = render_config(replace(ConfigInput("c", "ns"), seal=static_stanza(ring(keys))))
         for old, new in {
-            paths.DATA: str(self.folder / "data"),
-            paths.TLS: str(self.folder / "tls"),
-            paths.AUDIT: str(self.folder / "audit"),
-            paths.LOGS: str(self.folder / "logs"),
-            paths.UNSEAL: str(self.folder / "unseal"),
+            mount_paths.DATA: str(self.folder / "data"),
+            mount_paths.TLS: str(self.folder / "tls"),
+            mount_paths.AUDIT: str(self.folder / "audit"),
+            mount_paths.LOGS: str(self.folder / "logs"),
+            mount_paths.UNSEAL: str(self.folder / "unseal"),
             "[::]:8200": f"127.0.0.1:{port}",
             "[::]:8201": f"127.0.0.1:{free_port()}",
             'service_registration "kubernetes" {}\n': "",
@@ -75,9 +69,9 @@ class Home:
         command += ["-config", self._write("config.hcl", config)]
         if first:
             text = render_self_init(
-                ConfigInput("c", "ns", root_token_file=f"{paths.ROOT_TOKEN}/token")
+                ConfigInput("c", "ns", root_token_file=f"{mount_paths.ROOT_TOKEN}/token")
             )
-            own = text.replace(f"{paths.ROOT_TOKEN}/token", str(self.folder / "root-token"))
+            own = text.replace(f"{mount_paths.ROOT_TOKEN}/token", str(self.folder / "root-token"))
             command += ["-config", self._write("self-init.hcl", own)]
         environment = {
             "PATH": os.environ["PATH"],

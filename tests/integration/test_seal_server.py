@@ -19,10 +19,10 @@ import pytest
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 
-from contracts import paths
-from contracts.api.seal import Unseal
+from contracts.api.cluster.seal import Unseal
 from contracts.hcl.render import ConfigInput, render_config
 from contracts.hcl.seals import seal_stanza
+from contracts.naming import mount_paths
 from e2e.rig import builds, packages
 from e2e.rig.commands import run
 from e2e.rig.paths import TOOLS, Cache, cache_root
@@ -142,7 +142,7 @@ def _far(folder: Path, url: str) -> dict[str, Far]:
 
 
 def _clouds(folder: Path, url: str) -> dict[str, Far]:
-    creds = paths.SEAL_CREDENTIALS
+    creds = mount_paths.SEAL_CREDENTIALS
     return {
         "awskms": Far(
             {"awskms": {"region": "eu-central-1", "kmsKeyID": "alias/mine", "endpoint": url}},
@@ -186,7 +186,7 @@ def _clouds(folder: Path, url: str) -> dict[str, Far]:
 
 
 def _others() -> dict[str, Far]:
-    creds = paths.SEAL_CREDENTIALS
+    creds = mount_paths.SEAL_CREDENTIALS
     return {
         "kmip": Far(
             {
@@ -247,9 +247,9 @@ def _configured(folder: Path, spec: Mapping[str, Any]) -> Path:
         (folder / name).mkdir()
     make_certificate(folder / "tls")
     for old, new in {
-        paths.DATA: str(folder / "data"),
-        paths.TLS: str(folder / "tls"),
-        paths.SEAL_CREDENTIALS: str(folder / "creds"),
+        mount_paths.DATA: str(folder / "data"),
+        mount_paths.TLS: str(folder / "tls"),
+        mount_paths.SEAL_CREDENTIALS: str(folder / "creds"),
         "[::]:8200": f"127.0.0.1:{free_port()}",
         "[::]:8201": f"127.0.0.1:{free_port()}",
         'service_registration "kubernetes" {}\n': "",

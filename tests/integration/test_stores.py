@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from baoctl.jobs.addresses import Policy
 from baoctl.jobs.failures import JobFailure
-from baoctl.jobs.stores import Store, open_store
-from contracts.job_env import StoreEnv
+from baoctl.jobs.store.egress_policy import Policy
+from baoctl.jobs.store.store import Store, open_store
+from contracts.jobs.env import StoreEnv
 from e2e.harness import stores as real
 from tests.integration.bao_server import free_port
 

@@ -5,12 +5,12 @@ from collections.abc import AsyncIterator
 import pytest
 import pytest_asyncio
 
-from runtime.client import Client
-from runtime.credentials import KubeconfigCredentials
+from runtime.apply.managed_fields import BEFORE_FIRST_APPLY, upgrade
+from runtime.builtin_kinds import CONFIG_MAP
+from runtime.client.client import Client
+from runtime.client.credentials import KubeconfigCredentials
 from runtime.errors import Conflict
-from runtime.resources import CONFIG_MAP
 from runtime.types import Object
-from runtime.upgrade import BEFORE_FIRST_APPLY, upgrade
 from runtime.verdict import Verdict
 from tests.integration.owned import MANAGER, MARKS, Bench, operating
 

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from baoctl.jobs.upgrade import do
+from baoctl.jobs.upgrade.main import do
 from contracts.exit_codes import EXIT_CODES, STEP_EXIT_CODES
-from contracts.job_env import UpgradeEnv
-from contracts.upgrade_action import PROMOTE, STEP_DOWN
+from contracts.jobs.env import UpgradeEnv
+from contracts.jobs.upgrade_actions import PROMOTE, STEP_DOWN
 from runtime.clock import SystemClock
 from tests.integration.bao_fleet import Fleet, fleet
 

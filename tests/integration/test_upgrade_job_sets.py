@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from baoctl.jobs.upgrade import do
+from baoctl.jobs.upgrade.main import do
 from contracts.exit_codes import STEP_EXIT_CODES
-from contracts.job_env import UpgradeEnv
-from contracts.upgrade_action import (
+from contracts.jobs.env import UpgradeEnv
+from contracts.jobs.upgrade_actions import (
     DEMOTE,
     JOIN,
     PROMOTE,

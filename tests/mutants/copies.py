@@ -22,8 +22,11 @@ from tests.mutants.failure_plugin import VARIABLE
 from tests.mutants.operators import Mutant, changed
 from tests.mutants.verdict import Failure, Run
 
-SMOKE_TESTS = ("tests/contracts/test_names.py", "tests/managers/upgrade/test_bluegreen_table.py")
-_SMOKE_MODULES = ("contracts/names.py", "managers/upgrade/bluegreen_guards.py")
+SMOKE_TESTS = (
+    "tests/contracts/naming/test_names.py",
+    "tests/managers/upgrade/bluegreen/test_table.py",
+)
+_SMOKE_MODULES = ("contracts/naming/names.py", "managers/upgrade/bluegreen/guards.py")
 _SMOKE_SECONDS = 300.0
 _MARK = "this module is from the copy"
 # A mutant that collects without end must not take the memory of the machine.

@@ -2,8 +2,8 @@
 
 Called by the runner. In this order:
 
-1. the files whose name matches, of those in the mirrored folder: of managers/upgrade/rolling.py,
-   tests/managers/upgrade/test_rolling*.py;
+1. the files whose name matches, of those in the mirrored folder: of managers/upgrade/jobs.py,
+   tests/managers/upgrade/test_jobs*.py;
 2. the rest of the mirrored folder, as far as it imports the module in some way;
 3. other files that import the module, directly or through modules of `tests` (a conftest.py of
    their folders included);

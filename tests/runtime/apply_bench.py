@@ -5,13 +5,13 @@ import random
 from dataclasses import replace
 from typing import Any
 
-from runtime.applied import Applied
-from runtime.apply import OwnedApply
-from runtime.intent import Intent
-from runtime.metrics import Metrics
-from runtime.ownership import Marks, Owner
-from runtime.resources import CONFIG_MAP, SERVICE
-from runtime.settled import Settled
+from runtime.apply.apply import OwnedApply
+from runtime.apply.apply_cache import Settled
+from runtime.apply.apply_result import Applied
+from runtime.apply.intent import Intent
+from runtime.apply.ownership import Marks, Owner
+from runtime.builtin_kinds import CONFIG_MAP, SERVICE
+from runtime.metrics.metrics import Metrics
 from runtime.testing.clock import ManualClock
 from runtime.types import Object, ObjectKey
 from runtime.verdict import Verdict

@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from typing import Self
 
 from runtime.clock import Deadline
-from runtime.controller import Controller, ControllerOptions, Feed
-from runtime.metrics import Metrics
+from runtime.controller.controller import Controller, ControllerOptions, Feed
+from runtime.controller.ratelimit import ItemExponentialFailure, RateLimiter
+from runtime.controller.workqueue import NORMAL
+from runtime.metrics.metrics import Metrics
 from runtime.outcome import Done, Outcome
-from runtime.ratelimit import ItemExponentialFailure, RateLimiter
 from runtime.testing.clock import ManualClock
 from runtime.types import Object, Request
-from runtime.workqueue import NORMAL
 
 KEY = Request("ns", "web")
 DEADLINE = 30.0

@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from runtime.client import Client
+from runtime.client.client import Client
 from runtime.errors import Conflict, EvictionRefused, NotFound
 from runtime.types import uid_of
 from tests.runtime.evictions import CLOSED, OPEN, is_there, key, make_budget, make_pod

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from runtime.client import Client
-from runtime.resources import POD, POD_DISRUPTION_BUDGET
+from runtime.builtin_kinds import POD, POD_DISRUPTION_BUDGET
+from runtime.client.client import Client
 from runtime.types import Object, ObjectKey, Resource
 
 # As the API server counts it when two more are ready, and when one of them is not.

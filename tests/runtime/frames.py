@@ -1,11 +1,19 @@
-"""Objects, bookmarks and errors as frames of runtime.watch carry them."""
+"""Objects, bookmarks and errors as frames of runtime.cache.watch carry them."""
 
 from typing import Any
 
+from runtime.cache.watch import (
+    INITIAL_EVENTS_END,
+    Effect,
+    Frame,
+    Phase,
+    SilentStreamError,
+    State,
+    step,
+)
 from runtime.errors import ApiError, TransportError, status_error
 from runtime.testing.scripted import status_body
 from runtime.types import ObjectKey
-from runtime.watch import INITIAL_EVENTS_END, Effect, Frame, Phase, SilentStreamError, State, step
 
 WEB = ObjectKey("shop", "web")
 

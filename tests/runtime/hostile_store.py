@@ -12,18 +12,18 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 
-from runtime.client import Client
+from runtime.cache.informer import Informer, InformerOptions
+from runtime.cache.selection import Selection
+from runtime.cache.watch import INITIAL_EVENTS_END
+from runtime.client.client import Client
+from runtime.client.transport import Answer, AnswerTooLarge, Call
 from runtime.clock import SystemClock
-from runtime.depth import shallow
 from runtime.errors import BadRequest, StatusInfo
-from runtime.informer import Informer, InformerOptions
-from runtime.metrics import Metrics
-from runtime.selection import Selection
+from runtime.limits.nesting import shallow
+from runtime.metrics.metrics import Metrics
 from runtime.testing.api_server.wire import Anybody
 from runtime.testing.scripted import event
-from runtime.transport import Answer, AnswerTooLarge, Call
 from runtime.types import Resource
-from runtime.watch import INITIAL_EVENTS_END
 
 SIZE = 1_400_000
 MIB = 1 << 20

@@ -5,10 +5,10 @@ import random
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from runtime.client import Client
-from runtime.informer import Informer, InformerOptions, Selection
-from runtime.metrics import Metrics
-from runtime.resources import CONFIG_MAP
+from runtime.builtin_kinds import CONFIG_MAP
+from runtime.cache.informer import Informer, InformerOptions, Selection
+from runtime.client.client import Client
+from runtime.metrics.metrics import Metrics
 from runtime.testing.clock import ManualClock
 from runtime.testing.scripted import Answer, ScriptedServer, listing, trickle
 from runtime.testing.wait import eventually

@@ -1,6 +1,6 @@
 """One lease in memory, and candidates for it whose lines and clocks can be troubled.
 
-Called by the tests of runtime.leader.
+Called by the tests of runtime.leader.leader.
 """
 
 import asyncio
@@ -12,12 +12,12 @@ from typing import Any
 
 import orjson
 
+from runtime.builtin_kinds import LEASE
 from runtime.clock import Clock
 from runtime.errors import AlreadyExists, Conflict, LeaseLost, NotFound, StatusInfo
 from runtime.events import Reporter
-from runtime.leader import LeaderElector, LeaseLock
-from runtime.metrics import Metrics
-from runtime.resources import LEASE
+from runtime.leader.leader import LeaderElector, LeaseLock
+from runtime.metrics.metrics import Metrics
 from runtime.testing.clock import ManualClock
 from runtime.types import Object, ObjectKey, Resource
 

@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
 from runtime.errors import LeaseLost
-from runtime.manager import Group, Manager, Runnable
+from runtime.process.manager import Group, Manager, Runnable
 from runtime.testing.clock import ManualClock
 
 

@@ -13,7 +13,7 @@ from hashlib import blake2b
 import orjson
 import pytest
 
-from runtime.store import Change, Store
+from runtime.cache.store import Change, Store
 from runtime.types import Object, ObjectKey
 
 
@@ -56,7 +56,7 @@ def watched_stores(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[WatchfulSto
         return made[-1]
 
     with monkeypatch.context() as patched:
-        patched.setattr("runtime.informer.Store", make)
+        patched.setattr("runtime.cache.informer.Store", make)
         yield made
     for store in made:
         store.check()

@@ -11,12 +11,12 @@ from typing import Any, TypeVar
 from hypothesis.stateful import RuleBasedStateMachine
 
 from runtime.clock import yield_to_loop
-from runtime.flows import AGEING, SHARE
-from runtime.metrics import Metrics
-from runtime.ratelimit import ItemExponentialFailure
+from runtime.controller.flows import AGEING, SHARE
+from runtime.controller.ratelimit import ItemExponentialFailure
+from runtime.controller.workqueue import LOW, NORMAL, Workqueue
+from runtime.metrics.metrics import Metrics
 from runtime.testing.clock import ManualClock
 from runtime.types import Request
-from runtime.workqueue import LOW, NORMAL, Workqueue
 
 T = TypeVar("T")
 

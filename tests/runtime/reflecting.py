@@ -5,15 +5,15 @@ import random
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from runtime.metrics import Metrics
-from runtime.reflector import COLLECT_IDLE_SECONDS, IDLE_SECONDS, Reflector
-from runtime.resources import CONFIG_MAP
-from runtime.selection import Selection
+from runtime.builtin_kinds import CONFIG_MAP
+from runtime.cache.reflector import COLLECT_IDLE_SECONDS, IDLE_SECONDS, Reflector
+from runtime.cache.selection import Selection
+from runtime.cache.watch import INITIAL_EVENTS_END, Mirror, Progress, Remove, Replace, Upsert
+from runtime.metrics.metrics import Metrics
 from runtime.testing.clock import ManualClock
 from runtime.testing.scripted import Answer, Received, ScriptedServer, event, stream
 from runtime.testing.wait import eventually
 from runtime.types import key_of, resource_version_of
-from runtime.watch import INITIAL_EVENTS_END, Mirror, Progress, Remove, Replace, Upsert
 from tests.runtime.serving import config_map, scripted
 
 OPEN = stream(then="silence")

@@ -4,10 +4,10 @@ import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 
-from runtime.client import Client
+from runtime.builtin_kinds import CONFIG_MAP
+from runtime.client.client import Client
 from runtime.clock import Clock, SystemClock
-from runtime.metrics import Metrics
-from runtime.resources import CONFIG_MAP
+from runtime.metrics.metrics import Metrics
 from runtime.testing.scripted import Answer, ScriptedServer
 from runtime.types import Object, ObjectKey
 

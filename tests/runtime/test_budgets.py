@@ -14,18 +14,18 @@ from typing import Any, TypeVar
 import orjson
 import pytest
 
-from runtime.apply import OwnedApply
+from runtime.apply.apply import OwnedApply
+from runtime.apply.apply_cache import Settled
+from runtime.apply.intent import Intent
+from runtime.apply.ownership import Marks, Owner
+from runtime.builtin_kinds import CONFIG_MAP, POD
+from runtime.cache.informer import Informer, InformerOptions, Selection
+from runtime.cache.store import Store
+from runtime.client.codec import PageReader, decode_event
 from runtime.clock import SystemClock, yield_to_loop
-from runtime.codec import PageReader, decode_event
-from runtime.controller import Controller
-from runtime.informer import Informer, InformerOptions, Selection
-from runtime.intent import Intent
-from runtime.metrics import Metrics
+from runtime.controller.controller import Controller
+from runtime.metrics.metrics import Metrics
 from runtime.outcome import Done, Outcome
-from runtime.ownership import Marks, Owner
-from runtime.resources import CONFIG_MAP, POD
-from runtime.settled import Settled
-from runtime.store import Store
 from runtime.testing.api_server.server import FakeApiServer
 from runtime.testing.api_server.wire import FakeWire, client_of
 from runtime.testing.wait import eventually

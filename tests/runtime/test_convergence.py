@@ -1,4 +1,7 @@
-"""runtime.informer: store and handlers end at the truth, whatever the server does on the way."""
+"""runtime.cache.informer.
+
+Store and handlers end at the truth, whatever the server does on the way.
+"""
 
 import asyncio
 import random
@@ -6,8 +9,8 @@ import random
 import pytest
 from aiohttp import web
 
-from runtime.informer import InformerOptions, Selection
-from runtime.resources import CONFIG_MAP
+from runtime.builtin_kinds import CONFIG_MAP
+from runtime.cache.informer import InformerOptions, Selection
 from runtime.testing.clock import ManualClock
 from runtime.testing.scripted import (
     Answer,

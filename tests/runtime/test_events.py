@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 import pytest
 from structlog.testing import capture_logs
 
+from runtime.builtin_kinds import EVENT
 from runtime.errors import TransportError
 from runtime.events import (
     NOTE_LIMIT,
@@ -15,7 +16,6 @@ from runtime.events import (
     EventRecorder,
     Reporter,
 )
-from runtime.resources import EVENT
 from runtime.testing.clock import ManualClock
 from runtime.types import Object, Resource
 

@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from runtime.client import Client
+from runtime.client.client import Client
 from runtime.clock import SystemClock
 from runtime.errors import EvictionRefused
 from runtime.testing.api_server.server import FakeApiServer

@@ -1,4 +1,4 @@
-"""runtime.informer: handlers that register at any moment hear of everything exactly once."""
+"""runtime.cache.informer: handlers that register at any moment hear of everything exactly once."""
 
 import asyncio
 import random
@@ -6,13 +6,13 @@ import random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runtime.client import Client
+from runtime.builtin_kinds import CONFIG_MAP
+from runtime.cache.informer import Informer, Selection
+from runtime.cache.watch import Mirror, Remove, Replace, Upsert
+from runtime.client.client import Client
 from runtime.clock import SystemClock
-from runtime.informer import Informer, Selection
-from runtime.metrics import Metrics
-from runtime.resources import CONFIG_MAP
+from runtime.metrics.metrics import Metrics
 from runtime.types import Object, key_of, uid_of
-from runtime.watch import Mirror, Remove, Replace, Upsert
 from tests.runtime.informing import Recorder, name_of
 from tests.runtime.serving import Tokens, config_map
 

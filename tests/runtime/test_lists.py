@@ -1,14 +1,14 @@
-"""runtime.client.list: what happens to the event loop while a list is decoded."""
+"""runtime.client.client.list: what happens to the event loop while a list is decoded."""
 
 import asyncio
 
 import pytest
 
-from runtime import codec
+from runtime.builtin_kinds import CONFIG_MAP
+from runtime.client import codec
+from runtime.client.codec import PIECE_BYTES, PIECE_ITEMS
+from runtime.client.listing import ListOptions
 from runtime.clock import yield_to_loop
-from runtime.codec import PIECE_BYTES, PIECE_ITEMS
-from runtime.listing import ListOptions
-from runtime.resources import CONFIG_MAP
 from runtime.testing.scripted import listing
 from runtime.types import Object, key_of
 from tests.runtime.serving import config_map, scripted

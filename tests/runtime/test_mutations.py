@@ -5,12 +5,12 @@ from collections.abc import Callable
 
 import pytest
 
-from runtime.client import Client
+from runtime.builtin_kinds import CONFIG_MAP
+from runtime.cache.informer import Informer, Selection
+from runtime.cache.store import Store
+from runtime.client.client import Client
 from runtime.clock import SystemClock
-from runtime.informer import Informer, Selection
-from runtime.metrics import Metrics
-from runtime.resources import CONFIG_MAP
-from runtime.store import Store
+from runtime.metrics.metrics import Metrics
 from runtime.types import Object
 from tests.runtime.mutations import MutationError, WatchfulStore, watched_stores
 from tests.runtime.serving import Tokens, config_map

@@ -1,8 +1,11 @@
-"""runtime.apply: what is deleted because a complete plan does not name it, and what never is."""
+"""runtime.apply.apply.
+
+What is deleted because a complete plan does not name it, and what never is.
+"""
 
 import pytest
 
-from runtime.resources import CONFIG_MAP, SERVICE
+from runtime.builtin_kinds import CONFIG_MAP, SERVICE
 from runtime.types import Object, ObjectKey
 from tests.gen.api import FakeApi, api_error
 from tests.runtime.apply_bench import KEY, MARKS, OTHER, OWNER, Bench, owned

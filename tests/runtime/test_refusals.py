@@ -1,4 +1,6 @@
-"""runtime.applied and runtime.errors: what each refusal of an apply is, and what follows from it.
+"""runtime.apply.apply_result and runtime.errors.
+
+What each refusal of an apply is, and what follows from it.
 
 refusals.json holds the bodies as kube-apiserver 1.36 sent them; the last six were written after
 the sources of the server, or are what only a proxy or a later server would say.
@@ -11,7 +13,7 @@ from typing import Any
 import orjson
 import pytest
 
-from runtime.applied import REFUSALS, Refusal, refusal_of
+from runtime.apply.apply_result import REFUSALS, Refusal, refusal_of
 from runtime.errors import (
     AlreadyExists,
     ApiError,

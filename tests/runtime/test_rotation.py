@@ -17,9 +17,9 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from yarl import URL
 
-from runtime.client import Client
+from runtime.client.client import Client
+from runtime.client.credentials import REREAD_SECONDS, ServiceAccountCredentials, in_cluster
 from runtime.clock import SystemClock
-from runtime.credentials import REREAD_SECONDS, ServiceAccountCredentials, in_cluster
 from runtime.errors import TransportError, Unauthorized
 from runtime.testing.clock import ManualClock
 from runtime.testing.scripted import ScriptedServer, reply, status

@@ -1,9 +1,9 @@
-"""runtime.types and runtime.resources: keys, paths, readers of metadata."""
+"""runtime.types and runtime.builtin_kinds: keys, paths, readers of metadata."""
 
 import pytest
 
-from runtime import resources
-from runtime.resources import NAMESPACE, POD, SECRET, STATEFUL_SET
+from runtime import builtin_kinds
+from runtime.builtin_kinds import NAMESPACE, POD, SECRET, STATEFUL_SET
 from runtime.types import (
     Object,
     ObjectKey,
@@ -53,7 +53,7 @@ def test_names_of_resources_and_keys() -> None:
 
 
 def test_every_built_in_resource_is_plural_and_unique() -> None:
-    all_of_them = [value for value in vars(resources).values() if isinstance(value, Resource)]
+    all_of_them = [value for value in vars(builtin_kinds).values() if isinstance(value, Resource)]
     assert len(all_of_them) >= 16
     assert len({(r.group, r.plural) for r in all_of_them}) == len(all_of_them)
     assert all(r.plural == r.plural.lower() and r.plural.endswith("s") for r in all_of_them)

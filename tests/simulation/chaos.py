@@ -8,7 +8,7 @@ import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from runtime.resources import CONFIG_MAP
+from runtime.builtin_kinds import CONFIG_MAP
 from runtime.testing.api_server.answers import internal, too_many
 from runtime.testing.api_server.faults import RandomFaults
 from runtime.testing.api_server.server import FakeApiServer

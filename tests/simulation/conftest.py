@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 import structlog
 
-from runtime import reflector
+from runtime.cache import reflector
 
 
 @pytest.fixture

@@ -9,21 +9,21 @@ import itertools
 import random
 from collections.abc import Callable, Sequence
 
-from runtime.apply import OwnedApply
-from runtime.client import Client
+from runtime.apply.apply import OwnedApply
+from runtime.apply.apply_cache import Settled
+from runtime.apply.intent import Intent
+from runtime.apply.ownership import Marks, Owner
+from runtime.builtin_kinds import CONFIG_MAP
+from runtime.cache.informer import InformerOptions
+from runtime.cache.informers import InformerSet
+from runtime.cache.selection import Selection
+from runtime.client.client import Client
 from runtime.clock import Clock
-from runtime.controller import Controller, ControllerOptions
+from runtime.controller.controller import Controller, ControllerOptions
+from runtime.controller.handler import enqueue_object, enqueue_owner
 from runtime.errors import Transient
-from runtime.handler import enqueue_object, enqueue_owner
-from runtime.informer import InformerOptions
-from runtime.informers import InformerSet
-from runtime.intent import Intent
-from runtime.metrics import Metrics
+from runtime.metrics.metrics import Metrics
 from runtime.outcome import Done, Outcome
-from runtime.ownership import Marks, Owner
-from runtime.resources import CONFIG_MAP
-from runtime.selection import Selection
-from runtime.settled import Settled
 from runtime.testing.api_server.kinds import custom
 from runtime.types import Object, ObjectKey, Request, Resource, uid_of
 from runtime.verdict import Verdict

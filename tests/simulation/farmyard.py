@@ -2,8 +2,8 @@
 
 import random
 
-from runtime.metrics import Metrics
-from runtime.resources import CONFIG_MAP
+from runtime.builtin_kinds import CONFIG_MAP
+from runtime.metrics.metrics import Metrics
 from runtime.testing.api_server.faults import RandomFaults
 from runtime.testing.api_server.server import FakeApiServer
 from runtime.testing.api_server.wire import FakeWire, client_of

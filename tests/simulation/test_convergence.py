@@ -13,16 +13,16 @@ from dataclasses import dataclass
 
 import pytest
 
+from runtime.builtin_kinds import CONFIG_MAP
+from runtime.cache.informer import Informer, InformerOptions
+from runtime.cache.selection import Selection
+from runtime.client.transport import Answer, Call
 from runtime.errors import ApiError, TransportError
-from runtime.informer import Informer, InformerOptions
-from runtime.metrics import Metrics
-from runtime.resources import CONFIG_MAP
-from runtime.selection import Selection
+from runtime.metrics.metrics import Metrics
 from runtime.testing.api_server.faults import Faults, RandomFaults
 from runtime.testing.api_server.server import FakeApiServer
 from runtime.testing.api_server.wire import FakeWire, client_of
 from runtime.testing.simulation import Simulation, simulate
-from runtime.transport import Answer, Call
 from runtime.types import Object, ObjectKey, key_of
 from tests.simulation.chaos import Chaos
 from tests.simulation.seeds import chunks

@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from contracts import labels, names
 from contracts.api.group import API_VERSION, BACKUP_KIND, BACKUPS, CLUSTERS, RESTORE_KIND, RESTORES
-from contracts.api.job_report import EXECUTOR_MANAGER
+from contracts.api.job_result import EXECUTOR_MANAGER
 from contracts.api.meta import rfc3339
-from runtime.resources import CONFIG_MAP, JOB, POD, SERVICE, STATEFUL_SET
+from contracts.naming import labels, names
+from runtime.builtin_kinds import CONFIG_MAP, JOB, POD, SERVICE, STATEFUL_SET
 from runtime.testing.simulation import Simulation, simulate
 from runtime.types import Object, ObjectKey
 from tests import gen

@@ -9,10 +9,10 @@ import pytest
 import pytest_asyncio
 from yarl import URL
 
-from runtime.client import Client, WatchOptions
+from runtime.builtin_kinds import CONFIG_MAP
+from runtime.client.client import Client, WatchOptions
 from runtime.clock import Deadline, SystemClock
 from runtime.errors import Gone, ServerError, TooManyRequests, TransportError
-from runtime.resources import CONFIG_MAP
 from runtime.testing.api_server.faults import Fault, ScriptedFaults, Trouble
 from runtime.testing.api_server.http import serving
 from runtime.testing.api_server.server import FakeApiServer

@@ -5,10 +5,10 @@ import random
 
 import pytest
 
-from runtime.informer import Informer, InformerOptions
-from runtime.metrics import Metrics
-from runtime.resources import CONFIG_MAP
-from runtime.selection import Selection
+from runtime.builtin_kinds import CONFIG_MAP
+from runtime.cache.informer import Informer, InformerOptions
+from runtime.cache.selection import Selection
+from runtime.metrics.metrics import Metrics
 from runtime.testing.api_server.server import FakeApiServer
 from runtime.testing.api_server.wire import FakeWire, client_of
 from runtime.testing.simulation import Simulation, simulate

@@ -11,14 +11,14 @@ from typing import Any
 
 import pytest
 
-from contracts import names
 from contracts.api.group import CLUSTERS
+from contracts.naming import names
 from managers.bao.answers import BaoError
 from managers.bao.breakers import UnansweredError
 from managers.bao.client import Bao
 from managers.bao.exchange import Exchange, ServerRequest
-from runtime.metrics import Metrics
-from runtime.resources import POD, STATEFUL_SET
+from runtime.builtin_kinds import POD, STATEFUL_SET
+from runtime.metrics.metrics import Metrics
 from runtime.testing.api_server.writes import Target
 from runtime.testing.simulation import Simulation, simulate
 from runtime.types import Object, ObjectKey, Resource

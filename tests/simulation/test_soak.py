@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import pytest
 
-from runtime.resources import CONFIG_MAP, SECRET, SERVICE
-from runtime.selection import Selection
+from runtime.builtin_kinds import CONFIG_MAP, SECRET, SERVICE
+from runtime.cache.selection import Selection
 from runtime.testing.simulation import Simulation, simulate
 from tests.simulation.farm import FLOCK, flock
 from tests.simulation.farmyard import Farmyard

@@ -16,28 +16,28 @@ from typing import Any
 
 import pytest
 
-from baoctl.parts import Parts
+from baoctl.controllers.components import Parts
+from baoctl.process.wiring import build_controllers
 from baoctl.settings import from_environment
-from baoctl.wiring import build_controllers
-from contracts import labels
 from contracts.api.group import BACKUPS, CLUSTERS, RESTORES
-from contracts.observed import PodFacts
-from managers.access.pause import both, is_paused
+from contracts.naming import labels
+from contracts.records.observed import PodFacts
 from managers.bao.client import Bao, BaoError
-from managers.certs.look import ServedCertificates
-from runtime.depth import shallow
+from managers.certs.probe import ServedCertificates
+from managers.context.pause_guard import both, is_paused
+from runtime.builtin_kinds import EVENT, INGRESS, JOB, POD, STATEFUL_SET
+from runtime.cache.informers import InformerSet
+from runtime.cache.optional import DEFINITION
+from runtime.cache.selection import Selection
+from runtime.client.transport import Answer, Call
 from runtime.events import EventRecorder, Reporter
-from runtime.informers import InformerSet
-from runtime.metrics import Metrics
-from runtime.optional import DEFINITION
-from runtime.resources import EVENT, INGRESS, JOB, POD, STATEFUL_SET
-from runtime.selection import Selection
+from runtime.limits.nesting import shallow
+from runtime.metrics.metrics import Metrics
 from runtime.testing.api_server.kinds import Kind, custom
 from runtime.testing.api_server.server import FakeApiServer
 from runtime.testing.api_server.wire import FakeWire, client_of
 from runtime.testing.api_server.writes import Target
 from runtime.testing.simulation import Simulation
-from runtime.transport import Answer, Call
 from runtime.types import Object, ObjectKey, Resource
 from tests import gen
 

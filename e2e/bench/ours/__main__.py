@@ -5,7 +5,7 @@ import asyncio
 from e2e.bench.ours import intake, work
 from e2e.bench.ours.process import Order, Process, say
 from runtime.clock import SystemClock
-from runtime.logs import configure
+from runtime.process.logs import configure
 
 MODES = {
     "sync": intake.sync,

@@ -7,11 +7,11 @@ from collections.abc import Awaitable, Callable
 
 from e2e.bench.ours.process import END, SETTLING_SECONDS, Order, Process
 from e2e.bench.ours.usage import Results, Usage, memory, percentile
-from runtime.event import Event
-from runtime.handler import enqueue_object
-from runtime.informer import Selection
+from runtime.builtin_kinds import CONFIG_MAP
+from runtime.cache.informer import Selection
+from runtime.controller.event import Event
+from runtime.controller.handler import enqueue_object
 from runtime.outcome import Done, Outcome
-from runtime.resources import CONFIG_MAP
 from runtime.types import Object, Request, key_of
 
 Pass = Callable[[Object], Awaitable[Outcome]]

@@ -11,12 +11,12 @@ from typing import Self
 
 import orjson
 
-from runtime.client import Client
+from runtime.cache.informers import InformerSet
+from runtime.client.client import Client
+from runtime.client.credentials import ServiceAccountCredentials
 from runtime.clock import SystemClock
-from runtime.controller import Controller, Reconciler
-from runtime.credentials import ServiceAccountCredentials
-from runtime.informers import InformerSet
-from runtime.metrics import Metrics
+from runtime.controller.controller import Controller, Reconciler
+from runtime.metrics.metrics import Metrics
 from runtime.types import Request
 
 END = "zz-end"

@@ -5,13 +5,13 @@ from collections.abc import Callable
 
 from e2e.bench.ours.process import SETTLING_SECONDS, Order, Process
 from e2e.bench.ours.usage import Results, Usage
-from runtime.apply import OwnedApply
-from runtime.informer import Selection
-from runtime.intent import Intent
+from runtime.apply.apply import OwnedApply
+from runtime.apply.apply_cache import Settled
+from runtime.apply.intent import Intent
+from runtime.apply.ownership import Marks, Owner
+from runtime.builtin_kinds import CONFIG_MAP, ROLE, ROLE_BINDING, SERVICE, SERVICE_ACCOUNT
+from runtime.cache.informer import Selection
 from runtime.outcome import Done, Outcome
-from runtime.ownership import Marks, Owner
-from runtime.resources import CONFIG_MAP, ROLE, ROLE_BINDING, SERVICE, SERVICE_ACCOUNT
-from runtime.settled import Settled
 from runtime.types import Object, Request, Resource, key_of, uid_of
 
 MARKS = Marks("bench.example.com/owner", "bench.example.com/intent", "bench.example.com/adopt")

@@ -7,7 +7,7 @@ read as a number.
 
 from typing import Any
 
-from runtime.resources import POD, POD_DISRUPTION_BUDGET, STATEFUL_SET
+from runtime.builtin_kinds import POD, POD_DISRUPTION_BUDGET, STATEFUL_SET
 from runtime.testing.api_server.answers import Cause, Refused
 from runtime.testing.api_server.storage import Storage
 from runtime.types import Object, ObjectKey, key_of

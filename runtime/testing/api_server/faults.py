@@ -10,14 +10,8 @@ from dataclasses import dataclass
 from enum import Enum, unique
 from typing import Protocol
 
-from runtime.testing.api_server.answers import (
-    Refused,
-    expired,
-    internal,
-    too_large,
-    too_many,
-)
-from runtime.transport import Call
+from runtime.client.transport import Call
+from runtime.testing.api_server.answers import Refused, expired, internal, too_large, too_many
 
 
 @unique

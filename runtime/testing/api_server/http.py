@@ -10,10 +10,10 @@ from contextlib import asynccontextmanager
 
 from aiohttp import web
 
+from runtime.client.transport import Call
 from runtime.testing.api_server.answers import Refused, Reply
 from runtime.testing.api_server.faults import Fault, Faults, NoFaults, Trouble
 from runtime.testing.api_server.server import FakeApiServer
-from runtime.transport import Call
 
 
 @asynccontextmanager

@@ -5,7 +5,7 @@ Pure data. Custom kinds are added by tests.
 
 from dataclasses import dataclass
 
-from runtime import resources
+from runtime import builtin_kinds
 from runtime.testing.api_server.schema import BUILT_IN, CUSTOM, Schema
 from runtime.types import Resource
 
@@ -31,20 +31,20 @@ def custom(resource: Resource, *, status: bool = True, schema: Schema = CUSTOM) 
 
 
 BUILT_IN_KINDS = (
-    Kind(resources.CONFIG_MAP),
-    Kind(resources.NAMESPACE, status=True),
-    Kind(resources.POD, status=True, generation=True),
-    Kind(resources.PVC, status=True),
-    Kind(resources.SECRET),
-    Kind(resources.SERVICE, status=True),
-    Kind(resources.SERVICE_ACCOUNT),
-    Kind(resources.STATEFUL_SET, status=True, generation=True),
-    Kind(resources.JOB, status=True, generation=True),
-    Kind(resources.LEASE),
-    Kind(resources.ENDPOINT_SLICE, generation=True),
-    Kind(resources.EVENT),
-    Kind(resources.NETWORK_POLICY, generation=True),
-    Kind(resources.POD_DISRUPTION_BUDGET, status=True, generation=True),
-    Kind(resources.ROLE),
-    Kind(resources.ROLE_BINDING),
+    Kind(builtin_kinds.CONFIG_MAP),
+    Kind(builtin_kinds.NAMESPACE, status=True),
+    Kind(builtin_kinds.POD, status=True, generation=True),
+    Kind(builtin_kinds.PVC, status=True),
+    Kind(builtin_kinds.SECRET),
+    Kind(builtin_kinds.SERVICE, status=True),
+    Kind(builtin_kinds.SERVICE_ACCOUNT),
+    Kind(builtin_kinds.STATEFUL_SET, status=True, generation=True),
+    Kind(builtin_kinds.JOB, status=True, generation=True),
+    Kind(builtin_kinds.LEASE),
+    Kind(builtin_kinds.ENDPOINT_SLICE, generation=True),
+    Kind(builtin_kinds.EVENT),
+    Kind(builtin_kinds.NETWORK_POLICY, generation=True),
+    Kind(builtin_kinds.POD_DISRUPTION_BUDGET, status=True, generation=True),
+    Kind(builtin_kinds.ROLE),
+    Kind(builtin_kinds.ROLE_BINDING),
 )

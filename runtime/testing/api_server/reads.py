@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import orjson
 
-from runtime.selection import Selection
+from runtime.cache.selection import Selection
 from runtime.testing.api_server.answers import bad_request, token_expired, too_large
 from runtime.testing.api_server.kinds import Kind
 from runtime.testing.api_server.storage import Storage

@@ -1,6 +1,6 @@
 """How a server merges the fields of an object: which lists are maps, which values are whole.
 
-Pure data. Kept apart from the table that runtime.intent has, so that a mistake there is not
+Pure data. Kept apart from the table that runtime.apply.intent has, so that a mistake there is not
 repeated here. Source: Kubernetes API reference, x-kubernetes-list-type, -list-map-keys, -map-type.
 """
 

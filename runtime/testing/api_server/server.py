@@ -14,8 +14,9 @@ from urllib.parse import unquote
 
 import orjson
 
+from runtime.builtin_kinds import POD
+from runtime.client.transport import Call
 from runtime.clock import Clock
-from runtime.resources import POD
 from runtime.testing.api_server.answers import (
     Cause,
     Refused,
@@ -40,7 +41,6 @@ from runtime.testing.api_server.reads import (
 from runtime.testing.api_server.storage import Change, Storage
 from runtime.testing.api_server.watching import Times, Watch
 from runtime.testing.api_server.writes import Target, Writes
-from runtime.transport import Call
 from runtime.types import Object, ObjectKey, Resource, key_of
 
 BOOKMARK_SECONDS = 60.0

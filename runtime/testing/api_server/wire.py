@@ -1,7 +1,7 @@
-"""The way from a client to a fake server in the same event loop: a runtime.transport.Wire.
+"""The way from a client to a fake server in the same event loop: a runtime.client.transport.Wire.
 
 Uses the server and a plan of faults. Called by tests in virtual time; nothing here touches a
-socket. Deadlines and second tries are those of runtime.transport above it.
+socket. Deadlines and second tries are those of runtime.client.transport above it.
 """
 
 import asyncio
@@ -11,15 +11,15 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import NoReturn
 
-from runtime.client import Client
+from runtime.client.client import Client
+from runtime.client.transport import Answer, AnswerTooLarge, Call
 from runtime.clock import Clock
 from runtime.errors import ConnectionDropped, TransportError, api_error
-from runtime.metrics import Metrics
+from runtime.metrics.metrics import Metrics
 from runtime.testing.api_server.answers import Refused, Reply
 from runtime.testing.api_server.faults import Fault, Faults, NoFaults, Trouble
 from runtime.testing.api_server.server import FakeApiServer
 from runtime.testing.api_server.watching import Watch
-from runtime.transport import Answer, AnswerTooLarge, Call
 
 LATENCY = (0.001, 0.02)
 """Range of seconds each way takes, drawn for each."""

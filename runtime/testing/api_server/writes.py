@@ -12,8 +12,8 @@ from typing import Any
 
 import orjson
 
-from runtime.codec import APPLY_PATCH, JSON_PATCH
-from runtime.resources import NAMESPACE
+from runtime.builtin_kinds import NAMESPACE
+from runtime.client.codec import APPLY_PATCH, JSON_PATCH
 from runtime.testing.api_server.answers import (
     MODIFIED,
     Cause,

@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
-from baoctl.jobs.session import Reach
-from baoctl.jobs.upgrade_work import Work
-from contracts.job_env import ServerEnv, UpgradeEnv
+from baoctl.jobs.leader_client import Reach
+from baoctl.jobs.upgrade.context import Work
+from contracts.jobs.env import ServerEnv, UpgradeEnv
 from managers.bao.client import Bao, BaoError, JoinOrder
 from managers.bao.models import AutopilotState, Health, Login, Member, ServerState
 from runtime.testing.clock import ManualClock

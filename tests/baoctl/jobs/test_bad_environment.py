@@ -13,11 +13,11 @@ from typing import Any, cast
 
 import pytest
 
-from baoctl.jobs.run import MODES, do, outcome
-from baoctl.jobs.session import Reach
-from baoctl.jobs.upgrade import do as do_upgrade
+from baoctl.jobs.leader_client import Reach
+from baoctl.jobs.main import MODES, do, outcome
+from baoctl.jobs.upgrade.main import do as do_upgrade
 from contracts.exit_codes import EXIT_CODES
-from contracts.job_env import (
+from contracts.jobs.env import (
     BackupEnv,
     Env,
     JobEnvError,
@@ -28,8 +28,8 @@ from contracts.job_env import (
     TestEnv,
     UpgradeEnv,
 )
-from contracts.upgrade_action import STEP_DOWN
-from runtime.client import Client
+from contracts.jobs.upgrade_actions import STEP_DOWN
+from runtime.client.client import Client
 from runtime.testing.clock import ManualClock
 
 RUN = RunEnv("openbaobackups", "ns", "nightly", "uid-1")
@@ -57,7 +57,7 @@ FREE = ("_TEXT", "_LIST")
 
 def kinds_of(record: Env) -> Iterator[tuple[str, str]]:
     """Each variable, and the name of its kind."""
-    import contracts.job_env as job_env
+    import contracts.jobs.env as job_env
 
     names = {id(value): name for name, value in vars(job_env).items() if name.startswith("_")}
     for one in dataclasses.fields(cast(Any, record)):

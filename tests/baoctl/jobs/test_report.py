@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from baoctl.jobs.last_word import leave_word
 from baoctl.jobs.report import PAUSES, ObjectGone, write_status
+from baoctl.jobs.termination_log import leave_word
 from contracts.api.group import BACKUPS, RESTORES
-from contracts.api.job_report import EXECUTOR_MANAGER
-from contracts.job_env import RunEnv
-from runtime.client import ApplyResult
+from contracts.api.job_result import EXECUTOR_MANAGER
+from contracts.jobs.env import RunEnv
+from runtime.client.client import ApplyResult
 from runtime.errors import ApiError, Conflict, Forbidden, NotFound, StatusInfo, TransportError
 from runtime.testing.clock import ManualClock
 from runtime.types import Object, Resource

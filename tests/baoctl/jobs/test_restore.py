@@ -6,13 +6,13 @@ from typing import Any
 import pytest
 
 from baoctl.jobs.failures import JobFailure
+from baoctl.jobs.leader_client import Leader, Session
 from baoctl.jobs.restore import check_target
-from baoctl.jobs.session import Leader, Session
-from contracts.job_env import RestoreEnv
-from contracts.manifest import Manifest
+from contracts.jobs.env import RestoreEnv
+from contracts.jobs.snapshot_manifest import Manifest
 from managers.bao.client import Bao
 from managers.bao.models import Health
-from runtime.guarded import unguarded
+from runtime.client.write_guard import unguarded
 from tests.gen.executors import KEY, restore_env, target
 
 STAGING, PROD = "id-of-staging", "id-of-prod"

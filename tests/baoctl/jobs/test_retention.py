@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from baoctl.jobs.retention import left_alone, listed, outdated
-from contracts.backup_key import BackupKey, manifest_key
-from contracts.job_env import RetentionEnv
+from contracts.jobs.env import RetentionEnv
+from contracts.naming.snapshot_keys import BackupKey, manifest_key
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
 DAY = 86_400

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from baoctl.admission_text import FOLDER, manifests
-from baoctl.generate import ADMISSION_PAGE, ROOT, main
+from baoctl.generate.admission import FOLDER, manifests
+from baoctl.generate.main import ADMISSION_PAGE, ROOT, main
 
 
 def test_the_files_are_what_the_tables_say() -> None:

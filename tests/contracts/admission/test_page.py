@@ -4,9 +4,9 @@ import re
 
 import pytest
 
-from baoctl.generate import ADMISSION_PAGE, ROOT
-from contracts.admission.catalogue import POLICIES
-from contracts.api.rules import RULES
+from baoctl.generate.main import ADMISSION_PAGE, ROOT
+from contracts.admission.policies import POLICIES
+from contracts.api.rules.cluster import RULES
 
 PAGE = (ROOT / ADMISSION_PAGE).read_text(encoding="utf-8")
 IN_CRD = {rule.id for rule in RULES if rule.cel}

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from contracts.admission.catalogue import POLICIES
+from contracts.admission.policies import POLICIES
 from contracts.admission.policy import (
     FINGERPRINT,
     PARAMETERS,
@@ -17,7 +17,7 @@ from contracts.admission.policy import (
     as_objects,
     fingerprint,
 )
-from contracts.roles import CONTROLLER, DELEGATE, NAMESPACE, PROVISIONER
+from contracts.installation import CONTROLLER, DELEGATE, NAMESPACE, PROVISIONER
 
 SMALL = Policy(
     name="small",

@@ -6,9 +6,8 @@ What is deliberately not asked about stands here, with the reason.
 from collections.abc import Iterator
 from typing import Any, ClassVar
 
-from contracts.admission.gates import GATES, RESTORE, RESTORE_GATES, VERBS
-from contracts.admission.people import DELEGATED, PLATFORM, USUAL
-from contracts.admission.runs import VALIDATE_RESTORE
+from contracts.admission.backups_and_restores import VALIDATE_RESTORE
+from contracts.admission.referenced_objects import RESTORE_USES, USES
 from contracts.admission.secrets import (
     AT_MOST,
     CONFIG_MAP,
@@ -17,11 +16,12 @@ from contracts.admission.secrets import (
     RESTORE_REFERENCES,
     SECRET_VALIDATIONS,
 )
-from contracts.admission.uses import RESTORE_USES, USES
-from contracts.api import restore_schema
+from contracts.admission.user_roles import DELEGATED, PLATFORM, USUAL
+from contracts.admission.verb_gated_fields import GATES, RESTORE, RESTORE_GATES, VERBS
 from contracts.api.group import CLUSTERS, GROUP, TENANTS
-from contracts.api.restore_object import RestoreSpec
-from contracts.api.schema import Schema, open_api_schema, walk
+from contracts.api.restore import RestoreSpec
+from contracts.api.schema import restore
+from contracts.api.schema.crd import Schema, open_api_schema, walk
 from tests.contracts.api.test_secret_references import REFERENCES as SECRETS_OF_THE_MODELS
 from tests.contracts.api.test_secret_references import references
 
@@ -47,7 +47,7 @@ def _paths(schema: Schema) -> set[str]:
 PATHS = _paths(open_api_schema())
 GATED = {gate.field for gate in GATES}
 USED = {use.field for use in USES}
-RESTORE_PATHS = _paths(restore_schema.open_api_schema())
+RESTORE_PATHS = _paths(restore.open_api_schema())
 RESTORE_GATED = {gate.field for gate in RESTORE_GATES}
 RESTORE_USED = {use.field for use in RESTORE_USES}
 _METADATA = ("annotations", "serviceAccountAnnotations", "podLabels", "roleArn")
@@ -111,7 +111,7 @@ class TestRestores:
     def test_no_restore_names_more_secrets_than_are_asked_about(self) -> None:
         (pulled,) = (path for path in RESTORE_PATHS if path.endswith("imagePullSecrets"))
         nodes: dict[str, Schema] = {}
-        walk(restore_schema.open_api_schema(), lambda path, node: nodes.update({path: node}))
+        walk(restore.open_api_schema(), lambda path, node: nodes.update({path: node}))
         assert len(RESTORE_REFERENCES) - 1 + nodes[pulled]["maxItems"] == RESTORE_AT_MOST
 
     def test_every_other_object_is_asked_about(self) -> None:

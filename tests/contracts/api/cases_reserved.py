@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from contracts.api.rules_reserved import METADATA
+from contracts.api.rules.reserved_names import METADATA
 from tests.contracts.api.case import Case
 
 STORE = {"endpoint": "https://s3.example.com", "bucket": "b"}

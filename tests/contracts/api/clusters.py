@@ -5,7 +5,7 @@ from typing import Any
 
 import yaml
 
-from contracts.api.cluster import OpenBaoCluster
+from contracts.api.cluster.spec import OpenBaoCluster
 
 Object = dict[str, Any]
 

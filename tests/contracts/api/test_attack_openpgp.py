@@ -12,8 +12,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contracts.api.openpgp import NotAKeyError, read_public_key
-from contracts.api.openpgp_packets import PACKETS_MAX, SUBPACKETS_MAX, SUBPACKETS_OF_ONE, TEXT_MAX
+from contracts.api.values.openpgp import NotAKeyError, read_public_key
+from contracts.api.values.openpgp_packets import (
+    PACKETS_MAX,
+    SUBPACKETS_MAX,
+    SUBPACKETS_OF_ONE,
+    TEXT_MAX,
+)
 from contracts.api.violation import shown
 from tests.contracts.api.pgp_builder import (
     CROSS,

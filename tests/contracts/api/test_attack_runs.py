@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from contracts.api.backup_object import BackupSpec, InvalidBackupError, OpenBaoBackup
-from contracts.api.field_path import names_of
+from contracts.api.backup import BackupSpec, InvalidBackupError, OpenBaoBackup
 from contracts.api.meta import ApiModel
-from contracts.api.restore_object import InvalidRestoreError, OpenBaoRestore, RestoreSpec
-from contracts.api.rules_restore import REFERENCES, restore_violations
+from contracts.api.restore import InvalidRestoreError, OpenBaoRestore, RestoreSpec
+from contracts.api.rules.restore import REFERENCES, restore_violations
+from contracts.api.values.field_path import names_of
 from contracts.api.violation import Violation
-from contracts.names import SYSTEM_SECRET_SUFFIXES
+from contracts.naming.names import SYSTEM_SECRET_SUFFIXES
 from e2e.attacks.payloads import TEXTS, URLS
 from tests.contracts.api.run_objects import (
     KEY,

@@ -10,15 +10,15 @@ from typing import Any
 
 import pytest
 
-from contracts.api.cluster import LEVELS_MAX, VALUES_MAX, ClusterSpec, OpenBaoCluster
-from contracts.api.cron import parse
+from contracts.api.cluster.spec import LEVELS_MAX, VALUES_MAX, ClusterSpec, OpenBaoCluster
 from contracts.api.meta import ApiModel
-from contracts.api.not_served import unserved_fields
-from contracts.api.pattern import Pattern
-from contracts.api.rules import violations
-from contracts.api.schema import Schema, open_api_schema, walk
+from contracts.api.rules.cluster import violations
+from contracts.api.rules.unsupported_fields import unserved_fields
+from contracts.api.schema.crd import Schema, open_api_schema, walk
+from contracts.api.values.cron import parse
+from contracts.api.values.pattern import Pattern
 from contracts.api.violation import InvalidClusterError
-from runtime.depth import too_many
+from runtime.limits.nesting import too_many
 from tests.contracts.api.clusters import cluster_object, with_request
 from tests.contracts.api.test_manifests import models_of
 from tests.gen.calls import CallCount

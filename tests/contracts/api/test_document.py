@@ -2,10 +2,10 @@
 
 import re
 
-from contracts.api.not_served import NOT_SERVED
-from contracts.api.rules_hardened import HARDENED_RULES
-from contracts.api.schema import Schema, open_api_schema, walk
-from contracts.names import SYSTEM_SECRET_SUFFIXES
+from contracts.api.rules.hardened import HARDENED_RULES
+from contracts.api.rules.unsupported_fields import NOT_SERVED
+from contracts.api.schema.crd import Schema, open_api_schema, walk
+from contracts.naming.names import SYSTEM_SECRET_SUFFIXES
 from tests.house.checkout import ROOT
 
 TEXT = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from contracts.api.cluster import OpenBaoCluster
-from contracts.api.rules import violations
+from contracts.api.cluster.spec import OpenBaoCluster
+from contracts.api.rules.cluster import violations
 from tests.contracts.api.clusters import cluster_object
 
 UPGRADE = {"targetVersion": "2.5.0", "fromVersion": "2.4.0"}

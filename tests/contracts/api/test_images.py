@@ -2,9 +2,9 @@
 
 import pytest
 
-from contracts import names
-from contracts.api.rules import violations
-from contracts.api.rules_images import BLOCKS, is_linear_pattern
+from contracts.api.rules.cluster import violations
+from contracts.api.rules.images import BLOCKS, is_linear_pattern
+from contracts.naming import names
 from tests.contracts.api.cases_images import KEY
 from tests.contracts.api.clusters import cluster
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from contracts.api.rules import violations
+from contracts.api.rules.cluster import violations
 from tests.contracts.api.clusters import cluster
 
 

@@ -5,9 +5,9 @@ from typing import Any, get_args
 
 import pytest
 
-from contracts.api.cluster import ClusterSpec, OpenBaoCluster
+from contracts.api.cluster.spec import ClusterSpec, OpenBaoCluster
 from contracts.api.meta import ApiModel
-from contracts.api.rules import violations
+from contracts.api.rules.cluster import violations
 from tests.contracts.api.clusters import MANIFESTS, Object
 
 each_manifest = pytest.mark.parametrize("manifest", MANIFESTS.values(), ids=MANIFESTS.keys())

@@ -8,14 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
-from contracts.api.meta import (
-    StorageSize,
-    counted_duration,
-    freeze,
-    parse_duration,
-    rfc3339,
-    thaw,
-)
+from contracts.api.meta import StorageSize, counted_duration, freeze, parse_duration, rfc3339, thaw
 
 
 @pytest.mark.parametrize(

@@ -6,18 +6,18 @@ from typing import Any
 
 import pytest
 
-from contracts.api.backup_object import OpenBaoBackup
-from contracts.api.backup_target import BackupTarget
-from contracts.api.restore_object import OpenBaoRestore, RestoreSpec
-from contracts.api.rule import RuleOf
-from contracts.api.rules_restore import (
+from contracts.api.backup import OpenBaoBackup
+from contracts.api.cluster.snapshot_store import BackupTarget
+from contracts.api.restore import OpenBaoRestore, RestoreSpec
+from contracts.api.rules.backup_object import SNAPSHOT_RULES, snapshot_violations
+from contracts.api.rules.restore import (
     REFERENCES,
     RESTORE_RULES,
     hardened_violations,
     restore_violations,
 )
-from contracts.api.rules_snapshot import SNAPSHOT_RULES, snapshot_violations
-from contracts.api.rules_target import TARGET_RULES, target_rules
+from contracts.api.rules.rule import RuleOf
+from contracts.api.rules.snapshot_store import TARGET_RULES, target_rules
 from contracts.api.violation import Violation
 from tests.contracts.api.case import hardened
 from tests.contracts.api.clusters import cluster

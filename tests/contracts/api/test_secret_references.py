@@ -7,11 +7,11 @@ from typing import Any, get_args
 
 import pytest
 
-from contracts.api.cluster import ClusterSpec, OpenBaoCluster
-from contracts.api.field_path import values_at
+from contracts.api.cluster.spec import ClusterSpec, OpenBaoCluster
 from contracts.api.meta import ApiModel, LocalReference, SecretKey, SecretMark, SecretReference
-from contracts.api.rules import violations
-from contracts.names import SYSTEM_SECRET_SUFFIXES
+from contracts.api.rules.cluster import violations
+from contracts.api.values.field_path import values_at
+from contracts.naming.names import SYSTEM_SECRET_SUFFIXES
 from tests.contracts.api.clusters import MANIFESTS, Object
 
 REFUSED = "must not name a Secret of the operator"

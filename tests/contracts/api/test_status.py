@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from contracts.api.cluster import OpenBaoCluster
-from contracts.api.schema import open_api_schema, unknown_fields, walk
+from contracts.api.cluster.spec import OpenBaoCluster
+from contracts.api.schema.crd import open_api_schema, unknown_fields, walk
 from tests.contracts.api.clusters import cluster_object
 from tests.contracts.api.test_manifests import holds
 

@@ -3,7 +3,7 @@ UNIQUE_CASES by the operator and by the types of the lists."""
 
 from dataclasses import dataclass
 
-from contracts.datacenter.rules_labels import LABEL_RULES
+from contracts.datacenter.rules.labels import LABEL_RULES
 from tests.contracts.datacenter.services import (
     VAULT_SPEC,
     Object,

@@ -4,7 +4,7 @@ from typing import Any
 
 from contracts.api.group import API_VERSION
 from contracts.datacenter.kinds import DATACENTER_KIND, SERVICE_SET_KIND, WORKLOAD_KIND
-from contracts.datacenter.naming import row
+from contracts.datacenter.names import row
 
 Object = dict[str, Any]
 

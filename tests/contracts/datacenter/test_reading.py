@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from contracts.datacenter.objects import SERVICES_MAX, Datacenter, InvalidDatacenterError
-from contracts.datacenter.rules import read_service, read_services
-from contracts.datacenter.rules_openbao import UNKNOWN_MESSAGE
+from contracts.datacenter.rules.all_rules import read_service, read_services
+from contracts.datacenter.rules.openbao import UNKNOWN_MESSAGE
+from tests.contracts.datacenter.rules.test_all_rules import refused, told
 from tests.contracts.datacenter.services import (
     VAULT_SPEC,
     Object,
@@ -21,7 +22,6 @@ from tests.contracts.datacenter.services import (
     with_main,
     with_parts,
 )
-from tests.contracts.datacenter.test_rules import refused, told
 
 UNKNOWN: dict[str, tuple[Object, str]] = {
     "a host path": (

@@ -5,14 +5,14 @@ from typing import Any
 
 import pytest
 
-from contracts.api.rule import RuleOf
-from contracts.api.schema import Schema, walk
+from contracts.api.rules.rule import RuleOf
+from contracts.api.schema.crd import Schema, walk
 from contracts.datacenter.objects import Datacenter
-from contracts.datacenter.rules import DATACENTER_RULES, SET_RULES, WORKLOAD_RULES
-from contracts.datacenter.rules_files import SECRET_REFERENCES
-from contracts.datacenter.rules_unique import KEYS
+from contracts.datacenter.rules.all_rules import DATACENTER_RULES, SET_RULES, WORKLOAD_RULES
+from contracts.datacenter.rules.files import SECRET_REFERENCES
+from contracts.datacenter.rules.unique import KEYS
 from contracts.datacenter.schema import crds
-from tests.contracts.api import test_schema as shared
+from tests.contracts.api.schema import test_crd as shared
 from tests.contracts.datacenter.services import datacenter_object, service
 
 KINDS: tuple[tuple[str, str, tuple[RuleOf[Any], ...], str], ...] = (

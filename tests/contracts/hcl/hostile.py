@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
-from contracts.api.selfinit import Request
+from contracts.api.cluster.self_init import Request
 from contracts.hcl.render import ConfigInput
 from contracts.hcl.seals import SealStanza
 from contracts.hcl.stanzas import Stanza

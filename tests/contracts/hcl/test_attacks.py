@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from contracts import paths
-from contracts.api.audit import ACCEPTED_OPTIONS
-from contracts.api.rules import violations
+from contracts.api.cluster.audit import ACCEPTED_OPTIONS
+from contracts.api.rules.cluster import violations
 from contracts.api.violation import InvalidClusterError
 from contracts.hcl.render import ConfigInput, render_config
-from managers.workload.pod import pod_template
+from contracts.naming import mount_paths
+from managers.workload.objects.pod import pod_template
 from tests import gen
 from tests.contracts.api.clusters import cluster, with_request
 from tests.contracts.hcl.parse_back import parse
@@ -149,30 +149,30 @@ def test_attack_t08_text_of_the_spec_is_in_no_command_line(payload: str) -> None
 
 
 PLACES = (
-    f"{paths.DATA}/vault.db",
-    f"{paths.DATA}/raft/raft.db",
-    f"{paths.TLS}/tls.key",
-    f"{paths.UNSEAL}/key",
-    f"{paths.CONFIG}/config.hcl",
-    f"{paths.PLUGINS}/plugin",
+    f"{mount_paths.DATA}/vault.db",
+    f"{mount_paths.DATA}/raft/raft.db",
+    f"{mount_paths.TLS}/tls.key",
+    f"{mount_paths.UNSEAL}/key",
+    f"{mount_paths.CONFIG}/config.hcl",
+    f"{mount_paths.PLUGINS}/plugin",
     "/usr/bin/bao",
     "/proc/self/mem",
     "/dev/sda",
     "relative.log",
     "",
     "/",
-    f"{paths.LOGS}",
-    f"{paths.LOGS}/",
-    f"{paths.LOGS}/../data/vault.db",
-    f"{paths.LOGS}/./../../bao/data/vault.db",
-    f"{paths.LOGS}x/file",
-    f"{paths.LOGS}//file",
-    f"{paths.AUDIT}/../../bao/data/vault.db",
+    f"{mount_paths.LOGS}",
+    f"{mount_paths.LOGS}/",
+    f"{mount_paths.LOGS}/../data/vault.db",
+    f"{mount_paths.LOGS}/./../../bao/data/vault.db",
+    f"{mount_paths.LOGS}x/file",
+    f"{mount_paths.LOGS}//file",
+    f"{mount_paths.AUDIT}/../../bao/data/vault.db",
     "/tmp/../bao/data/vault.db",  # noqa: S108  a path in a pod
-    f"{paths.LOGS}/a\nb",
-    f"{paths.LOGS}/\u202etxt",
-    f"{paths.LOGS}/$(id)",
-    f"{paths.LOGS}/{{{{ GetPrivateIP }}}}",
+    f"{mount_paths.LOGS}/a\nb",
+    f"{mount_paths.LOGS}/\u202etxt",
+    f"{mount_paths.LOGS}/$(id)",
+    f"{mount_paths.LOGS}/{{{{ GetPrivateIP }}}}",
 )
 
 

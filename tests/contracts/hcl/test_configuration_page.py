@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 import yaml
 
-from contracts.api.rules import violations
-from contracts.api.schema import Schema, open_api_schema, walk
+from contracts.api.rules.cluster import violations
+from contracts.api.schema.crd import Schema, open_api_schema, walk
 from contracts.hcl.render import ConfigInput, render_config, restart_text
-from contracts.versions import since
+from contracts.server_features import since
 from tests.contracts.api.clusters import cluster
 
 PAGE = (Path(__file__).parents[3] / "docs" / "configuration.md").read_text(encoding="utf-8")

@@ -8,16 +8,16 @@ from typing import Any
 import pytest
 import yaml
 
-from contracts import names
-from contracts.api.cluster import OpenBaoCluster
-from contracts.api.job_roles import DEFAULTS, OPERATOR_ROLE
-from contracts.api.rules import violations
-from contracts.api.rules_request import RECOVERY_BLOCK
-from contracts.api.selfinit import Request
+from contracts.api.cluster.job_roles import DEFAULTS, OPERATOR_ROLE
+from contracts.api.cluster.self_init import Request
+from contracts.api.cluster.spec import OpenBaoCluster
+from contracts.api.rules.cluster import violations
+from contracts.api.rules.self_init_requests import RECOVERY_BLOCK
 from contracts.hcl.render import ConfigInput, render_self_init
 from contracts.hcl.roles import backup_role, operator_role, restore_role, upgrade_role
 from contracts.hcl.self_init import AUTOPILOT_BLOCK, AUTOPILOT_PATH
-from contracts.versions import since
+from contracts.naming import names
+from contracts.server_features import since
 from tests.contracts.hcl.parse_back import parse
 from tests.contracts.hcl.test_render import GOLDEN, read_case
 

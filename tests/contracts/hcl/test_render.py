@@ -11,20 +11,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from jinja2 import UndefinedError
 
-from contracts.api.cluster import OpenBaoCluster
-from contracts.api.rules import violations
-from contracts.api.selfinit import Request
+from contracts.api.cluster.self_init import Request
+from contracts.api.cluster.spec import OpenBaoCluster
+from contracts.api.rules.cluster import violations
 from contracts.hcl.environment import environment
 from contracts.hcl.render import ConfigInput, Join, render_config, render_self_init
 from contracts.hcl.seals import SealStanza
 from contracts.hcl.stanzas import Stanza
-from contracts.observed import TokenIssuer
-from managers.access.installation import Installation
-from managers.cluster.login import operator_login
+from contracts.records.observed import TokenIssuer
 from managers.cluster.reconcile import owner_of
+from managers.cluster.resolve.operator_login import operator_login
+from managers.context.installation import Installation
 from tests.contracts.hcl.nasty import NASTY
 from tests.contracts.hcl.parse_back import parse
-from tests.contracts.hcl.test_quote import VALUE
+from tests.contracts.test_hcl_quote import VALUE
 
 GOLDEN = Path(__file__).parents[2] / "golden"
 CASES = sorted(path.parent.name for path in GOLDEN.glob("*/cluster.yaml"))

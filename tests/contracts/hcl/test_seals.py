@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from contracts.api.seal import Unseal
+from contracts.api.cluster.seal import Unseal
 from contracts.hcl.seals import ATTRIBUTES, block, seal_stanza, static_stanza
 from contracts.unseal_keys import KeyRing, UnsealKey
 from tests.contracts.hcl.server_seals import ACCEPTED, GENERAL

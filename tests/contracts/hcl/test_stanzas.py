@@ -6,13 +6,7 @@ from typing import Any
 import pytest
 
 from contracts.hcl.environment import environment
-from contracts.hcl.render import (
-    RELOADED_SETTINGS,
-    ConfigInput,
-    Join,
-    render_config,
-    restart_text,
-)
+from contracts.hcl.render import RELOADED_SETTINGS, ConfigInput, Join, render_config, restart_text
 from contracts.hcl.stanzas import Stanza
 from tests.contracts.api.clusters import cluster
 from tests.contracts.hcl.parse_back import parse

@@ -6,25 +6,15 @@ from typing import Any
 
 import pytest
 
-from baoctl.admission_text import FOLDER, PEOPLE
-from baoctl.generate import (
-    ROOT,
-)
+from baoctl.generate.admission import FOLDER, PEOPLE
+from baoctl.generate.main import ROOT
 from contracts.admission.policy import PREFIX
-from contracts.roles import CONTROLLER, NAMESPACE
+from contracts.installation import CONTROLLER, NAMESPACE
 from e2e.rig import Rig, RigError
 from tests.contracts.api.clusters import cluster_object
 from tests.integration.accounts import make
 from tests.integration.admission.cases import OTHER
-from tests.integration.admission.people import (
-    EDIT,
-    PLACE,
-    READER,
-    ROLES,
-    WIDE,
-    WRITER,
-    People,
-)
+from tests.integration.admission.people import EDIT, PLACE, READER, ROLES, WIDE, WRITER, People
 
 
 @pytest.fixture(scope="package")

@@ -4,12 +4,12 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-from contracts.admission.gates import GATES
 from contracts.admission.policy import PREFIX
+from contracts.admission.referenced_objects import TEST_NAMESPACE, USES
 from contracts.admission.secrets import CONFIG_MAP, REFERENCES
-from contracts.admission.uses import TEST_NAMESPACE, USES
+from contracts.admission.verb_gated_fields import GATES
 from contracts.api.group import CLUSTERS
-from runtime.client import Client
+from runtime.client.client import Client
 from runtime.types import Object
 from tests.contracts.api.clusters import cluster_object
 from tests.integration.accounts import Account

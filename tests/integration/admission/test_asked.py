@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from contracts import labels
 from contracts.admission.policy import PARAMETERS, PREFIX
 from contracts.admission.secrets import AT_MOST
 from contracts.api.group import CLUSTERS, GROUP
-from contracts.roles import CONTROLLER, NAMESPACE
+from contracts.installation import CONTROLLER, NAMESPACE
+from contracts.naming import labels
 from e2e.rig import Rig, RigError
-from runtime.client import Client
+from runtime.client.client import Client
 from runtime.errors import Forbidden
 from tests.contracts.api.clusters import MANIFESTS
 from tests.integration.accounts import make

@@ -8,8 +8,8 @@ import itertools
 
 import pytest
 
-from contracts.admission.gates import VERBS
-from runtime.client import Client
+from contracts.admission.verb_gated_fields import VERBS
+from runtime.client.client import Client
 from runtime.errors import Forbidden
 from tests.integration.admission.cases import CREATED, GATED, NAMED, USED, Brought
 from tests.integration.admission.people import ROLES, WRITER, People, acting, apply, body

@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from contracts import labels
-from contracts.admission.gates import RESTORE
 from contracts.admission.policy import PREFIX
+from contracts.admission.verb_gated_fields import RESTORE
 from contracts.api.group import BACKUPS, CLUSTERS, RESTORES
-from contracts.names import job_service_account
-from contracts.roles import CONTROLLER, NAMESPACE
+from contracts.installation import CONTROLLER, NAMESPACE
+from contracts.naming import labels
+from contracts.naming.names import job_service_account
 from e2e.rig import Rig
-from runtime.client import Client
+from runtime.client.client import Client
 from runtime.errors import Forbidden
 from runtime.types import Object, Resource, key_of, uid_of
 from tests.contracts.api.run_objects import KEY, MOMENT, STORE, backup_object, into, restore_object

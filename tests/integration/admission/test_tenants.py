@@ -7,9 +7,9 @@ import pytest
 from contracts.admission.policy import PREFIX
 from contracts.admission.tenants import OPERATOR_MESSAGE, TARGET_MESSAGE
 from contracts.api.group import TENANTS
-from contracts.roles import NAMESPACE
+from contracts.installation import NAMESPACE
 from e2e.rig import Rig
-from runtime.client import Client
+from runtime.client.client import Client
 from runtime.errors import Forbidden, Invalid
 from runtime.types import Object
 from tests.integration.accounts import Account, make

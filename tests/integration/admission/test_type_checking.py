@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from contracts.admission.catalogue import POLICIES
+from contracts.admission.policies import POLICIES
 from contracts.api.group import CLUSTERS, TENANTS
 from e2e.rig import Rig, builds
 from e2e.rig.paths import Cache, cache_root

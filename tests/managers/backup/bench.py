@@ -9,21 +9,21 @@ from typing import Any
 
 from prometheus_client import generate_latest
 
-from contracts import backup_request
-from contracts.api.cluster import OpenBaoCluster
+from contracts.api.cluster.spec import OpenBaoCluster
 from contracts.api.group import API_VERSION, BACKUPS, CLUSTERS, RESTORE_KIND, RESTORES
-from contracts.executor import NOTHING_ASKED, Asked, Executor
-from contracts.names import Job
-from managers.backup.hands import Hands
+from contracts.jobs import backup_request
+from contracts.jobs.template import NOTHING_ASKED, Asked, Executor
+from contracts.naming.names import Job
+from managers.backup.caches import BackupSight
+from managers.backup.dependencies import Hands
 from managers.backup.metrics import BackupMetrics
-from managers.backup.run import BackupReconciler
+from managers.backup.reconcile import BackupReconciler
 from managers.backup.schedule import ScheduleReconciler
-from managers.backup.sight import BackupSight
-from managers.jobs.run import Jobs
-from managers.oplock.run import OperationLocks
-from runtime.metrics import Metrics
+from managers.jobs.client import Jobs
+from managers.operation_lock.client import OperationLocks
+from runtime.builtin_kinds import JOB
+from runtime.metrics.metrics import Metrics
 from runtime.outcome import Blocked, Outcome, Wait
-from runtime.resources import JOB
 from runtime.testing.clock import ManualClock
 from runtime.types import Object, ObjectKey, Resource, key_of, uid_of
 from tests import gen

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from managers.backup.condition import backing_up, backup_healthy
-from managers.cluster.transitions import notes
+from managers.cluster.status.events import notes
 from tests import gen
 from tests.gen import running
 from tests.managers.backup.bench import cluster

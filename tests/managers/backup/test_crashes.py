@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from contracts.api.group import CLUSTERS
+from runtime.builtin_kinds import JOB, ROLE, ROLE_BINDING
 from runtime.outcome import Wait
-from runtime.resources import JOB, ROLE, ROLE_BINDING
 from runtime.types import Object, ObjectKey
 from tests import gen
 from tests.gen.api import FakeApi

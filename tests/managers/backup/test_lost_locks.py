@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from contracts.api.group import BACKUPS, CLUSTERS, RESTORES
+from runtime.builtin_kinds import JOB
 from runtime.errors import TransportError
 from runtime.outcome import Done
-from runtime.resources import JOB
 from runtime.types import Object
 from tests import gen
 from tests.managers.backup.bench import KEY, Bench, by_hand, cluster, restore

@@ -5,9 +5,9 @@ from pathlib import Path
 
 from prometheus_client.parser import text_string_to_metric_families
 
-from contracts.reasons_backup import RUN_REASONS
-from managers.backup.plan import ROWS
+from contracts.conditions.reasons_backup import RUN_REASONS
 from managers.backup.schedule_plan import COMPLETED_KEPT, COMPLETED_MAX, FAILED_KEPT
+from managers.backup.state_machine import ROWS
 from tests.managers.backup.bench import Bench, by_hand
 
 FILE = Path(__file__).parents[3] / "docs" / "backup.md"

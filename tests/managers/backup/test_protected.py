@@ -2,15 +2,15 @@
 
 from typing import Any
 
-from contracts.api.backup_object import OpenBaoBackup
+from contracts.api.backup import OpenBaoBackup
 from contracts.api.group import RESTORES
-from contracts.job_env import RetentionEnv
+from contracts.jobs.env import RetentionEnv
 from managers.backup.job import KEEP_MAX
 from managers.backup.schedule_plan import COMPLETED_KEPT, history
-from runtime.resources import JOB
+from runtime.builtin_kinds import JOB
 from runtime.types import Object
 from tests.managers.backup.bench import Bench, by_hand, cluster, restore
-from tests.managers.backup.test_record import ended
+from tests.managers.backup.test_cluster_status import ended
 
 RULES = {"maxCount": 3}
 UNDER_TEST = {"run": "r", "cause": "Requested", "jobName": "t", "startedAt": "2030-01-01T00:00:00Z"}

@@ -4,8 +4,8 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from contracts import labels
 from contracts.api.group import BACKUPS, CLUSTERS, RESTORES
+from contracts.naming import labels
 from runtime.errors import TransportError
 from runtime.outcome import Done
 from runtime.testing.clock import EPOCH as NOW

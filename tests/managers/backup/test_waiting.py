@@ -1,14 +1,14 @@
-"""managers.backup.run: what a backup waits for, and with what in its hands."""
+"""managers.backup.reconcile: what a backup waits for, and with what in its hands."""
 
 import pytest
 
 from contracts.api.group import CLUSTERS, RESTORES
-from managers.oplock.plan import UPGRADE_HOLDER
+from managers.operation_lock.decide import UPGRADE_HOLDER
 from runtime.errors import TransportError
 from runtime.outcome import Blocked, Wait
 from tests import gen
 from tests.managers.backup.bench import Bench, by_hand, cluster, restore
-from tests.managers.backup.test_run import running
+from tests.managers.backup.test_reconcile import running
 
 NAME, JOB_NAME = "by-hand", "backup-by-hand"
 

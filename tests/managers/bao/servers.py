@@ -16,8 +16,8 @@ from aiohttp import web
 
 from managers.bao.client import Bao
 from managers.certs.x509 import KeyPair, issue_server, make_authority
+from runtime.client.write_guard import unguarded
 from runtime.clock import SystemClock
-from runtime.guarded import unguarded
 
 NAME = "openbao-cluster-x.local"
 ADDRESS = "127.0.0.1"

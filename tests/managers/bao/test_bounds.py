@@ -16,8 +16,8 @@ import pytest
 from managers.bao import exchange
 from managers.bao.client import Bao, BaoError, Denied
 from managers.certs.x509 import make_authority
+from runtime.client.write_guard import unguarded
 from runtime.clock import SystemClock
-from runtime.guarded import unguarded
 from tests.managers.bao.servers import ADDRESS, NAME, serving, tls
 from tests.runtime.pouring import CHUNK, ENDLESS, OK, WRONG, Pouring, answer, bomb, nested, pouring
 

@@ -10,9 +10,9 @@ import pytest
 from managers.bao.client import Bao, BaoError, Denied
 from managers.bao.models import Login, Member
 from managers.certs.x509 import make_authority
+from runtime.client.write_guard import unguarded
 from runtime.clock import SystemClock
 from runtime.errors import TerminalError, Transient
-from runtime.guarded import unguarded
 from tests.managers.bao.servers import ADDRESS, serving
 
 MEMBERS = "sys/storage/raft/configuration"

@@ -9,19 +9,19 @@ from pathlib import Path
 
 import pytest
 
-from managers.access.pause import PausedMeanwhileError
-from managers.access.secret_object import secret_object
 from managers.bao import exchange, login
 from managers.bao.client import Bao, BaoError, JoinOrder
-from managers.workload.removal import remove_peer
+from managers.context.pause_guard import PausedMeanwhileError
+from managers.context.secret_builder import secret_object
+from managers.workload.actions.raft_peers import remove_peer
+from runtime.builtin_kinds import PVC, SECRET
 from runtime.errors import LeaseLost
-from runtime.leader import LeaderOptions
-from runtime.resources import PVC, SECRET
+from runtime.leader.leader import LeaderOptions
 from runtime.testing.clock import ManualClock
 from runtime.types import Object
 from tests.gen.api import FakeApi, Outside
 from tests.managers.bao.servers import ADDRESS, NAME, Server, serving
-from tests.managers.workload.test_removal import CLAIM, MEANT, REMOVE, WHERE
+from tests.managers.workload.actions.test_raft_peers import CLAIM, MEANT, REMOVE, WHERE
 
 Ask = Callable[[Bao], Awaitable[object]]
 

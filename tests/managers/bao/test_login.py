@@ -4,8 +4,6 @@ import asyncio
 
 import pytest
 
-from managers.access.account_token import DOUBTFUL_AFTER, RENEW_AFTER
-from managers.access.secret_object import secret_object
 from managers.bao.client import BaoError, Denied
 from managers.bao.login import (
     TOKEN_CHARACTERS_MAX,
@@ -16,9 +14,11 @@ from managers.bao.login import (
     as_known,
 )
 from managers.bao.models import Login
+from managers.context.secret_builder import secret_object
+from managers.context.service_account_token import DOUBTFUL_AFTER, RENEW_AFTER
+from runtime.builtin_kinds import SECRET
 from runtime.clock import yield_to_loop
 from runtime.errors import LeaseLost, TransportError
-from runtime.resources import SECRET
 from runtime.testing.clock import ManualClock
 from tests import gen
 from tests.gen.api import FakeApi, api_error

@@ -2,8 +2,8 @@
 
 import pytest
 
-from contracts import names
-from contracts.api.rules import violations
+from contracts.api.rules.cluster import violations
+from contracts.naming import names
 from tests.contracts.api.clusters import cluster
 
 SYSTEM = (

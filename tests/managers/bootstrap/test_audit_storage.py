@@ -4,14 +4,14 @@ from dataclasses import replace
 
 import pytest
 
-from contracts import labels
-from contracts.desired import Effect, Plan
-from contracts.observed import NamedClaimFacts
+from contracts.naming import labels
+from contracts.records.desired import Effect, Plan
+from contracts.records.observed import NamedClaimFacts
+from managers.bootstrap.actions import make_audit_claim
 from managers.bootstrap.audit_storage import MAKE_AUDIT_CLAIM, audit_storage_ready, plan
-from managers.bootstrap.run import make_audit_claim
-from managers.bootstrap.server_volumes import audit_volume
+from managers.bootstrap.server_pod_part import audit_volume
+from runtime.builtin_kinds import PVC
 from runtime.outcome import Blocked, Done, Wait
-from runtime.resources import PVC
 from runtime.types import ObjectKey
 from tests import gen
 from tests.gen.api import Outside

@@ -2,9 +2,9 @@
 
 from dataclasses import replace
 
-from contracts.observed import TokenIssuer
+from contracts.records.observed import TokenIssuer
 from managers.bootstrap.plan import plan
-from managers.cluster.steps import fold
+from managers.cluster.plan.steps import fold
 from runtime.outcome import Blocked
 from tests import gen
 

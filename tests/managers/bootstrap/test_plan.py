@@ -4,9 +4,9 @@ import itertools
 
 import pytest
 
-from contracts import names
-from contracts.desired import Effect, Plan
-from contracts.secret_facts import CredentialFacts, SecretFacts
+from contracts.naming import names
+from contracts.records.desired import Effect, Plan
+from contracts.records.secrets import CredentialFacts, SecretFacts
 from managers.bootstrap.plan import DRAW_ROOT_TOKEN, DRAW_UNSEAL_KEY, plan
 from runtime.outcome import Blocked, Done, Wait
 from tests import gen

@@ -4,15 +4,15 @@ from dataclasses import replace
 
 import pytest
 
-from contracts.desired import Effect, Plan
-from contracts.observed import NamedClaimFacts
-from contracts.secret_facts import SecretFacts
-from contracts.shapes.claim_of_all import SHARED_MODE
+from contracts.builders.rwx_pvc import SHARED_MODE
+from contracts.records.desired import Effect, Plan
+from contracts.records.observed import NamedClaimFacts
+from contracts.records.secrets import SecretFacts
 from managers.certs.acme import MAKE_CACHE_CLAIM
 from managers.certs.plan import plan
-from managers.cluster.effects import EFFECTS
+from managers.cluster.apply.actions import EFFECTS
+from runtime.builtin_kinds import PVC
 from runtime.outcome import Blocked, Done, Wait
-from runtime.resources import PVC
 from tests import gen
 from tests.gen.api import Outside
 

@@ -6,7 +6,6 @@ from cryptography.hazmat.primitives.asymmetric import ec
 
 from e2e.harness import certificates
 from e2e.harness.certificates import Signed
-from managers.access.secret_files import RefusedFileError
 from managers.certs.chain import (
     LONGEST_CHAIN,
     NAMESAKES_MAX,
@@ -15,7 +14,8 @@ from managers.certs.chain import (
     first_certificate,
     read_all,
 )
-from managers.certs.reading import content_of
+from managers.certs.secret_content import content_of
+from managers.context.secret_files import RefusedFileError
 from tests.gen import key_files
 
 ROOT = certificates.authority("Root")

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from contracts.secret_facts import CertificateFacts
+from contracts.records.secrets import CertificateFacts
 from managers.certs.checks import CHAIN, Input, first_objection
 from tests import gen
 from tests.gen.secrets import AUTHORITY

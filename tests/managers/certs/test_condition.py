@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
-from contracts.conditions import Finding
-from contracts.observed import Observed
+from contracts.conditions.condition import Finding
+from contracts.records.observed import Observed
 from managers.certs.condition import tls_ready
 from runtime.outcome import Blocked, Done, Outcome, Wait
 from tests import gen

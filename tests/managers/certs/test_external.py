@@ -5,8 +5,8 @@ from datetime import timedelta
 
 import pytest
 
-from contracts.desired import Plan
-from contracts.secret_facts import SecretFacts
+from contracts.records.desired import Plan
+from contracts.records.secrets import SecretFacts
 from managers.certs.external import CHAIN
 from managers.certs.plan import plan
 from runtime.outcome import Blocked, Done, Wait

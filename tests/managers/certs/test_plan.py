@@ -5,8 +5,8 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from contracts.desired import Effect, Plan
-from contracts.secret_facts import CertificateFacts
+from contracts.records.desired import Effect, Plan
+from contracts.records.secrets import CertificateFacts
 from managers.certs.plan import (
     ISSUE_AUTHORITY,
     ISSUE_SERVER_CERTIFICATE,

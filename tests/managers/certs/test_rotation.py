@@ -9,19 +9,19 @@ from datetime import timedelta
 
 import pytest
 
-from contracts.desired import Effect
-from contracts.observed import Observed
-from contracts.resolved import Resolved
-from contracts.secret_facts import SecretFacts
-from managers.access.context import Context
-from managers.certs import chain, files
-from managers.certs.authority import next_turn
+from contracts.records.desired import Effect
+from contracts.records.observed import Observed
+from contracts.records.resolved import Resolved
+from contracts.records.secrets import SecretFacts
+from managers.certs import chain, secret_data
+from managers.certs.ca_rotation import next_turn
 from managers.certs.plan import ISSUE_SERVER_CERTIFICATE, plan
-from managers.cluster.effects import EFFECTS
-from managers.cluster.facts import secret_facts, secret_reading
+from managers.cluster.apply.actions import EFFECTS
+from managers.cluster.observe.from_objects import secret_facts, secret_reading
+from managers.context.context import Context
+from runtime.builtin_kinds import SECRET
 from runtime.errors import Transient
 from runtime.outcome import Done, timer_of
-from runtime.resources import SECRET
 from runtime.types import ObjectKey
 from tests import gen
 from tests.gen.api import Outside
@@ -65,8 +65,8 @@ class Farm:
         """Let these pods read the Secret."""
         data = self.files_of(SERVER)
         for ordinal in ordinals:
-            self.served[ordinal] = data[files.CERTIFICATE]
-            self.bundles[ordinal] = data[files.CA_CERTIFICATE]
+            self.served[ordinal] = data[secret_data.CERTIFICATE]
+            self.bundles[ordinal] = data[secret_data.CA_CERTIFICATE]
 
     async def one_pass(self) -> tuple[str, ...]:
         """Plan and act once; return the names of the effects."""
@@ -105,21 +105,23 @@ async def test_b28_an_authority_is_replaced_with_an_overlap() -> None:
     # Made and trusted; signs nothing yet.
     assert await made.settle() == ["prepare-authority", ISSUE_SERVER_CERTIFICATE]
     prepared = made.files_of(CA)
-    assert prepared[files.CA_KEY] == old[files.CA_KEY]
-    assert len(chain.fingerprints(prepared[files.CA_CERTIFICATE])) == 2
+    assert prepared[secret_data.CA_KEY] == old[secret_data.CA_KEY]
+    assert len(chain.fingerprints(prepared[secret_data.CA_CERTIFICATE])) == 2
     made.reload(0, 1, 2)
-    assert made.all_accept(old[files.CA_CERTIFICATE], prepared[files.CA_CERTIFICATE])
+    assert made.all_accept(old[secret_data.CA_CERTIFICATE], prepared[secret_data.CA_CERTIFICATE])
     assert await made.settle() == []
 
     # The overlap over, it signs; the former key is kept.
     await made.outside.clock.advance(OVERLAP.total_seconds())
     assert await made.settle() == ["promote-authority", ISSUE_SERVER_CERTIFICATE]
     promoted = made.files_of(CA)
-    assert promoted[files.CA_KEY] == prepared[files.NEXT_KEY]
-    assert promoted[files.FORMER_KEY] == old[files.CA_KEY]
+    assert promoted[secret_data.CA_KEY] == prepared[secret_data.NEXT_KEY]
+    assert promoted[secret_data.FORMER_KEY] == old[secret_data.CA_KEY]
     made.reload(0)
     # Half way: who read the bundle in the overlap takes the old and the new certificate.
-    assert made.all_accept(prepared[files.CA_CERTIFICATE], promoted[files.CA_CERTIFICATE])
+    assert made.all_accept(
+        prepared[secret_data.CA_CERTIFICATE], promoted[secret_data.CA_CERTIFICATE]
+    )
     assert all(len(chain.fingerprints(bundle)) == 2 for bundle in made.bundles)
 
     # Not dropped while a pod serves the old one, however long that lasts.
@@ -128,11 +130,11 @@ async def test_b28_an_authority_is_replaced_with_an_overlap() -> None:
     made.reload(1, 2)
     assert await made.settle() == ["drop-authority", ISSUE_SERVER_CERTIFICATE]
     last = made.files_of(CA)
-    assert set(last) == {files.CA_CERTIFICATE, files.CA_KEY}
-    assert last[files.CA_KEY] == prepared[files.NEXT_KEY]
+    assert set(last) == {secret_data.CA_CERTIFICATE, secret_data.CA_KEY}
+    assert last[secret_data.CA_KEY] == prepared[secret_data.NEXT_KEY]
     made.reload(0, 1, 2)
-    assert made.all_accept(last[files.CA_CERTIFICATE])
-    assert not made.all_accept(old[files.CA_CERTIFICATE])
+    assert made.all_accept(last[secret_data.CA_CERTIFICATE])
+    assert not made.all_accept(old[secret_data.CA_CERTIFICATE])
     # The request is answered: nothing more happens.
     await made.outside.clock.advance(10 * OVERLAP.total_seconds())
     assert await made.settle() == []
@@ -192,8 +194,8 @@ async def test_a_process_that_dies_between_two_writes_is_followed_by_one_that_go
         made.reload(0, 1, 2)
         await made.outside.clock.advance(2 * OVERLAP.total_seconds())
     made.reload(0, 1, 2)
-    assert set(made.files_of(CA)) == {files.CA_CERTIFICATE, files.CA_KEY}
-    assert made.all_accept(made.files_of(CA)[files.CA_CERTIFICATE])
+    assert set(made.files_of(CA)) == {secret_data.CA_CERTIFICATE, secret_data.CA_KEY}
+    assert made.all_accept(made.files_of(CA)[secret_data.CA_CERTIFICATE])
 
 
 def _new_process(old: Outside) -> Outside:

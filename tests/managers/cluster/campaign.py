@@ -14,11 +14,11 @@ from typing import Any
 
 import pytest
 
-from contracts import labels
 from contracts.api.group import CLUSTERS
+from contracts.naming import labels
 from managers.bao import login
+from runtime.builtin_kinds import EVENT, POD, PVC, STATEFUL_SET
 from runtime.errors import ApiError, Transient, TransportError
-from runtime.resources import EVENT, POD, PVC, STATEFUL_SET
 from runtime.types import Object, ObjectKey
 from tests import gen
 from tests.gen.api import Call, FakeApi, api_error

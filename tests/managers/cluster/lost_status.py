@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from contracts import labels, names
 from contracts.api.group import CLUSTERS
-from runtime.resources import POD, PVC, SECRET, STATEFUL_SET
+from contracts.naming import labels, names
+from runtime.builtin_kinds import POD, PVC, SECRET, STATEFUL_SET
 from runtime.types import Object, ObjectKey
 from tests import gen
 from tests.managers.cluster.test_reconcile import KEY

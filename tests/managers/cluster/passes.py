@@ -6,11 +6,11 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from contracts.api.cluster_status import ClusterStatus
-from contracts.condition_catalogue import TYPES
-from contracts.conditions import Condition
-from managers.cluster.resolve import resolve
-from managers.cluster.status import Pass, compute
+from contracts.api.cluster.status import ClusterStatus
+from contracts.conditions.catalogue import TYPES
+from contracts.conditions.condition import Condition
+from managers.cluster.resolve.resolve import resolve
+from managers.cluster.status.cluster_status import Pass, compute
 from runtime.outcome import Blocked, Done, Outcome, Wait
 from tests import gen
 

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from managers.workload.growth import GROW_CLAIM
+from managers.workload.storage.resize import GROW_CLAIM
 from runtime.outcome import Done, Outcome
 from tests import gen
 from tests.managers.workload.volume_worlds import LARGER, OLD, claim, grown, world

@@ -13,14 +13,15 @@ from typing import Any
 
 import pytest
 
-from contracts import labels, names, upgrade_action
 from contracts.api.group import CLUSTERS
-from contracts.sets import VoterSet
+from contracts.jobs import upgrade_actions
+from contracts.naming import labels, names
+from contracts.pools.voter_pool import VoterSet
 from managers.bao import login
 from managers.bao.models import AutopilotState, Member, ServerState
-from runtime.client import ApplyResult
+from runtime.builtin_kinds import JOB, POD, PVC, SERVICE, STATEFUL_SET
+from runtime.client.client import ApplyResult
 from runtime.outcome import Outcome
-from runtime.resources import JOB, POD, PVC, SERVICE, STATEFUL_SET
 from runtime.types import Object, ObjectKey, Resource, key_of, uid_of
 from tests import gen
 from tests.gen.api import FakeApi
@@ -285,7 +286,7 @@ class Takeover:
         self.api.holding((JOB, {**job, "status": {"conditions": [end]}}))
 
     def _act(self, action: str) -> None:
-        if action == upgrade_action.STEP_DOWN:
+        if action == upgrade_actions.STEP_DOWN:
             self.step_down()
         known = self.status.get("blueGreen") or {}
         if not known.get("greenRevision"):
@@ -294,15 +295,15 @@ class Takeover:
         blue = VoterSet("x", known.get("blueRevision") or "")
         ours = {one for one in self.raft if green.ordinal_of(one) is not None}
         theirs = {one for one in self.raft if blue.ordinal_of(one) is not None}
-        if action in (upgrade_action.PROMOTE, upgrade_action.REPAIR):
-            self.raft |= dict.fromkeys(ours if action == upgrade_action.PROMOTE else theirs, True)
-        if action == upgrade_action.DEMOTE:
+        if action in (upgrade_actions.PROMOTE, upgrade_actions.REPAIR):
+            self.raft |= dict.fromkeys(ours if action == upgrade_actions.PROMOTE else theirs, True)
+        if action == upgrade_actions.DEMOTE:
             self.leader = green.pod(0)
             self.raft |= dict.fromkeys(theirs, False)
-        if action == upgrade_action.REPAIR:
+        if action == upgrade_actions.REPAIR:
             self.leader = blue.pod(0)
             self.raft |= dict.fromkeys(ours, False)
-        gone = {upgrade_action.REMOVE_BLUE: theirs, upgrade_action.REMOVE_GREEN: ours}
+        gone = {upgrade_actions.REMOVE_BLUE: theirs, upgrade_actions.REMOVE_GREEN: ours}
         for name in gone.get(action, ()):
             del self.raft[name]
 

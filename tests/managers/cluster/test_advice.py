@@ -1,13 +1,13 @@
-"""managers.cluster.conditions: what speaks against production, the gravest first."""
+"""managers.cluster.status.conditions: what speaks against production, the gravest first."""
 
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from contracts.surroundings import AdmissionFacts
-from managers.cluster.condition_facts import Facts
-from managers.cluster.conditions import findings
+from contracts.records.environment import AdmissionFacts
+from managers.cluster.status.conditions import findings
+from managers.cluster.status.inputs import Facts
 from runtime.outcome import Done
 from tests import gen
 

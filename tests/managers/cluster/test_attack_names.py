@@ -12,21 +12,21 @@ from typing import Any
 
 import pytest
 
-from contracts import names
-from contracts.api.cluster import OpenBaoCluster
-from contracts.api.schema import Schema, open_api_schema, walk
+from contracts.api.cluster.spec import OpenBaoCluster
+from contracts.api.schema.crd import Schema, open_api_schema, walk
 from contracts.api.violation import InvalidClusterError
+from contracts.naming import names
+from managers.cluster.plan.steps import WORKLOAD, fold
 from managers.cluster.reconcile import owner_of
-from managers.cluster.resolve import resolve
-from managers.cluster.steps import WORKLOAD, fold
-from runtime.intent import Intent
+from managers.cluster.resolve.resolve import resolve
+from runtime.apply.intent import Intent
+from runtime.builtin_kinds import STATEFUL_SET
 from runtime.outcome import Blocked
-from runtime.resources import STATEFUL_SET
 from runtime.verdict import Verdict
 from tests import gen
 from tests.contracts.api.clusters import MANIFESTS
 from tests.gen.api import FakeApi
-from tests.managers.cluster import test_apply as applying
+from tests.managers.cluster.apply import test_apply as applying
 
 PAYLOADS = (
     "../../etc/passwd",

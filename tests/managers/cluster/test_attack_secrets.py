@@ -13,8 +13,8 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from managers.certs.x509 import issue_server, make_authority
+from runtime.builtin_kinds import SECRET
 from runtime.outcome import Blocked
-from runtime.resources import SECRET
 from runtime.types import Object
 from tests import gen
 from tests.gen import key_files

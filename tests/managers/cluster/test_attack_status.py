@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from contracts.api.group import CLUSTERS
-from runtime.resources import PVC, SECRET, STATEFUL_SET
+from runtime.builtin_kinds import PVC, SECRET, STATEFUL_SET
 from runtime.types import Object
 from tests import gen
 from tests.managers.cluster.test_reconcile import Bench, booted

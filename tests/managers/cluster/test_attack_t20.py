@@ -3,8 +3,8 @@
 import pytest
 
 from managers.cluster.delete import PODS_PATIENCE
+from runtime.builtin_kinds import POD, PVC
 from runtime.outcome import Done, Wait, timer_of
-from runtime.resources import POD, PVC
 from tests import gen
 from tests.managers.cluster.test_delete import WHOLE, Bench, claim
 

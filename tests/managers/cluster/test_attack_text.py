@@ -15,10 +15,10 @@ from typing import Any
 import pytest
 import structlog
 
-from contracts.conditions import MESSAGE_MAX
-from runtime import logs
+from contracts.conditions.condition import MESSAGE_MAX
+from runtime.builtin_kinds import POD
 from runtime.events import NOTE_LIMIT
-from runtime.resources import POD
+from runtime.process import logs
 from runtime.testing.clock import ManualClock
 from runtime.types import Object, ObjectKey
 from tests import gen

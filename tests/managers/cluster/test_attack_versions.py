@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from contracts.api.violation import InvalidClusterError
-from managers.cluster.resolve import resolve
-from managers.upgrade.course import as_accepted, direct
+from managers.cluster.resolve.resolve import resolve
+from managers.upgrade.decide import as_accepted, direct
 from runtime.outcome import Blocked
 from tests import gen
 

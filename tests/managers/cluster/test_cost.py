@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from managers.cluster.steps import fold
+from managers.cluster.plan.steps import fold
 from tests import gen
 from tests.gen.calls import CallCount
 from tests.gen.worlds import running

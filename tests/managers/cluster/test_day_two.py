@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from contracts import labels, names
 from contracts.api.group import CLUSTERS
-from managers.cluster import observe
+from contracts.naming import labels, names
+from managers.cluster.observe import observer
+from runtime.builtin_kinds import POD, PVC, SECRET, STATEFUL_SET
 from runtime.outcome import Done
-from runtime.resources import POD, PVC, SECRET, STATEFUL_SET
 from runtime.types import Object, ObjectKey, Resource
 from tests import gen
 from tests.managers.cluster.test_reconcile import STATUS, Bench, booted
@@ -134,7 +134,7 @@ async def test_a_pause_sends_nothing_but_the_status(
         raise AssertionError("a paused cluster's leader was asked")
 
     bench = await booted(THREE)
-    monkeypatch.setattr(observe, "ask_quorum", nobody)
+    monkeypatch.setattr(observer, "ask_quorum", nobody)
     bench.ask_for(paused=True, **wish)
     before = live(bench, STATEFUL_SET, "x")
     assert await bench.turn() == Done()

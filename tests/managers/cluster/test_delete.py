@@ -4,13 +4,13 @@ from typing import Any
 
 import pytest
 
-from contracts import labels
-from managers.access.secret_object import secret_object
+from contracts.naming import labels
 from managers.cluster.delete import PODS_PATIENCE, PROTECTED, Deletion
-from managers.cluster.observe import CLUSTER_INDEX, by_cluster
+from managers.cluster.observe.observer import CLUSTER_INDEX, by_cluster
+from managers.context.secret_builder import secret_object
+from runtime.builtin_kinds import POD, PVC, SECRET, STATEFUL_SET
 from runtime.errors import Conflict, Invalid, ServerError, status_error
 from runtime.outcome import Done, Outcome, Wait
-from runtime.resources import POD, PVC, SECRET, STATEFUL_SET
 from runtime.types import Object, ObjectKey, Resource
 from tests import gen
 from tests.gen.api import FakeApi, Outside, StillInformer, api_error

@@ -3,9 +3,9 @@
 import copy
 
 from contracts.api.group import CLUSTERS
-from managers.workload.recreate import RECREATE_SET
+from managers.workload.storage.recreate_statefulset import RECREATE_SET
+from runtime.builtin_kinds import POD, PVC, STATEFUL_SET
 from runtime.outcome import Done
-from runtime.resources import POD, PVC, STATEFUL_SET
 from runtime.types import Object, ObjectKey, uid_of
 from tests import gen
 from tests.gen.api import api_error

@@ -8,19 +8,19 @@ from typing import Any
 
 import pytest
 
-from contracts import labels
-from contracts.observed import ImageVerdict, Observed
-from contracts.resolved import Resolved
-from managers.access.token_issuer import ApiServer
-from managers.cluster.facts import stateful_set_facts
-from managers.cluster.observe import Observer, Witnesses
-from managers.cluster.resolve import resolve
-from managers.cluster.status import Pass, compute
-from managers.cluster.steps import fold
+from contracts.naming import labels
+from contracts.records.observed import ImageVerdict, Observed
+from contracts.records.resolved import Resolved
+from managers.cluster.observe.from_objects import stateful_set_facts
+from managers.cluster.observe.observer import Observer, Witnesses
+from managers.cluster.plan.steps import fold
+from managers.cluster.resolve.resolve import resolve
+from managers.cluster.status.cluster_status import Pass, compute
+from managers.context.reads.api_server import ApiServer
 from managers.images.policy import Question
 from managers.images.verifier import ImageVerifier
+from runtime.builtin_kinds import POD, PVC, STATEFUL_SET
 from runtime.outcome import Blocked, Done, combine
-from runtime.resources import POD, PVC, STATEFUL_SET
 from tests import gen
 from tests.contracts.api.cases_images import IDENTITY, KEY
 from tests.gen.api import FakeApi, Outside, StillInformer

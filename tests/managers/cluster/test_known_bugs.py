@@ -2,8 +2,8 @@
 
 import pytest
 
+from managers.cluster.apply.status_writer import DETAIL_INTERVAL
 from managers.cluster.reconcile import TOLD_AFTER
-from managers.cluster.status_writer import DETAIL_INTERVAL
 from runtime.errors import Forbidden
 from runtime.outcome import timer_of
 from tests import gen

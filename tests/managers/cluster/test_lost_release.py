@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from managers.oplock.plan import UPGRADE_HOLDER
-from runtime.resources import STATEFUL_SET
+from managers.operation_lock.decide import UPGRADE_HOLDER
+from runtime.builtin_kinds import STATEFUL_SET
 from tests.managers.cluster.lost_status import KEY, NEW, OLD, Watched, healthy, pod_key
 from tests.managers.upgrade.test_life import WITH_BACKUP
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from contracts.observed import Observed
-from contracts.resolved import Resolved
-from managers.cluster.resolve import resolve
+from contracts.records.observed import Observed
+from contracts.records.resolved import Resolved
+from managers.cluster.resolve.resolve import resolve
 from runtime.outcome import Blocked
 from tests import gen
 

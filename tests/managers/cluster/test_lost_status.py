@@ -14,10 +14,10 @@ from typing import Any
 
 import pytest
 
-from contracts.api.cluster_status import ClusterStatus
-from managers.cluster.witness import restored
-from managers.oplock.plan import UPGRADE_HOLDER
-from runtime.resources import PVC
+from contracts.api.cluster.status import ClusterStatus
+from managers.cluster.observe.status_evidence import restored
+from managers.operation_lock.decide import UPGRADE_HOLDER
+from runtime.builtin_kinds import PVC
 from tests import gen
 from tests.managers.cluster.lost_status import OLD, Watched, claim, healthy
 from tests.managers.cluster.status_rows import MONTH_AGO, REVISION, ROWS, Row

@@ -7,22 +7,22 @@ from typing import Any
 
 import pytest
 
-from baoctl.modes import OF_CHILDREN
-from contracts import names
-from contracts.api.backup_object import InvalidBackupError, OpenBaoBackup
-from contracts.api.cluster import OpenBaoCluster
+from baoctl.controllers.caches import OF_CHILDREN
+from contracts.api.backup import InvalidBackupError, OpenBaoBackup
+from contracts.api.cluster.spec import OpenBaoCluster
 from contracts.api.group import BACKUPS, CLUSTERS, RESTORES, TENANTS
-from contracts.api.restore_object import InvalidRestoreError, OpenBaoRestore
+from contracts.api.restore import InvalidRestoreError, OpenBaoRestore
 from contracts.api.tenant import InvalidTenantError, OpenBaoTenant
 from contracts.api.violation import InvalidClusterError
 from contracts.datacenter.kinds import DATACENTERS
 from contracts.datacenter.objects import Datacenter, InvalidDatacenterError
-from managers.cluster.facts import CutObjectError
-from runtime.bounds import DEFAULT
-from runtime.depth import shallow
+from contracts.naming import names
+from managers.cluster.observe.from_objects import CutObjectError
+from runtime.builtin_kinds import POD, SECRET, STATEFUL_SET
+from runtime.cache.selection import Selection
+from runtime.limits.nesting import shallow
+from runtime.limits.object_size import DEFAULT
 from runtime.outcome import Blocked, Done, Outcome
-from runtime.resources import POD, SECRET, STATEFUL_SET
-from runtime.selection import Selection
 from runtime.types import Object, Resource
 from tests import gen
 from tests.managers.cluster.test_reconcile import KEY, STATUS, Bench, booted

@@ -5,30 +5,30 @@ import random
 
 import pytest
 
-from contracts import labels, names
-from contracts.api.cluster import OpenBaoCluster
+from contracts.api.cluster.spec import OpenBaoCluster
 from contracts.api.group import CLUSTERS
-from contracts.executor import NOTHING_ASKED, Asked, Executor
-from contracts.names import Job
-from managers.access.context import FIELD_MANAGER, MARKS
-from managers.access.token_issuer import ApiServer
+from contracts.jobs.template import NOTHING_ASKED, Asked, Executor
+from contracts.naming import labels, names
+from contracts.naming.names import Job
 from managers.bao import login
-from managers.cluster.apply import PRUNED, Applier
+from managers.cluster.apply.actions import Effects
+from managers.cluster.apply.apply import PRUNED, Applier
+from managers.cluster.apply.status_writer import DETAIL_INTERVAL, StatusWriter
 from managers.cluster.delete import Deletion
-from managers.cluster.effects import Effects
-from managers.cluster.observe import Observer, Witnesses
+from managers.cluster.observe.observer import Observer, Witnesses
 from managers.cluster.reconcile import TOLD_AFTER, WorkloadReconciler
-from managers.cluster.status_writer import DETAIL_INTERVAL, StatusWriter
-from managers.jobs.run import Jobs
-from managers.oplock.run import OperationLocks
+from managers.context.context import FIELD_MANAGER, MARKS
+from managers.context.reads.api_server import ApiServer
+from managers.jobs.client import Jobs
+from managers.operation_lock.client import OperationLocks
+from managers.upgrade.actions import UpgradeActs
 from managers.upgrade.observe import UpgradeSight
-from managers.upgrade.run import UpgradeActs
-from runtime.apply import OwnedApply
+from runtime.apply.apply import OwnedApply
+from runtime.apply.apply_cache import Settled
+from runtime.builtin_kinds import CONFIG_MAP, POD, PVC, SECRET, SERVICE, STATEFUL_SET
 from runtime.errors import ServerError
-from runtime.metrics import Metrics
+from runtime.metrics.metrics import Metrics
 from runtime.outcome import Blocked, Done, Outcome, Wait
-from runtime.resources import CONFIG_MAP, POD, PVC, SECRET, SERVICE, STATEFUL_SET
-from runtime.settled import Settled
 from runtime.types import Object, ObjectKey
 from tests import gen
 from tests.gen.api import FakeApi, Outside, StillInformer, api_error

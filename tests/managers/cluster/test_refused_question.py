@@ -8,8 +8,8 @@ import pytest
 from contracts.api.group import CLUSTERS
 from managers.bao import login
 from managers.bao.client import Denied
-from managers.cluster.status_writer import DETAIL_INTERVAL
-from runtime.resources import SECRET, STATEFUL_SET
+from managers.cluster.apply.status_writer import DETAIL_INTERVAL
+from runtime.builtin_kinds import SECRET, STATEFUL_SET
 from runtime.types import ObjectKey
 from tests import gen
 from tests.managers.cluster.test_reconcile import KEY, Bench, booted

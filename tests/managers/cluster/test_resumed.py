@@ -14,39 +14,39 @@ from typing import Any
 
 import pytest
 
-from contracts.api.backup import Backup
-from contracts.api.backup_object import OpenBaoBackup
-from contracts.api.cluster import OpenBaoCluster
+from contracts.api.backup import OpenBaoBackup
+from contracts.api.cluster.backup import Backup
+from contracts.api.cluster.spec import OpenBaoCluster
+from contracts.api.cluster.status_backup import FinishedRestoreTest, RestoreTestStatus
 from contracts.api.meta import rfc3339
-from contracts.api.status_backup import FinishedRestoreTest, RestoreTestStatus
 from contracts.pause import counted_from, is_told, resumed_at, told_of
-from managers.backup.facts import upgrades
+from managers.backup.inputs import upgrades
 from managers.backup.schedule_plan import overdue
-from managers.cluster.status import Pass, compute
-from managers.proof.condition import backup_proven
-from managers.proof.plan import Conclude, decide
-from managers.restore.acts import environment
-from managers.restore.facts import PREPARATION, Facts, Judgement, Source
+from managers.cluster.status.cluster_status import Pass, compute
+from managers.restore.actions import environment
 from managers.restore.guards import (
     bootstrap_late,
     preparation_late,
     recovery_blocked,
     servers_sealed,
 )
+from managers.restore.inputs import PREPARATION, Facts, Judgement, Source
 from managers.restore.observe import Seen
-from managers.workload.growth import cramped
-from managers.workload.hibernate import WAKE_PATIENCE_SECONDS, waking_since
+from managers.restore_test.condition import backup_proven
+from managers.restore_test.plan import Conclude, decide
 from managers.workload.plan import ROLLING_OUT
-from managers.workload.reload import Target, split
+from managers.workload.rollout.reload import Target, split
+from managers.workload.scale.hibernate import WAKE_PATIENCE_SECONDS, waking_since
+from managers.workload.storage.resize import cramped
 from runtime.outcome import Done, Wait
 from tests import gen
 from tests.managers.backup.bench import STORE, scheduled
-from tests.managers.jobs.test_plan import ACTIVE
-from tests.managers.proof import situations as proving
+from tests.managers.jobs.test_status import ACTIVE
 from tests.managers.restore import situations as restoring
 from tests.managers.restore.bench import EXECUTOR
 from tests.managers.restore.cases_before import FRESH, MADE, VALIDATING
-from tests.managers.workload.test_reload import NEW, POD
+from tests.managers.restore_test import situations as proving
+from tests.managers.workload.rollout.test_reload import NEW, POD
 from tests.managers.workload.volume_worlds import made, waiting, world
 
 NOW = gen.NOW

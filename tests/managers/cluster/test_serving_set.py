@@ -8,21 +8,21 @@ from typing import Any
 
 import pytest
 
-from contracts import labels
-from contracts.desired import Desired
-from contracts.resolved import Resolved
-from contracts.sets import Green, VoterSet
-from managers.cluster.executor import servers_of
-from managers.cluster.restored import wanted_servers
-from managers.cluster.steps import fold
+from contracts.naming import labels
+from contracts.pools.voter_pool import Green, VoterSet
+from contracts.records.desired import Desired
+from contracts.records.resolved import Resolved
+from managers.cluster.adminops.restored_servers import wanted_servers
+from managers.cluster.jobs.template import servers_of
+from managers.cluster.plan.steps import fold
 from managers.identity.plan import plan as identity
-from managers.membership.plan import Expected, judge
+from managers.membership.decide import Expected, judge
 from managers.networking.services import public_service
-from managers.workload.claims import claim_at
-from runtime.resources import ROLE
+from managers.workload.scale.leftover_pvcs import claim_at
+from runtime.builtin_kinds import ROLE
 from tests import gen
 from tests.gen.worlds import running
-from tests.managers.membership.test_plan import answers, members
+from tests.managers.membership.test_decide import answers, members
 
 REVISION, OTHER = "0123456789abcdef", "fedcba9876543210"
 NEWER = VoterSet("x", REVISION)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from contracts import labels, upgrade_action
 from contracts.api.group import CLUSTERS
-from contracts.names import read_stateful_set
-from contracts.sets import VoterSet
-from runtime.resources import CONFIG_MAP, POD, PVC, STATEFUL_SET
+from contracts.jobs import upgrade_actions
+from contracts.naming import labels
+from contracts.naming.names import read_stateful_set
+from contracts.pools.voter_pool import VoterSet
+from runtime.builtin_kinds import CONFIG_MAP, POD, PVC, STATEFUL_SET
 from tests.managers.cluster.takeover import NEW, OLD, PHASES, Takeover, live_uid
 from tests.managers.cluster.test_reconcile import KEY
 
@@ -16,11 +17,11 @@ OPERATORS = pytest.mark.parametrize(
     "restarts", [False, True], ids=["one operator", "a new one every pass"]
 )
 WAY_THERE = [
-    upgrade_action.JOIN,
-    upgrade_action.WAIT,
-    upgrade_action.PROMOTE,
-    upgrade_action.DEMOTE,
-    upgrade_action.REMOVE_BLUE,
+    upgrade_actions.JOIN,
+    upgrade_actions.WAIT,
+    upgrade_actions.PROMOTE,
+    upgrade_actions.DEMOTE,
+    upgrade_actions.REMOVE_BLUE,
 ]
 
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from contracts import labels
+from contracts.naming import labels
+from runtime.builtin_kinds import EVENT, POD, PVC, STATEFUL_SET
 from runtime.errors import TransportError
-from runtime.resources import EVENT, POD, PVC, STATEFUL_SET
 from tests.managers.cluster.takeover import NEW, PHASES, Takeover
 from tests.managers.cluster.test_takeover import WAY_THERE, begun, of
 

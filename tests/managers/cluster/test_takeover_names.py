@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from contracts import labels
 from contracts.api.group import CLUSTERS
-from contracts.blue_green import revision_of
-from contracts.sets import VoterSet
-from contracts.upgrade import Release
-from runtime.resources import PVC
+from contracts.naming import labels
+from contracts.pools.voter_pool import VoterSet
+from contracts.records.bluegreen import revision_of
+from contracts.records.upgrade import Release
+from runtime.builtin_kinds import PVC
 from tests import gen
 from tests.managers.cluster.takeover import NEW, Takeover
 from tests.managers.cluster.test_reconcile import KEY

@@ -1,4 +1,6 @@
-"""managers.cluster.second_set in a pass: what stands beside the set that serves, phase by phase."""
+"""managers.cluster.plan.green_pool in a pass: what stands beside the set that serves, phase by
+phase.
+"""
 
 from __future__ import annotations
 
@@ -8,23 +10,23 @@ from typing import Any
 
 import pytest
 
-from contracts import labels
-from contracts.blue_green import revision_of
-from contracts.desired import Desired
-from contracts.observed import ImageVerdict, Observed, ReadPoolFacts
-from contracts.resolved import Resolved
-from contracts.sets import VoterSet, serving_set, voter_sets
-from contracts.upgrade import Release
-from managers.cluster.resolve import resolve
-from managers.cluster.second_set import beside, files, servers
-from managers.cluster.steps import fold
+from contracts.naming import labels
+from contracts.pools.voter_pool import VoterSet, serving_set, voter_sets
+from contracts.records.bluegreen import revision_of
+from contracts.records.desired import Desired
+from contracts.records.observed import ImageVerdict, Observed, ReadPoolFacts
+from contracts.records.resolved import Resolved
+from contracts.records.upgrade import Release
+from managers.cluster.plan.green_pool import beside, files, servers
+from managers.cluster.plan.steps import fold
+from managers.cluster.resolve.resolve import resolve
 from managers.networking.services import public_service
-from managers.upgrade.course import as_accepted, direct
-from managers.workload.marks import MARK_FIRST
+from managers.upgrade.decide import as_accepted, direct
+from managers.workload.objects.annotations import MARK_FIRST
 from managers.workload.plan import Inputs
-from managers.workload.reload import RELOAD_POD, Files
+from managers.workload.rollout.reload import RELOAD_POD, Files
+from runtime.builtin_kinds import CONFIG_MAP, STATEFUL_SET
 from runtime.outcome import Done, Wait
-from runtime.resources import CONFIG_MAP, STATEFUL_SET
 from tests import gen
 from tests.managers.cluster.test_images import POLICY
 

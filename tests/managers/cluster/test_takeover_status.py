@@ -10,24 +10,24 @@ from typing import Any
 
 import pytest
 
-from contracts import labels
-from contracts.api.cluster_status import ClusterStatus
+from contracts.api.cluster.status import ClusterStatus
 from contracts.api.group import CLUSTERS
-from contracts.blue_green import revision_of
-from contracts.note import Note
-from contracts.observed import ImageVerdict, Observed
-from contracts.sets import VoterSet
-from contracts.upgrade import Release
-from managers.access.token_issuer import ApiServer
-from managers.cluster.observe import Observer, Witnesses
-from managers.cluster.status import Pass, compute
-from managers.cluster.status_writer import StatusWriter
+from contracts.naming import labels
+from contracts.pools.voter_pool import VoterSet
+from contracts.records.bluegreen import revision_of
+from contracts.records.event import Note
+from contracts.records.observed import ImageVerdict, Observed
+from contracts.records.upgrade import Release
+from managers.cluster.apply.status_writer import StatusWriter
+from managers.cluster.observe.observer import Observer, Witnesses
+from managers.cluster.status.cluster_status import Pass, compute
+from managers.context.reads.api_server import ApiServer
 from managers.images.policy import Question
 from managers.images.verifier import ImageVerifier
-from managers.upgrade.course import direct
+from managers.upgrade.decide import direct
+from runtime.builtin_kinds import POD, PVC, STATEFUL_SET
 from runtime.errors import ServerError
 from runtime.outcome import Done
-from runtime.resources import POD, PVC, STATEFUL_SET
 from runtime.types import ObjectKey
 from tests import gen
 from tests.gen.api import FakeApi, Outside, StillInformer, api_error

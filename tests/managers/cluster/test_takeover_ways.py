@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from contracts import upgrade_action
-from runtime.resources import JOB, POD, STATEFUL_SET
+from contracts.jobs import upgrade_actions
+from runtime.builtin_kinds import JOB, POD, STATEFUL_SET
 from tests.gen.api import api_error
 from tests.managers.cluster.takeover import NEW, OLD, PHASES, Takeover
 from tests.managers.cluster.test_takeover import OPERATORS, begun, of
@@ -95,7 +95,7 @@ class TestSafeMode:
     ) -> None:
         world = await begun(monkeypatch)
         await world.until("DemotingBlue")
-        world.fails = {upgrade_action.REPAIR}
+        world.fails = {upgrade_actions.REPAIR}
         order(world, rollback="back-1")
         for _ in range(40):
             await world.turn()
@@ -119,7 +119,7 @@ class TestAnotherTry:
     async def failed(self, monkeypatch: pytest.MonkeyPatch) -> Takeover:
         """A cluster of which green could not be promoted."""
         world = await begun(monkeypatch)
-        world.fails = {upgrade_action.PROMOTE}
+        world.fails = {upgrade_actions.PROMOTE}
         await world.settle()
         assert world.phases[-3:] == ["RollingBack", "RollbackCleanup", "Idle"]
         world.fails.clear()

@@ -3,7 +3,7 @@
 import pytest
 
 from managers.bao import login
-from managers.cluster.sight import LEADER_RECHECK
+from managers.cluster.observe.cache_refresh import LEADER_RECHECK
 from runtime.outcome import Wait
 from tests import gen
 from tests.managers.cluster.test_reconcile import booted

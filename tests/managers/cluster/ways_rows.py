@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from contracts.ways_in import IngressFacts, WaysFacts
+from contracts.records.exposure import IngressFacts, WaysFacts
 from runtime.outcome import Done, Outcome
 from tests import gen
 from tests.managers.networking.ways_in import NONE, READY, gateway, ingress, monitor

@@ -8,8 +8,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from contracts.datacenter.body import BootstrapService
-from contracts.datacenter.rows import DECLARED, DatacenterInfo, Row, Source, Wish
+from contracts.datacenter.service_spec import BootstrapService
+from contracts.datacenter.workload_records import DECLARED, DatacenterInfo, Row, Source, Wish
 
 IMAGE = "registry.example.com/shipper:3.1.2"
 

@@ -14,26 +14,26 @@ from typing import Any
 
 from contracts.api.group import API_VERSION, CLUSTERS
 from contracts.datacenter.kinds import DATACENTERS, SERVICE_SETS, WORKLOADS
-from managers.access.context import FIELD_MANAGER, MARKS
-from managers.datacenter.kubernetes_provider import RESOURCES, KubernetesProvider
-from managers.datacenter.kubernetes_store import KubernetesStore
-from managers.datacenter.registry import Registry
-from managers.datacenter.run import DatacenterReconciler, Telling, WorkloadReconciler
-from managers.datacenter.service import Service
-from managers.datacenter.sets import SetHandler
-from runtime.apply import OwnedApply
+from managers.context.context import FIELD_MANAGER, MARKS
+from managers.datacenter.lifecycle.service import Service
+from managers.datacenter.provider.kubernetes import RESOURCES, KubernetesProvider
+from managers.datacenter.reconcile import DatacenterReconciler, Telling, WorkloadReconciler
+from managers.datacenter.sources.registry import Registry
+from managers.datacenter.sources.service_sets import SetHandler
+from managers.datacenter.store.kubernetes import KubernetesStore
+from runtime.apply.apply import OwnedApply
+from runtime.apply.apply_cache import Settled
+from runtime.client.transport import Answer, Call
 from runtime.clock import Clock
 from runtime.errors import ApiError, LeaseLost, Transient
 from runtime.events import EventRecorder, Reporter
-from runtime.metrics import Metrics
+from runtime.metrics.metrics import Metrics
 from runtime.outcome import Outcome
-from runtime.settled import Settled
 from runtime.testing.api_server.kinds import custom
 from runtime.testing.api_server.server import FakeApiServer
 from runtime.testing.api_server.wire import FakeWire, client_of
 from runtime.testing.api_server.writes import Target
 from runtime.testing.clock import ManualClock
-from runtime.transport import Answer, Call
 from runtime.types import Object, ObjectKey, Request, Resource, is_terminating, key_of
 from tests.gen.api import FakeApi, StillInformer
 from tests.managers.datacenter.bodies import IMAGE

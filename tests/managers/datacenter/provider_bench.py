@@ -13,16 +13,17 @@ from typing import Any
 
 import pytest
 
-from contracts import labels
 from contracts.api.group import CLUSTERS
-from contracts.datacenter.rows import Observation, Row, Vault
-from managers.access.context import FIELD_MANAGER, MARKS
-from managers.datacenter.kubernetes_provider import RESOURCES, KubernetesProvider
-from managers.datacenter.protocols import ProviderError
-from runtime.apply import OwnedApply
-from runtime.metrics import Metrics
-from runtime.resources import DAEMON_SET, DEPLOYMENT, STATEFUL_SET
-from runtime.settled import Settled
+from contracts.datacenter.workload_records import Observation, Row, Vault
+from contracts.naming import labels
+from managers.context.context import FIELD_MANAGER, MARKS
+from managers.datacenter.interfaces import ProviderError
+from managers.datacenter.provider.kubernetes import RESOURCES, KubernetesProvider
+from runtime.apply.apply import OwnedApply
+from runtime.apply.apply_cache import Settled
+from runtime.builtin_kinds import DAEMON_SET, DEPLOYMENT, STATEFUL_SET
+from runtime.client.transport import Call
+from runtime.metrics.metrics import Metrics
 from runtime.testing.api_server.answers import Refused
 from runtime.testing.api_server.faults import Fault, Trouble
 from runtime.testing.api_server.kinds import BUILT_IN_KINDS, Kind, custom
@@ -30,7 +31,6 @@ from runtime.testing.api_server.server import FakeApiServer
 from runtime.testing.api_server.wire import FakeWire, client_of
 from runtime.testing.api_server.writes import Target
 from runtime.testing.clock import ManualClock
-from runtime.transport import Call
 from runtime.types import Object, ObjectKey, Resource, is_terminating, key_of
 from tests.gen.api import StillInformer
 from tests.managers.datacenter import bodies

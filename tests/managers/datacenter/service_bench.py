@@ -1,4 +1,5 @@
-"""The world of the tests about managers.datacenter.service: a store and a provider in memory.
+"""The world of the tests about managers.datacenter.lifecycle.service: a store and a provider in
+memory.
 
 Uses managers.datacenter and tests.managers.datacenter.bodies.
 """
@@ -9,16 +10,16 @@ import random
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from contracts.datacenter.body import BootstrapService
-from contracts.datacenter.rows import DatacenterInfo, Row
-from managers.datacenter.hooks import Body, HookContext
-from managers.datacenter.memory_provider import MemoryProvider
-from managers.datacenter.memory_store import MemoryStore
-from managers.datacenter.protocols import Provider, ProviderError, Store
-from managers.datacenter.registry import Registry
-from managers.datacenter.service import NO_EXTRAS, Extras, Report, Service
+from contracts.datacenter.service_spec import BootstrapService
+from contracts.datacenter.workload_records import DatacenterInfo, Row
+from managers.datacenter.interfaces import Provider, ProviderError, Store
+from managers.datacenter.lifecycle.service import NO_EXTRAS, Extras, Report, Service
+from managers.datacenter.sources.hooks import Body, HookContext
+from managers.datacenter.sources.registry import Registry
 from runtime.testing.clock import ManualClock
 from tests.managers.datacenter.bodies import datacenter, openbao, service
+from tests.managers.datacenter.memory_provider import MemoryProvider
+from tests.managers.datacenter.memory_store import MemoryStore
 
 FRA = datacenter(provider="memory")
 SHIPPER = service("shipper")

@@ -10,8 +10,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from contracts.datacenter.rows import Failure, Progress, Row, Source, Wish
-from managers.datacenter.protocols import Store, StoreConflictError
+from contracts.datacenter.workload_records import Failure, Progress, Row, Source, Wish
+from managers.datacenter.interfaces import Store, StoreConflictError
 from tests.managers.datacenter.bodies import datacenter, openbao, service, wish
 
 FRA = datacenter("fra1")
@@ -51,7 +51,7 @@ async def seen(store: Store, row: Row) -> Row:
 
 
 class StoreContract:
-    """The promises of managers.datacenter.protocols.Store."""
+    """The promises of managers.datacenter.interfaces.Store."""
 
     async def test_an_empty_store_knows_no_row(self, store: Store) -> None:
         assert await store.list_by_datacenter(FRA) == ()

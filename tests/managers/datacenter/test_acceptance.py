@@ -30,7 +30,7 @@ import orjson
 import pytest
 
 from contracts.datacenter.kinds import DATACENTERS, WORKLOADS
-from runtime.resources import CONFIG_MAP, DAEMON_SET, DEPLOYMENT, SERVICE, STATEFUL_SET
+from runtime.builtin_kinds import CONFIG_MAP, DAEMON_SET, DEPLOYMENT, SERVICE, STATEFUL_SET
 from runtime.testing.api_server.faults import Fault, Trouble
 from runtime.types import Object, uid_of
 from tests.managers.datacenter.bodies import IMAGE, service

@@ -14,12 +14,12 @@ from statistics import fmean
 import pytest
 
 from contracts.datacenter.kinds import DATACENTERS, SERVICE_SETS, WORKLOADS
-from managers.datacenter import discovery
 from managers.datacenter.backoff import delay
+from managers.datacenter.sources import entry_points
+from runtime.builtin_kinds import EVENT, STATEFUL_SET
+from runtime.client.transport import Call
 from runtime.events import REPEAT_SECONDS
-from runtime.resources import EVENT, STATEFUL_SET
 from runtime.testing.api_server.faults import Fault, NoFaults, Trouble
-from runtime.transport import Call
 from tests.baoctl.test_datacenter_process import World, play
 from tests.managers.datacenter.bodies import service
 from tests.managers.datacenter.kubernetes_bench import NAMESPACE, body, datacenter, service_set
@@ -94,7 +94,7 @@ def told(world: World) -> dict[str, int]:
 
 def test_each_transition_is_told_once(monkeypatch: pytest.MonkeyPatch) -> None:
     hook = Given("net", service("agent"))
-    monkeypatch.setattr(discovery, "fill", lambda registry: registry.register(hook))
+    monkeypatch.setattr(entry_points, "fill", lambda registry: registry.register(hook))
 
     async def main(world: World) -> None:
         async with world.operator():

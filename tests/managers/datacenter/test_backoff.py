@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from contracts.datacenter.rows import Failure, Progress
+from contracts.datacenter.workload_records import Failure, Progress
 from managers.datacenter.backoff import (
     RETIRE,
     after_failure,
@@ -17,7 +17,7 @@ from managers.datacenter.backoff import (
     failed,
     goal_of,
 )
-from managers.datacenter.protocols import ProviderError
+from managers.datacenter.interfaces import ProviderError
 from tests.managers.datacenter.bodies import row, service, wish
 
 NOW = datetime(2030, 1, 1, 12, tzinfo=UTC)

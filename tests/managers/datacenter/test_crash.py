@@ -14,16 +14,16 @@ from typing import Any, Literal, TypeVar
 
 import pytest
 
-from contracts.datacenter.body import BootstrapService
-from contracts.datacenter.rows import DatacenterInfo, Progress, Row, Vault, Wish
-from managers.datacenter.memory_provider import MemoryProvider
-from managers.datacenter.protocols import Store
-from managers.datacenter.registry import Registry
-from managers.datacenter.service import Extras, Service
+from contracts.datacenter.service_spec import BootstrapService
+from contracts.datacenter.workload_records import DatacenterInfo, Progress, Row, Vault, Wish
+from managers.datacenter.interfaces import Store
+from managers.datacenter.lifecycle.service import Extras, Service
+from managers.datacenter.sources.registry import Registry
 from runtime.clock import yield_to_loop
 from runtime.errors import TransportError
 from runtime.testing.simulation import Simulation, simulate
 from tests.managers.datacenter.bodies import service
+from tests.managers.datacenter.memory_provider import MemoryProvider
 from tests.managers.datacenter.service_bench import DNS, FRA, SHOP, Bench
 from tests.managers.datacenter.test_stores import Cluster
 

@@ -7,24 +7,26 @@ from typing import Any, Final
 
 import pytest
 
-from contracts.api.schema import Schema, unknown_fields
+from contracts.api.schema.crd import Schema, unknown_fields
 from contracts.datacenter.kinds import DATACENTER_KIND, SERVICE_SET_KIND
 from contracts.datacenter.objects import BootstrapServiceSet, Datacenter
-from contracts.datacenter.reasons import (
-    DATACENTER_REASONS,
-    NO_CONFLICTS,
-    READY,
-    SOURCES_READY,
+from contracts.datacenter.reasons import DATACENTER_REASONS, NO_CONFLICTS, READY, SOURCES_READY
+from contracts.datacenter.rules.all_rules import (
+    datacenter_violations,
+    read_services,
+    set_violations,
 )
-from contracts.datacenter.rows import DatacenterInfo
-from contracts.datacenter.rules import datacenter_violations, read_services, set_violations
 from contracts.datacenter.schema import datacenter_crd, service_set_crd
-from managers.datacenter import discovery, hooks, metrics, states, vault
+from contracts.datacenter.workload_records import DatacenterInfo
+from managers.datacenter import metrics
 from managers.datacenter.backoff import BASE, CALM, CAP, SPREAD
-from managers.datacenter.kubernetes_provider import KubernetesProvider
-from managers.datacenter.plan import GATES
-from managers.datacenter.run import ASK_AGAIN, DEGRADED_AGAIN
-from managers.datacenter.states import UNKNOWN_PROVIDER
+from managers.datacenter.lifecycle import state_machine
+from managers.datacenter.lifecycle.plan import GATES
+from managers.datacenter.lifecycle.state_machine import UNKNOWN_PROVIDER
+from managers.datacenter.provider import vault
+from managers.datacenter.provider.kubernetes import KubernetesProvider
+from managers.datacenter.reconcile import ASK_AGAIN, DEGRADED_AGAIN
+from managers.datacenter.sources import entry_points, hooks
 from tests.house.papers import manifests
 from tests.managers.datacenter.service_bench import BUSY, FRA, SHIPPER, Bench, Given
 
@@ -78,7 +80,7 @@ def test_the_hook_gives_what_the_operator_takes() -> None:
     (given,) = read_services(asyncio.run(hook.services(context, EDGE)), "services")
     assert (given.name, given.kind) == ("resolver", "DaemonSet")
     assert asyncio.run(hook.services(context, CORE)) == []
-    assert f'entry-points."{discovery.GROUP}"' in PAGE
+    assert f'entry-points."{entry_points.GROUP}"' in PAGE
     assert f"`ctx.deadline` seconds ({hooks.DEADLINE:g})" in WORDS
     assert f"takes longer than {hooks.DEADLINE:g} s" in WORDS
     assert f"asked again after {DEGRADED_AGAIN:g} s" in WORDS
@@ -96,9 +98,9 @@ def test_the_embedded_service_runs_as_it_is(capsys: pytest.CaptureFixture[str]) 
 
 
 def test_the_states_are_those_of_the_table() -> None:
-    told = re.findall(r"^\| (\w+) \| (.+) \|$", states.__doc__ or "", re.MULTILINE)
+    told = re.findall(r"^\| (\w+) \| (.+) \|$", state_machine.__doc__ or "", re.MULTILINE)
     assert [tuple(row) for row in rows_of("state | what")] == told[1:]
-    assert tuple(state for state, _ in told[1:]) == states.STATES
+    assert tuple(state for state, _ in told[1:]) == state_machine.STATES
 
 
 def test_the_gates_are_those_of_the_code() -> None:

@@ -10,7 +10,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from contracts.datacenter.kinds import DATACENTERS, WORKLOADS
 from managers.datacenter.metrics import DatacenterMetrics
-from runtime.metrics import Metrics
+from runtime.metrics.metrics import Metrics
 from runtime.types import Object
 from tests.gen.api import StillInformer
 

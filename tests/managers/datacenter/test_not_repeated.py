@@ -15,8 +15,8 @@ import pytest
 
 from contracts.api.group import CLUSTERS
 from contracts.datacenter.kinds import DATACENTERS, WORKLOADS
-from managers.datacenter.states import STATES
-from runtime.resources import CONFIG_MAP, DAEMON_SET, DEPLOYMENT, SERVICE, STATEFUL_SET
+from managers.datacenter.lifecycle.state_machine import STATES
+from runtime.builtin_kinds import CONFIG_MAP, DAEMON_SET, DEPLOYMENT, SERVICE, STATEFUL_SET
 from runtime.testing.api_server.faults import Fault, NoFaults, ScriptedFaults, Trouble
 from runtime.types import Object, Resource, uid_of
 from tests.managers.datacenter.bodies import IMAGE, service

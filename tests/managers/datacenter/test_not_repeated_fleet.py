@@ -13,13 +13,13 @@ from typing import Any
 import pytest
 
 from contracts.datacenter.kinds import DATACENTERS, SERVICE_SETS, WORKLOADS
-from contracts.datacenter.rows import DatacenterInfo
-from managers.datacenter import discovery
-from managers.datacenter.hooks import DEADLINE, Body, HookContext
-from managers.datacenter.run import Unwritten
+from contracts.datacenter.workload_records import DatacenterInfo
+from managers.datacenter.reconcile import Unwritten
+from managers.datacenter.sources import entry_points
+from managers.datacenter.sources.hooks import DEADLINE, Body, HookContext
+from runtime.builtin_kinds import DAEMON_SET, DEPLOYMENT
+from runtime.cache.reflector import LIST_PAGE
 from runtime.clock import Clock
-from runtime.reflector import LIST_PAGE
-from runtime.resources import DAEMON_SET, DEPLOYMENT
 from runtime.testing.api_server.faults import NoFaults
 from runtime.types import Object, Request
 from tests.baoctl.test_datacenter_process import World, play
@@ -145,7 +145,7 @@ def test_13_datacenters_are_read_in_pages_and_to_the_last() -> None:
 def test_13_a_datacenter_that_is_slow_delays_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
     async def main(world: World) -> None:
         slow = Slow(world.simulation.clock)
-        monkeypatch.setattr(discovery, "fill", lambda registry: registry.register(slow))
+        monkeypatch.setattr(entry_points, "fill", lambda registry: registry.register(slow))
         async with world.operator():
             for number in range(8):
                 world.put(DATACENTERS, datacenter(name=f"dc{number}", namespace=NAMESPACE))

@@ -1,6 +1,6 @@
 """What went wrong elsewhere in the life of a service, each by name, and does not here.
 
-managers.datacenter.service over a store and a provider in memory.
+managers.datacenter.lifecycle.service over a store and a provider in memory.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
-from contracts.datacenter.rows import Observation, Progress, Row, Vault
-from managers.datacenter.memory_provider import MemoryProvider
-from managers.datacenter.memory_store import MemoryStore
-from managers.datacenter.protocols import ProviderError
-from managers.datacenter.service import Extras
+from contracts.datacenter.workload_records import Observation, Progress, Row, Vault
+from managers.datacenter.interfaces import ProviderError
+from managers.datacenter.lifecycle.service import Extras
 from runtime.outcome import Wait
 from tests.managers.datacenter.bodies import service
+from tests.managers.datacenter.memory_provider import MemoryProvider
+from tests.managers.datacenter.memory_store import MemoryStore
 from tests.managers.datacenter.service_bench import BUSY, DNS, SHOP, Bench
 
 

@@ -10,21 +10,15 @@ from typing import Any
 import pytest
 
 from contracts.api.meta import rfc3339
-from contracts.datacenter.body import BootstrapService
 from contracts.datacenter.kinds import DATACENTERS
 from contracts.datacenter.objects import SOURCES_MAX, DatacenterStatus
 from contracts.datacenter.reasons import DATACENTER_REASONS, NO_CONFLICTS, READY, SOURCES_READY
-from contracts.datacenter.rows import Progress, Row, Source
-from managers.datacenter.merge import Conflict, Merged, SourceReport
-from managers.datacenter.plan import RowPlan
-from managers.datacenter.service import Report, Trouble
-from managers.datacenter.status import (
-    Account,
-    DatacenterStatusWriter,
-    Finding,
-    account_of,
-    compute,
-)
+from contracts.datacenter.service_spec import BootstrapService
+from contracts.datacenter.workload_records import Progress, Row, Source
+from managers.datacenter.lifecycle.plan import RowPlan
+from managers.datacenter.lifecycle.service import Report, Trouble
+from managers.datacenter.sources.merge import Conflict, Merged, SourceReport
+from managers.datacenter.status import Account, DatacenterStatusWriter, Finding, account_of, compute
 from runtime.errors import Conflict as ServerConflict
 from runtime.testing.clock import EPOCH
 from runtime.types import Object

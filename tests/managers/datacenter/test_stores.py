@@ -9,28 +9,22 @@ from dataclasses import replace
 import pytest
 from structlog.testing import capture_logs
 
-from contracts.datacenter import naming
+from contracts.datacenter import names
 from contracts.datacenter.kinds import WORKLOADS
-from contracts.datacenter.rows import Progress, Row
-from managers.datacenter.kubernetes_store import KubernetesStore
-from managers.datacenter.memory_store import MemoryStore
-from managers.datacenter.protocols import StoreConflictError
+from contracts.datacenter.workload_records import Progress, Row
+from managers.datacenter.interfaces import StoreConflictError
+from managers.datacenter.store.kubernetes import KubernetesStore
+from runtime.client.transport import Call
 from runtime.errors import LeaseLost
 from runtime.testing.api_server.kinds import custom
 from runtime.testing.api_server.server import FakeApiServer
 from runtime.testing.api_server.wire import FakeWire, client_of
 from runtime.testing.clock import ManualClock
-from runtime.transport import Call
 from runtime.types import Object, ObjectKey
 from tests.gen.api import StillInformer
 from tests.managers.datacenter.bodies import service, wish
-from tests.managers.datacenter.store_contract import (
-    FAILED,
-    FRA,
-    RUNNING,
-    SHIPPER,
-    StoreContract,
-)
+from tests.managers.datacenter.memory_store import MemoryStore
+from tests.managers.datacenter.store_contract import FAILED, FRA, RUNNING, SHIPPER, StoreContract
 
 KEY = ObjectKey("", "fra1.shipper")
 WRITES = ("POST", "PUT", "PATCH", "DELETE")
@@ -266,5 +260,5 @@ async def test_an_unreadable_row_can_be_let_go(cluster: Cluster) -> None:
 async def test_rows_have_the_names_of_the_contract(cluster: Cluster) -> None:
     await cluster.store.insert(FRA, SHIPPER)
     assert [obj["metadata"]["name"] for obj in cluster.server.objects(WORKLOADS)] == [
-        naming.row("fra1", "shipper")
+        names.row("fra1", "shipper")
     ]

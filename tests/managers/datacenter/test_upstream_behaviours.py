@@ -13,8 +13,8 @@ from typing import Any, Protocol
 import pytest
 
 from contracts.datacenter.kinds import DATACENTERS, WORKLOADS
-from managers.datacenter.hooks import Hook
-from runtime.resources import DEPLOYMENT
+from managers.datacenter.sources.hooks import Hook
+from runtime.builtin_kinds import DEPLOYMENT
 from runtime.testing.api_server.faults import Fault, NoFaults, Trouble
 from runtime.types import Object, key_of
 from tests.managers.datacenter.bodies import IMAGE, service
@@ -52,7 +52,7 @@ class Place(Protocol):
 
 
 class Embedded:
-    """managers.datacenter.service over memory."""
+    """managers.datacenter.lifecycle.service over memory."""
 
     def __init__(self) -> None:
         self._bench = Bench()

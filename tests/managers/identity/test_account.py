@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from contracts import labels
-from managers.cluster.facts import account_facts
-from managers.cluster.resolve import resolve
+from contracts.naming import labels
+from managers.cluster.observe.from_objects import account_facts
+from managers.cluster.resolve.resolve import resolve
 from managers.identity.account import account_name, service_account_ready
 from managers.identity.plan import plan
+from runtime.builtin_kinds import ROLE, ROLE_BINDING, SERVICE_ACCOUNT
 from runtime.outcome import Blocked
-from runtime.resources import ROLE, ROLE_BINDING, SERVICE_ACCOUNT
 from tests import gen
 
 NAMED = gen.cluster(serviceAccount={"name": "mine", "annotations": {"iam": "arn"}})

@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from managers.identity.plan import plan
+from runtime.builtin_kinds import ROLE, ROLE_BINDING, SERVICE_ACCOUNT
 from runtime.outcome import Done
-from runtime.resources import ROLE, ROLE_BINDING, SERVICE_ACCOUNT
 from runtime.types import Object, Resource
 from tests import gen
 

@@ -5,7 +5,7 @@ import re
 import orjson
 import pytest
 
-from contracts.api.public_key import read_public_key
+from contracts.api.values.public_key import read_public_key
 from managers.images.cosign import (
     SIGNATURE,
     NotProvenError,

@@ -8,12 +8,7 @@ import orjson
 import pytest
 
 from contracts.image_reference import parse
-from managers.images.credentials import (
-    LOGINS_MAX,
-    STARS_MAX,
-    PullSecretError,
-    login_for,
-)
+from managers.images.credentials import LOGINS_MAX, STARS_MAX, PullSecretError, login_for
 from tests.managers.images.recorded import base64_of
 
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from contracts import labels
-from contracts.api.cluster import ClusterSpec
-from contracts.observed import ImageVerdict, Observed
-from contracts.resolved import ImageChoice
+from contracts.api.cluster.spec import ClusterSpec
+from contracts.naming import labels
+from contracts.records.observed import ImageVerdict, Observed
+from contracts.records.resolved import ImageChoice
 from managers.images.plan import images_of, version_mismatch
 from managers.images.policy import (
     answer_key,

@@ -9,7 +9,7 @@ import orjson
 import pytest
 from cryptography.hazmat.primitives import serialization
 
-from contracts.api.public_key import read_public_key
+from contracts.api.values.public_key import read_public_key
 from managers.images.cosign import NotProvenError, Signed, check_bundle, check_simple_signing
 from managers.images.tlog import NOTHING, TrustRoot, check_logged, read_trust_root
 from tests.managers.images.recorded import base64_of

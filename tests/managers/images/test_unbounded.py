@@ -14,7 +14,7 @@ from aiohttp import web
 from managers.images.cosign import NotProvenError, Signed
 from managers.images.registry import _PARAMETER, MANIFEST_MAX, Registry, RegistryError
 from managers.images.tlog import LogKey, TrustRoot, check_logged
-from runtime.bounded import INTERIM_MAX
+from runtime.limits.http_client import INTERIM_MAX
 from tests.managers.images.recorded import base64_of
 from tests.managers.images.registry_server import registry_server
 from tests.managers.images.signing import Signer

@@ -12,12 +12,12 @@ import pytest
 from aiohttp import web
 
 from contracts import image_reference
-from contracts.api.image_verification import ImageVerification
-from contracts.observed import ImageVerdict
+from contracts.api.cluster.image_verification import ImageVerification
+from contracts.records.observed import ImageVerdict
 from managers.images.credentials import LOGINS_MAX
-from managers.images.evidence import prove
 from managers.images.policy import Question, answer_key
 from managers.images.registry import Registry
+from managers.images.signatures import prove
 from managers.images.tlog import NOTHING
 from managers.images.verifier import (
     BUDGET,
@@ -27,7 +27,7 @@ from managers.images.verifier import (
     ImageVerifier,
     Trust,
 )
-from runtime.resources import SECRET
+from runtime.builtin_kinds import SECRET
 from runtime.testing.clock import ManualClock
 from tests.gen.api import FakeApi
 from tests.managers.images.recorded import KINDS, base64_of, recording

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from contracts.api.cluster_status import RaftStatus
+from contracts.api.cluster.status import RaftStatus
 from managers.bao.models import Member
 from managers.membership.condition import even_replicas, membership_ready
-from managers.membership.plan import Answers, Expected, judge
+from managers.membership.decide import Answers, Expected, judge
 from tests import gen
 
 IDS = {"x-0": "c1", "x-1": "c1", "x-2": "c1"}

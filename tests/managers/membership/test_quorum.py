@@ -2,12 +2,12 @@
 
 import pytest
 
-from contracts.observed import Quorum, RaftServer
+from contracts.records.observed import Quorum, RaftServer
 from managers.bao.client import Bao, BaoError, Denied
 from managers.bao.login import NoToken, StoredToken
 from managers.bao.models import AutopilotState, Member
 from managers.membership.quorum import ask_quorum
-from managers.membership.refusal import LOGIN, MEMBERS, STATE, TOKEN
+from managers.membership.quorum_refusal import LOGIN, MEMBERS, STATE, TOKEN
 from tests import gen
 from tests.managers.membership.servers import Servers
 

@@ -1,7 +1,7 @@
 """The Service at which an ACME server checks names, in mode ACME and in no other."""
 
 from managers.networking.plan import plan
-from runtime.intent import Intent
+from runtime.apply.intent import Intent
 from tests import gen
 
 ACME = {"mode": "ACME", "acme": {"directoryURL": "https://acme.example.com/dir"}}

@@ -5,12 +5,7 @@ from typing import Any
 
 import pytest
 
-from managers.networking.api_server_condition import (
-    INVALID,
-    KIND,
-    RECOMMENDED,
-    api_server_network,
-)
+from managers.networking.api_server_condition import INVALID, KIND, RECOMMENDED, api_server_network
 from tests import gen
 
 Told = tuple[str, str] | None

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from contracts.ways_in import NO_FACTS, IngressFacts, WaysFacts
+from contracts.records.exposure import NO_FACTS, IngressFacts, WaysFacts
 from managers.networking.conditions import ingress_ready, monitor_ready
-from managers.networking.wishes import ways_wishes
+from managers.networking.exposure_spec import ways_wishes
 from tests import gen
 from tests.managers.networking.ways_in import NONE, READY, ingress, monitor
 

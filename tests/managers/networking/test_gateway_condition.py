@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from contracts.conditions import Finding
+from contracts.conditions.condition import Finding
 from contracts.optional_kinds import BACKEND_TLS_POLICY, HTTP_ROUTE, TLS_ROUTE
-from contracts.ways_in import (
+from contracts.records.exposure import (
     NO_FACTS,
     ClassFacts,
     GatewayFacts,
@@ -16,9 +16,9 @@ from contracts.ways_in import (
     Verdict,
     WaysFacts,
 )
+from managers.networking.exposure_spec import ways_wishes
 from managers.networking.gateway_condition import gateway_ready, meets
-from managers.networking.wishes import ways_wishes
-from runtime.kinds import Offer
+from runtime.cache.optional_kind import Offer
 from tests import gen
 from tests.managers.networking.ways_in import (
     ABSENT,

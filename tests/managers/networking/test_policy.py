@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from contracts import labels
-from managers.networking.permissions import host_cidr
+from contracts.naming import labels
+from managers.networking.flows import host_cidr
 from managers.networking.policy import network_policy
 from tests import gen
 from tests.managers.networking.evaluator import Peer, Policy

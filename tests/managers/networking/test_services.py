@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from contracts import labels, names
+from contracts.naming import labels, names
 from managers.networking.plan import plan
 from managers.networking.services import headless_service, public_service
+from runtime.builtin_kinds import NETWORK_POLICY, SERVICE
 from runtime.outcome import Done
-from runtime.resources import NETWORK_POLICY, SERVICE
 from tests import gen
 
 JOB = labels.component("x", "backup")

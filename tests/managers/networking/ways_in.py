@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from contracts.observed import Observed
 from contracts.optional_kinds import OPTIONAL_KINDS
-from contracts.ways_in import (
+from contracts.records.exposure import (
     ClassFacts,
     GatewayFacts,
     IngressFacts,
@@ -15,7 +14,8 @@ from contracts.ways_in import (
     Verdict,
     WaysFacts,
 )
-from runtime.kinds import Offer, OptionalKind
+from contracts.records.observed import Observed
+from runtime.cache.optional_kind import Offer, OptionalKind
 from tests import gen
 
 HOST = "bao.example.com"

@@ -10,25 +10,25 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from baoctl.jobs.claim import CLAIM_MANAGER
-from contracts.api.cluster import OpenBaoCluster
+from baoctl.jobs.submission_permit import CLAIM_MANAGER
+from contracts.api.cluster.spec import OpenBaoCluster
 from contracts.api.group import BACKUPS, CLUSTERS, RESTORES
-from contracts.api.job_report import EXECUTOR_MANAGER
-from contracts.executor import NOTHING_ASKED, Asked, AuthorityFile, Executor, JobLogin
-from contracts.names import Job as JobKind
+from contracts.api.job_result import EXECUTOR_MANAGER
+from contracts.jobs.template import NOTHING_ASKED, Asked, AuthorityFile, Executor, JobLogin
+from contracts.naming.names import Job as JobKind
 from managers.bao.models import Health, Member
-from managers.jobs.run import Jobs
-from managers.oplock.run import OperationLocks
-from managers.restore.acts import Acts
+from managers.jobs.client import Jobs
+from managers.operation_lock.client import OperationLocks
+from managers.restore.actions import Acts
+from managers.restore.events import RestoreTelling
 from managers.restore.observe import RestoreObserver
-from managers.restore.recovery import CopiesSeen, CopySeen, ServerSeen, ServersSeen
-from managers.restore.run import RestoreReconciler
-from managers.restore.telling import RestoreTelling
+from managers.restore.reconcile import RestoreReconciler
+from managers.restore.server_recovery import CopiesSeen, CopySeen, ServerSeen, ServersSeen
+from runtime.apply.ownership import Owner
+from runtime.builtin_kinds import JOB
 from runtime.events import EventRecorder, Reporter
-from runtime.metrics import Metrics
+from runtime.metrics.metrics import Metrics
 from runtime.outcome import Blocked, Outcome, Wait
-from runtime.ownership import Owner
-from runtime.resources import JOB
 from runtime.testing.clock import ManualClock
 from runtime.types import Object, ObjectKey, Resource, resource_version_of, uid_of
 from tests import gen

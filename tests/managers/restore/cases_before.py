@@ -4,8 +4,8 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
-from contracts.api.status_backup import OperationLock
-from managers.restore.facts import Facts, Judgement, Trouble
+from contracts.api.cluster.status_backup import OperationLock
+from managers.restore.inputs import Facts, Judgement, Trouble
 from tests.managers.restore.situations import BACKUP, LOCKED, NOW, READY, TEMPLATE, UID, facts
 
 VALIDATING = {"phase": "Validating", "startTime": "2026-11-22T11:59:00Z"}

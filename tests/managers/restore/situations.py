@@ -4,10 +4,10 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
-from contracts.api.restore_object import OpenBaoRestore
-from contracts.api.status_backup import OperationLock, RestoreStatus
-from managers.jobs.plan import JobSeen
-from managers.restore.facts import Facts, Source, Target
+from contracts.api.cluster.status_backup import OperationLock, RestoreStatus
+from contracts.api.restore import OpenBaoRestore
+from managers.jobs.status import JobSeen
+from managers.restore.inputs import Facts, Source, Target
 
 NOW = datetime(2026, 11, 22, 12, 0, 0, tzinfo=UTC)
 UID = "11111111-2222-3333-4444-555555555555"

@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from contracts.api.backup_object import OpenBaoBackup
+from contracts.api.backup import OpenBaoBackup
 from contracts.api.group import BACKUPS, CLUSTERS
-from contracts.api.restore_object import OpenBaoRestore
-from contracts.job_env import RestoreEnv
-from managers.restore.facts import Source, Trouble
+from contracts.api.restore import OpenBaoRestore
+from contracts.jobs.env import RestoreEnv
+from managers.restore.inputs import Source, Trouble
 from managers.restore.source import backup_source
 from runtime.outcome import Done
 from tests import gen

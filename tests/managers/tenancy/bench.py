@@ -7,13 +7,13 @@ from typing import Any
 
 from contracts.api.group import API_VERSION, CLUSTERS, TENANT_KIND, TENANTS
 from contracts.tenancy import FINALIZER
-from managers.tenancy.grants import Grants
+from managers.tenancy.namespaces import Spaces
 from managers.tenancy.plan import QUOTA, Place
-from managers.tenancy.run import Hands, TenantReconciler
-from managers.tenancy.spaces import Spaces
+from managers.tenancy.rbac import Grants
+from managers.tenancy.reconcile import Hands, TenantReconciler
+from runtime.builtin_kinds import NAMESPACE
+from runtime.controller.ratelimit import Bucket
 from runtime.outcome import Outcome
-from runtime.ratelimit import Bucket
-from runtime.resources import NAMESPACE
 from runtime.testing.clock import ManualClock
 from runtime.types import Object, ObjectKey, Resource, key_of
 from tests.gen.api import FakeApi, StillInformer

@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
-from contracts import labels, names
-from contracts.api.backup_object import OpenBaoBackup
-from contracts.api.cluster_status import ClusterStatus
+from contracts.api.backup import OpenBaoBackup
+from contracts.api.cluster.status import ClusterStatus
+from contracts.api.cluster.status_upgrade import UpgradeStatus
 from contracts.api.group import BACKUPS
-from contracts.api.status_upgrade import UpgradeStatus
+from contracts.naming import labels, names
 from managers.bao import login
+from runtime.builtin_kinds import JOB, POD, STATEFUL_SET
 from runtime.outcome import Outcome
-from runtime.resources import JOB, POD, STATEFUL_SET
 from runtime.types import Object, ObjectKey
 from tests import gen
 from tests.gen.api import FakeApi

@@ -9,8 +9,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
-from contracts import upgrade_action, upgrade_names
-from contracts.upgrade import JobState
+from contracts.jobs import upgrade_actions
+from contracts.naming import revisions
+from contracts.records.upgrade import JobState
 
 SIZE = 3
 NAME = "x"
@@ -34,7 +35,7 @@ class Servers:
 class Work:
     """A Job of the executor."""
 
-    order: upgrade_action.Order
+    order: upgrade_actions.Order
     made: datetime
     state: JobState = "Active"
     foreign: bool = False
@@ -82,13 +83,13 @@ class Mesh:
 
     def born(self, revision: str, replicas: int) -> Servers:
         """A set whose pods are not ready yet."""
-        pods = (upgrade_names.server_pod(NAME, revision, number) for number in range(replicas))
+        pods = (revisions.server_pod(NAME, revision, number) for number in range(replicas))
         return Servers(self.uid(), replicas, dict.fromkeys(pods, False))
 
     @property
     def traffic_set(self) -> str:
         """The StatefulSet to which clients are sent."""
-        return upgrade_names.server_set(NAME, self.traffic)
+        return revisions.server_set(NAME, self.traffic)
 
     def tick(self) -> None:
         """Let two seconds go by: pods start and end, Jobs work."""
@@ -124,24 +125,24 @@ class Mesh:
         self._do(job.order)
         job.state = "Succeeded"
 
-    def _do(self, order: upgrade_action.Order, *, half: bool = False) -> None:
+    def _do(self, order: upgrade_actions.Order, *, half: bool = False) -> None:
         """Do what the executor does; half of it, if it is to fail."""
         green = order.green[:1] if half else order.green
         blue = order.blue[:1] if half else order.blue
-        if order.action == upgrade_action.JOIN:
+        if order.action == upgrade_actions.JOIN:
             for pod in green:
                 self.raft.setdefault(pod, False)
-        elif order.action == upgrade_action.PROMOTE:
+        elif order.action == upgrade_actions.PROMOTE:
             self.raft.update((pod, True) for pod in green if pod in self.raft)
-        elif order.action == upgrade_action.DEMOTE:
+        elif order.action == upgrade_actions.DEMOTE:
             names = order.green[0].rpartition("-")[0]
             assert names == self.traffic_set, "blue is demoted while clients are sent to it"
             self.leader = order.green[0]
             self.raft.update(dict.fromkeys(blue, False))
-        elif order.action in (upgrade_action.REMOVE_BLUE, upgrade_action.REMOVE_GREEN):
-            for pod in blue if order.action == upgrade_action.REMOVE_BLUE else green:
+        elif order.action in (upgrade_actions.REMOVE_BLUE, upgrade_actions.REMOVE_GREEN):
+            for pod in blue if order.action == upgrade_actions.REMOVE_BLUE else green:
                 self.raft.pop(pod, None)
-        elif order.action == upgrade_action.REPAIR:
+        elif order.action == upgrade_actions.REPAIR:
             self.raft.update(dict.fromkeys(order.blue, True))
             self.leader = order.blue[0]
             self.raft.update((pod, False) for pod in green if pod in self.raft)

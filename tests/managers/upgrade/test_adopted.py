@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from contracts.api.group import CLUSTERS
-from contracts.upgrade import Release
-from managers.upgrade.course import accepted, as_accepted
-from runtime.resources import POD
+from contracts.records.upgrade import Release
+from managers.upgrade.decide import accepted, as_accepted
+from runtime.builtin_kinds import POD
 from tests import gen
 from tests.managers.cluster.test_reconcile import STATUS, Bench, booted
 

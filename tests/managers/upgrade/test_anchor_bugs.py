@@ -19,11 +19,11 @@ from typing import Any
 import pytest
 
 from contracts.api.group import CLUSTERS
-from contracts.desired import Rolled
-from contracts.upgrade import HandOver
-from managers.cluster.steps import fold
+from contracts.records.desired import Rolled
+from contracts.records.upgrade import HandOver
+from managers.cluster.plan.steps import fold
+from runtime.builtin_kinds import STATEFUL_SET
 from runtime.errors import ServerError
-from runtime.resources import STATEFUL_SET
 from runtime.types import Object, ObjectKey
 from tests import gen
 from tests.gen.api import api_error
@@ -76,7 +76,8 @@ async def test_u01_each_field_of_the_status_has_one_writer(
     """Over a whole upgrade, with its lock and its snapshot.
 
     What other reconcilers own (adminOps, backup, restore) is cut out of this write by the writer,
-    see tests/managers/cluster/test_status_writer.py; the one writer of the lock is managers.oplock.
+    see tests/managers/cluster/apply/test_status_writer.py; the one writer of the lock is
+    managers.operation_lock.
     """
     life = await serving(monkeypatch, **WITH_SNAPSHOT)
     owners = Owners(life)

@@ -5,17 +5,17 @@ from typing import Any
 
 import pytest
 
-from contracts.api.status_parts import LastError
-from contracts.api.status_upgrade import UpgradeStatus
-from contracts.condition_catalogue import TYPES
-from contracts.conditions import Finding
-from contracts.course import Course
-from contracts.upgrade import Release
+from contracts.api.cluster.status_errors import LastError
+from contracts.api.cluster.status_upgrade import UpgradeStatus
+from contracts.conditions.catalogue import TYPES
+from contracts.conditions.condition import Finding
+from contracts.records.upgrade import Release
+from contracts.records.upgrade_decision import Course
 from managers.upgrade.condition import failure_of, upgrading, upgrading_while_paused
-from managers.upgrade.rolling import ROWS
+from managers.upgrade.rolling.table import ROWS
 from runtime.outcome import Blocked, Done, Outcome, Wait
 from tests import gen
-from tests.managers.upgrade.test_preflight import ROWS as CHECKED
+from tests.managers.upgrade.preflight.test_checks import ROWS as CHECKED
 
 OLD = gen.cluster().initialized()
 BEFORE = {

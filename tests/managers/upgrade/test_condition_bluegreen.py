@@ -9,15 +9,15 @@ from typing import Any, get_args
 
 import pytest
 
-from contracts.api.status_upgrade import BlueGreenPhase
-from contracts.condition_catalogue import TYPES
-from contracts.conditions import MESSAGE_MAX, Finding, condition
-from contracts.course import Course
-from contracts.upgrade import Release
-from managers.upgrade.bluegreen import direct
-from managers.upgrade.bluegreen_table import TABLE
-from managers.upgrade.bluegreen_words import REFUSED, WORDS
+from contracts.api.cluster.status_upgrade import BlueGreenPhase
+from contracts.conditions.catalogue import TYPES
+from contracts.conditions.condition import MESSAGE_MAX, Finding, condition
+from contracts.records.upgrade import Release
+from contracts.records.upgrade_decision import Course
+from managers.upgrade.bluegreen.decide import direct
+from managers.upgrade.bluegreen.table import TABLE
 from managers.upgrade.condition import failure_of, upgrading, upgrading_while_paused
+from managers.upgrade.messages import REFUSED, WORDS
 from runtime.outcome import Blocked
 from tests.managers.upgrade.two_sets import FOR_EVER, NEW, OLD, TwoSets
 
@@ -25,7 +25,7 @@ ALLOWED = {kind.name: set(kind.reasons) for kind in TYPES}
 
 
 def course_of(world: TwoSets) -> Course:
-    """What managers.upgrade.second makes of the decision."""
+    """What managers.upgrade.bluegreen.facts makes of the decision."""
     facts = world.facts()
     second = direct(facts)
     return Course(facts.accepted, outcome=second.outcome, accepted=second.accepted, second=second)

@@ -4,13 +4,13 @@ from typing import Any
 
 import pytest
 
-from contracts import names
-from contracts.api.cluster import OpenBaoCluster
-from contracts.upgrade_action import PROMOTE, STEP_DOWN, Order
-from managers.jobs.run import Jobs
+from contracts.api.cluster.spec import OpenBaoCluster
+from contracts.jobs.upgrade_actions import PROMOTE, STEP_DOWN, Order
+from contracts.naming import names
+from managers.jobs.client import Jobs
 from managers.upgrade.jobs import ensure, ensure_order, look
-from runtime.ownership import Owner
-from runtime.resources import JOB
+from runtime.apply.ownership import Owner
+from runtime.builtin_kinds import JOB
 from runtime.types import Object
 from tests import gen
 from tests.gen.api import FakeApi

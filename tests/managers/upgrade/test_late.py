@@ -6,10 +6,10 @@ from datetime import timedelta
 
 import pytest
 
-from contracts.course import Course
-from contracts.observed import EVICT, Quorum, RaftServer
-from managers.oplock.plan import UPGRADE_HOLDER
-from managers.upgrade.course import direct
+from contracts.records.observed import EVICT, Quorum, RaftServer
+from contracts.records.upgrade_decision import Course
+from managers.operation_lock.decide import UPGRADE_HOLDER
+from managers.upgrade.decide import direct
 from runtime.outcome import Wait
 from tests import gen
 

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from contracts.api.status_backup import OperationLock
-from managers.oplock.plan import UPGRADE_HOLDER
-from runtime.resources import STATEFUL_SET
+from contracts.api.cluster.status_backup import OperationLock
+from managers.operation_lock.decide import UPGRADE_HOLDER
+from runtime.builtin_kinds import STATEFUL_SET
 from tests import gen
 from tests.managers.cluster.test_reconcile import KEY
 from tests.managers.upgrade.life import NEW, OLD, UpgradeLife, serving

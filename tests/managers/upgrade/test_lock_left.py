@@ -5,10 +5,10 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any
 
-from contracts.course import Course
-from contracts.upgrade import FREE_LOCK
-from managers.oplock.plan import UPGRADE_HOLDER
-from managers.upgrade.course import direct
+from contracts.records.upgrade import FREE_LOCK
+from contracts.records.upgrade_decision import Course
+from managers.operation_lock.decide import UPGRADE_HOLDER
+from managers.upgrade.decide import direct
 from runtime.outcome import Blocked
 from tests import gen
 

@@ -10,18 +10,18 @@ import pytest
 from prometheus_client import generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 
-from contracts.api.cluster_status import ClusterStatus
+from contracts.api.cluster.status import ClusterStatus
+from contracts.api.cluster.status_upgrade import BlueGreenPhase
 from contracts.api.group import CLUSTERS
 from contracts.api.meta import rfc3339
-from contracts.api.status_upgrade import BlueGreenPhase
-from managers.cluster.status_writer import StatusWriter
+from managers.cluster.apply.status_writer import StatusWriter
 from managers.upgrade.metrics import PAIRS_KEPT, UpgradeMetrics
-from runtime.metrics import Metrics
+from runtime.metrics.metrics import Metrics
 from runtime.types import ObjectKey
 from tests import gen
 from tests.gen.api import Outside, StillInformer
 from tests.house.checkout import ROOT
-from tests.managers.upgrade.test_notes import BEGUN, FAILED, ROLLS, status
+from tests.managers.upgrade.test_events import BEGUN, FAILED, ROLLS, status
 
 KEY = ObjectKey(gen.NAMESPACE, "x")
 NOW = gen.NOW

@@ -10,11 +10,13 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from contracts import blue_green, upgrade_action, upgrade_names
-from contracts.api.cluster import OpenBaoCluster
-from contracts.api.cluster_status import ClusterStatus
-from contracts.api.status_upgrade import BlueGreenStatus
-from contracts.blue_green import (
+from contracts.api.cluster.spec import OpenBaoCluster
+from contracts.api.cluster.status import ClusterStatus
+from contracts.api.cluster.status_upgrade import BlueGreenStatus
+from contracts.jobs import upgrade_actions
+from contracts.naming import revisions
+from contracts.records import bluegreen
+from contracts.records.bluegreen import (
     BlueGreenCourse,
     BlueGreenFacts,
     ClaimSeen,
@@ -23,11 +25,11 @@ from contracts.blue_green import (
     ServerSet,
     SetSeen,
 )
-from contracts.desired import Effect
-from contracts.upgrade import HookSeen, JobEnd, Release, SnapshotSeen
-from managers.oplock.plan import UPGRADE_HOLDER
-from managers.upgrade import hook
-from managers.upgrade.bluegreen import direct
+from contracts.records.desired import Effect
+from contracts.records.upgrade import HookSeen, JobEnd, Release, SnapshotSeen
+from managers.operation_lock.decide import UPGRADE_HOLDER
+from managers.upgrade.bluegreen import validation_hook
+from managers.upgrade.bluegreen.decide import direct
 from tests import gen
 from tests.managers.upgrade.mesh import FOR_EVER, NAME, SIZE, TICK, Judge, Mesh, Work
 
@@ -83,7 +85,7 @@ class TwoSets(Mesh):
         }
         self.generation = 1
         self.crash_at, self.after, self.writes = crash_at, after, 0
-        self.made: list[tuple[str, upgrade_action.Order]] = []
+        self.made: list[tuple[str, upgrade_actions.Order]] = []
         self.backups: dict[str, str] = {}
         self.backup_ends = "Completed"
         self.reads_settled = True
@@ -110,7 +112,7 @@ class TwoSets(Mesh):
     def revision(self) -> str:
         """Revision of green, or of the set that would be green."""
         found = self.known.green_revision
-        return found or blue_green.revision_of(Release.asked(self.read()), self.spec["replicas"])
+        return found or bluegreen.revision_of(Release.asked(self.read()), self.spec["replicas"])
 
     @property
     def release(self) -> str:
@@ -156,14 +158,14 @@ class TwoSets(Mesh):
             facts,
             job=None if job is None else JobEnd(facts.job_name, job.state, job.foreign),
             former_job=next(iter(others), ""),
-            hook=self._judge(hook.job_name(facts)),
+            hook=self._judge(validation_hook.job_name(facts)),
             snapshot=self._snapshot(),
         )
 
     def seen(self, revision: str) -> SetSeen:
         """One set as a pass sees it."""
         found = self.sets.get(revision)
-        prefix = f"data-{upgrade_names.server_set(NAME, revision)}-"
+        prefix = f"data-{revisions.server_set(NAME, revision)}-"
         claims = tuple(
             ClaimSeen(name, uid)
             for name, uid in sorted(self.claims.items())
@@ -199,7 +201,7 @@ class TwoSets(Mesh):
         )
 
     def _members(self, revision: str) -> list[str]:
-        names = {upgrade_names.server_pod(NAME, revision, number) for number in range(16)}
+        names = {revisions.server_pod(NAME, revision, number) for number in range(16)}
         return sorted(names & self.raft.keys())
 
     def _judge(self, name: str) -> HookSeen | None:
@@ -280,42 +282,42 @@ class TwoSets(Mesh):
     def _act(self, effect: Effect) -> None:
         body = dict(effect.body or {})
         lock = self.status.get("operationLock")
-        if effect.name == blue_green.TAKE_LOCK:
+        if effect.name == bluegreen.TAKE_LOCK:
             mine = {"operation": "Upgrade", "holder": UPGRADE_HOLDER}
             self.status = {**self.status, "operationLock": lock or mine}
-        elif effect.name == blue_green.FREE_LOCK:
+        elif effect.name == bluegreen.FREE_LOCK:
             if lock and lock["holder"] == UPGRADE_HOLDER:
                 self.status = {k: v for k, v in self.status.items() if k != "operationLock"}
-        elif effect.name == blue_green.MAKE_SNAPSHOT:
+        elif effect.name == bluegreen.MAKE_SNAPSHOT:
             self.backups.setdefault(effect.target, self.backup_ends)
-        elif effect.name == blue_green.MAKE_JOB:
+        elif effect.name == bluegreen.MAKE_JOB:
             if effect.target not in self.jobs:
-                order = upgrade_action.Order(**body)
+                order = upgrade_actions.Order(**body)
                 assert not order.problem()
                 self.jobs[effect.target] = Work(order, self.now)
                 self.made.append((effect.target, order))
-        elif effect.name == blue_green.DELETE_SET:
+        elif effect.name == bluegreen.DELETE_SET:
             self._delete_set(effect)
-        elif effect.name == blue_green.DELETE_CLAIM:
+        elif effect.name == bluegreen.DELETE_CLAIM:
             assert self.claims.pop(effect.target) == effect.uid
         else:
             self._act_on_hook(effect)
 
     def _act_on_hook(self, effect: Effect) -> None:
-        if effect.name == blue_green.MAKE_HOOK:
+        if effect.name == bluegreen.MAKE_HOOK:
             self.hooks.setdefault(effect.target, Judge(self.uid()))
             return
         found = self.hooks.get(effect.target)
         if found is None or found.uid != effect.uid:
             return
-        if effect.name == blue_green.START_HOOK:
+        if effect.name == bluegreen.START_HOOK:
             found.suspended = False
         else:
-            assert effect.name == blue_green.DROP_HOOK
+            assert effect.name == bluegreen.DROP_HOOK
             del self.hooks[effect.target]
 
     def _delete_set(self, effect: Effect) -> None:
-        (revision,) = (r for r in self.sets if upgrade_names.server_set(NAME, r) == effect.target)
+        (revision,) = (r for r in self.sets if revisions.server_set(NAME, r) == effect.target)
         assert self.sets[revision].uid == effect.uid
         assert not any(self.raft.get(pod) for pod in self.sets[revision].pods), "voters deleted"
         assert revision != self.traffic, "clients are sent to what is deleted"

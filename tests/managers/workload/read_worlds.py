@@ -2,13 +2,13 @@
 
 from dataclasses import replace
 
-from contracts.observed import Quorum, RaftServer
-from contracts.pool import READ_REPLICAS
+from contracts.pools.pool_naming import READ_REPLICAS
+from contracts.records.observed import Quorum, RaftServer
+from managers.workload.objects.statefulset import template_digest
 from managers.workload.plan import Inputs
 from managers.workload.read_pool import ReadPlan, inputs_of, plan
-from managers.workload.read_wishes import read_wishes
-from managers.workload.reload import Files
-from managers.workload.statefulset import template_digest
+from managers.workload.read_pool_spec import read_wishes
+from managers.workload.rollout.reload import Files
 from runtime.outcome import Done
 from tests import gen
 from tests.gen.worlds import SERVER_FINGERPRINT

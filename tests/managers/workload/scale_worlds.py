@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any
 
-from contracts.observed import Observed, Quorum, RaftServer, Reach
+from contracts.records.observed import Observed, Quorum, RaftServer, Reach
 from tests import gen
 
 REACH = Reach("the authority", "the name")

@@ -4,12 +4,12 @@ from dataclasses import replace
 
 import pytest
 
-from contracts.desired import Plan
-from contracts.observed import Observed, ReadPoolFacts
+from contracts.records.desired import Plan
+from contracts.records.observed import Observed, ReadPoolFacts
 from managers.workload.plan import Inputs, plan
-from managers.workload.quorum import majority
-from managers.workload.reload import Files
-from runtime.resources import POD_DISRUPTION_BUDGET, STATEFUL_SET
+from managers.workload.rollout.quorum import majority
+from managers.workload.rollout.reload import Files
+from runtime.builtin_kinds import POD_DISRUPTION_BUDGET, STATEFUL_SET
 from tests import gen
 from tests.managers.workload.scale_worlds import (
     FIVE,

@@ -5,19 +5,19 @@ from typing import Any
 
 import pytest
 
-from contracts.desired import Effect, Plan
-from contracts.observed import EVICT
+from contracts.records.desired import Effect, Plan
+from contracts.records.observed import EVICT
+from managers.workload.actions.pods import replace_pod
 from managers.workload.plan import REPLACE_POD, ROLL_STUCK
-from managers.workload.replace import EVICT_AGAIN, EVICT_SELDOM
-from managers.workload.run import replace_pod
+from managers.workload.rollout.next_pod import EVICT_AGAIN, EVICT_SELDOM
+from runtime.builtin_kinds import POD
 from runtime.errors import Forbidden, status_error
 from runtime.outcome import Wait
-from runtime.resources import POD
 from tests import gen
 from tests.gen.api import Outside, api_error
+from tests.managers.workload.actions.test_pods import EFFECT, MEANT, outside
 from tests.managers.workload.scale_worlds import THREE
 from tests.managers.workload.test_plan import planned, serving
-from tests.managers.workload.test_run import EFFECT, MEANT, outside
 
 OLD = tuple(gen.pod(n).made_from("old").ready(leading=n == 0) for n in range(3))
 EVICTED = Effect(REPLACE_POD, "x-2", "uid-x-2", {"evict": True})

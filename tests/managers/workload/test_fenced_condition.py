@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from contracts.conditions import Finding
-from contracts.fences import heeding
+from contracts.conditions.condition import Finding
+from contracts.pools.fenced_pods import heeding
 from managers.workload.conditions import fenced
 from runtime.outcome import Blocked, Done, Outcome
 from tests import gen

@@ -1,4 +1,4 @@
-"""managers.workload.replace: a leader hands over before its pod goes (rules I06, I07)."""
+"""managers.workload.rollout.next_pod: a leader hands over before its pod goes (rules I06, I07)."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from contracts.observed import Quorum, RaftServer
-from contracts.upgrade import UpgradeFacts
-from managers.workload.replace import (
+from contracts.records.observed import Quorum, RaftServer
+from contracts.records.upgrade import UpgradeFacts
+from managers.workload.rollout.next_pod import (
     JOB_STARTS,
     MARK_LOG,
     STEP_DOWN,

@@ -4,12 +4,17 @@ from typing import Any
 
 import pytest
 
-from contracts import labels
-from contracts.observed import Quorum
-from managers.workload.pod import pod_template
-from managers.workload.replace import next_move
-from managers.workload.statefulset import Shape, disruption_budget, stateful_set, template_digest
-from runtime.intent import Intent
+from contracts.naming import labels
+from contracts.records.observed import Quorum
+from managers.workload.objects.pod import pod_template
+from managers.workload.objects.statefulset import (
+    Shape,
+    disruption_budget,
+    stateful_set,
+    template_digest,
+)
+from managers.workload.rollout.next_pod import next_move
+from runtime.apply.intent import Intent
 from tests import gen
 
 CLUSTER = gen.cluster().initialized()

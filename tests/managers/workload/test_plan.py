@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from contracts.desired import Effect, Plan
-from contracts.observed import Quorum, RaftServer, Reach
+from contracts.records.desired import Effect, Plan
+from contracts.records.observed import Quorum, RaftServer, Reach
+from managers.workload.objects.statefulset import template_digest
 from managers.workload.plan import REPLACE_POD, Inputs, plan
-from managers.workload.reload import Files
-from managers.workload.statefulset import template_digest
-from runtime.intent import Intent
+from managers.workload.rollout.reload import Files
+from runtime.apply.intent import Intent
+from runtime.builtin_kinds import POD_DISRUPTION_BUDGET, STATEFUL_SET
 from runtime.outcome import Blocked, Done, Wait
-from runtime.resources import POD_DISRUPTION_BUDGET, STATEFUL_SET
 from tests import gen
 from tests.gen.worlds import SERVER_FINGERPRINT
 

@@ -2,12 +2,12 @@
 
 import pytest
 
-from contracts.observed import Quorum
-from managers.workload.claims import DELETE_CLAIM
-from managers.workload.peers import REMOVE_PEER
+from contracts.records.observed import Quorum
 from managers.workload.read_pool import DELETE_READ_SET, ReadPlan
-from managers.workload.read_size import asks_for_members
-from runtime.resources import STATEFUL_SET
+from managers.workload.scale.leftover_pvcs import DELETE_CLAIM
+from managers.workload.scale.raft_peers import REMOVE_PEER
+from managers.workload.scale.read_replicas import asks_for_members
+from runtime.builtin_kinds import STATEFUL_SET
 from tests import gen
 from tests.managers.workload.read_worlds import (
     OLD,

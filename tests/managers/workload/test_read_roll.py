@@ -3,12 +3,12 @@
 from datetime import timedelta
 from typing import Any
 
-from contracts import labels, names
-from contracts.desired import Effect
-from managers.workload.peers import REMOVE_PEER
+from contracts.naming import labels, names
+from contracts.records.desired import Effect
 from managers.workload.plan import REPLACE_POD, ROLL_PATIENCE
-from managers.workload.read_size import asks_for_votes
-from managers.workload.reload import RELOAD_POD
+from managers.workload.rollout.reload import RELOAD_POD
+from managers.workload.scale.raft_peers import REMOVE_PEER
+from managers.workload.scale.read_replicas import asks_for_votes
 from runtime.outcome import Blocked, Done, Wait
 from tests import gen
 from tests.managers.workload.read_worlds import (

@@ -3,13 +3,13 @@
 from dataclasses import replace
 from datetime import timedelta
 
-from contracts.desired import Plan
-from contracts.observed import Quorum
-from contracts.reasons_workload import QUESTION_REFUSED
-from managers.workload.fence import FENCING, fence
-from managers.workload.quorum import QUESTION_RECHECK
-from managers.workload.replace import MARK_LOG, YOUNG, next_move
-from managers.workload.scale import BLOCKED, scale
+from contracts.conditions.reasons_workload import QUESTION_REFUSED
+from contracts.records.desired import Plan
+from contracts.records.observed import Quorum
+from managers.workload.rollout.fencing import FENCING, fence
+from managers.workload.rollout.next_pod import MARK_LOG, YOUNG, next_move
+from managers.workload.rollout.quorum import QUESTION_RECHECK
+from managers.workload.scale.voters import BLOCKED, scale
 from runtime.outcome import Blocked, Wait
 from tests import gen
 from tests.managers.workload import read_worlds

@@ -2,10 +2,10 @@
 
 from datetime import timedelta
 
-from contracts.desired import Desired
-from managers.cluster.steps import fold
+from contracts.records.desired import Desired
+from managers.cluster.plan.steps import fold
 from managers.workload.plan import REPLACE_POD
-from managers.workload.unstarted import REPLACE_UNSTARTED
+from managers.workload.rollout.never_started import REPLACE_UNSTARTED
 from runtime.outcome import Outcome, Wait
 from tests import gen
 from tests.gen.worlds import digest_of, files_of, running, with_good_secrets

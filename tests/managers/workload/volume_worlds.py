@@ -6,8 +6,8 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from contracts import names
-from contracts.observed import ClaimFacts, PodFacts
+from contracts.naming import names
+from contracts.records.observed import ClaimFacts, PodFacts
 from tests import gen
 
 OLD = gen.cluster().initialized()

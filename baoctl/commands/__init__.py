@@ -1,0 +1,5 @@
+"""The verbs of `baoctl` that look at clusters, datacenters and manifests: one module or package
+each.
+
+May use everything below baoctl; called by `baoctl.cli`, which imports a verb when it is called.
+"""

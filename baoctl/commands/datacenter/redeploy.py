@@ -1,0 +1,183 @@
+"""`baoctl datacenter redeploy`: orders the pods of one service to be replaced.
+
+Uses runtime.client.client. Called by baoctl.cli. The order is an entry of spec.redeploy of the
+Datacenter; the operator carries it out when its text changes, and it may stay there.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC
+from typing import Any, Final
+
+from pydantic import ValidationError
+
+from baoctl.commands.api_client import AskError, ask
+from baoctl.commands.datacenter.status import find, listed
+from contracts.conditions.condition import clean_message
+from contracts.datacenter import names
+from contracts.datacenter.kinds import DATACENTERS, WORKLOADS
+from contracts.datacenter.objects import SERVICES_MAX, RedeployRequest
+from contracts.datacenter.service_spec import NAME_PATTERN
+from runtime.client.client import Client
+from runtime.client.listing import ListOptions
+from runtime.clock import Clock
+from runtime.errors import Conflict, NotFound, PatchFailed, TransportError
+from runtime.types import Object, ObjectKey, is_terminating, key_of, resource_version_of, uid_of
+
+FIELD_MANAGER: Final = "baoctl"
+TRIES: Final = 5
+"""How often an order is written when somebody else writes the Datacenter at the same time."""
+_HELD: Final = ("Maintenance", "Offline")
+
+
+@dataclass(frozen=True, slots=True)
+class Ordered:
+    """An order that stands in spec.redeploy."""
+
+    datacenter: str
+    service: str
+    token: str
+    before: str
+    """The token of the last order; "" without one."""
+    state: str
+    """spec.state of the datacenter."""
+    written: bool
+    """False when the very same order stood there."""
+
+
+def redeploy(target: str, token: str | None) -> str:
+    """Order it at the API server of $KUBECONFIG; what was done. Raises AskError.
+
+    `target` is datacenter/service; without a token it is the time.
+    """
+
+    async def question(client: Client, clock: Clock) -> Ordered:
+        return await order(client, clock, target, token)
+
+    return told(ask("datacenter-redeploy", question))
+
+
+async def order(client: Client, clock: Clock, target: str, token: str | None) -> Ordered:
+    """Write an order. Raises AskError, and what the client raises."""
+    datacenter, slash, service = target.partition("/")
+    if not slash or not re.fullmatch(NAME_PATTERN, service):
+        raise AskError(f"{target!r}: write datacenter/service, such as fra1/log-shipper")
+    wanted = _request(service, _fresh(clock) if token is None else token)
+    live = await find(client, datacenter)
+    await _expect_row(client, datacenter, service)
+    before = _token_of(live, service)
+    for _ in range(TRIES):
+        ops = ops_of(live, wanted)
+        if ops:
+            try:
+                live = await client.json_patch(
+                    DATACENTERS, key_of(live), ops, field_manager=FIELD_MANAGER
+                )
+            except (Conflict, PatchFailed, TransportError):
+                # After no answer the next look tells whether it was written.
+                live = await find(client, datacenter)
+                continue
+        state = str((live.get("spec") or {}).get("state") or "Active")
+        return Ordered(datacenter, service, wanted.token, before, state, before != wanted.token)
+    raise AskError(
+        f"Datacenter {datacenter}: was changed by others {TRIES} times while the order was being "
+        "written; try again"
+    )
+
+
+def ops_of(live: Object, wanted: RedeployRequest) -> Sequence[Object]:
+    """The JSON patch that writes an order into this very version; empty when it stands there.
+
+    Raises AskError when the datacenter is being deleted, and when the list is full.
+    """
+    name = key_of(live).name
+    if is_terminating(live):
+        raise AskError(f"Datacenter {name} is being deleted: its services are taken away")
+    orders = _orders(live)
+    place = next((at for at, one in enumerate(orders) if one.get("name") == wanted.name), None)
+    entry: Object = wanted.to_object()
+    if place is not None and orders[place] == entry:
+        return ()
+    if place is None and len(orders) >= SERVICES_MAX:
+        raise AskError(
+            f"spec.redeploy of Datacenter {name} holds {len(orders)} orders, at most {SERVICES_MAX}"
+            ": take out some; those that were carried out are of no more use"
+        )
+    change: Object
+    if place is not None:
+        change = {"op": "replace", "path": f"/spec/redeploy/{place}", "value": entry}
+    elif orders:
+        change = {"op": "add", "path": "/spec/redeploy/-", "value": entry}
+    else:
+        change = {"op": "add", "path": "/spec/redeploy", "value": [entry]}
+    return (
+        {"op": "test", "path": "/metadata/uid", "value": uid_of(live)},
+        {"op": "test", "path": "/metadata/resourceVersion", "value": resource_version_of(live)},
+        change,
+    )
+
+
+def told(done: Ordered) -> str:
+    """Say what was done, and what comes of it, on one line."""
+    return clean_message(_told(done))
+
+
+def _told(done: Ordered) -> str:
+    target = f"{done.datacenter}/{done.service}"
+    if not done.written:
+        return (
+            f"{target}: the order {done.token} stands there already; nothing was changed. "
+            "Another --token is another order."
+        )
+    before = f", before it {done.before}" if done.before else ""
+    held = f" when spec.state {done.state} is over" if done.state in _HELD else ""
+    return (
+        f"{target}: ordered with token {done.token}{before}. Its pods are replaced{held}; "
+        f"follow it with: baoctl datacenter status {done.datacenter} --until-ready"
+    )
+
+
+def _request(service: str, token: str) -> RedeployRequest:
+    try:
+        return RedeployRequest(name=service, token=token)
+    except ValidationError as error:
+        text = "; ".join(f"{part['loc'][0]}: {part['msg']}" for part in error.errors())
+        raise AskError(f"{service} with token {token[:40]!r}: {text}") from None
+
+
+def _fresh(clock: Clock) -> str:
+    now = clock.now().astimezone(UTC)
+    return now.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def _orders(live: Object) -> list[Object]:
+    found: Any = (live.get("spec") or {}).get("redeploy")
+    return found if isinstance(found, list) else []
+
+
+def _token_of(live: Object, service: str) -> str:
+    return next((str(one.get("token")) for one in _orders(live) if one.get("name") == service), "")
+
+
+async def _expect_row(client: Client, datacenter: str, service: str) -> None:
+    key = ObjectKey("", names.row(datacenter, service))
+    try:
+        row = await client.get(WORKLOADS, key, metadata_only=True)
+    except NotFound:
+        known = await _services_of(client, datacenter)
+        there = f"only {known}" if known else "and no other one"
+        raise AskError(
+            f"there is no service {service} in Datacenter {datacenter}, {there}"
+        ) from None
+    if is_terminating(row):
+        raise AskError(f"service {service} of Datacenter {datacenter} is being taken away")
+
+
+async def _services_of(client: Client, datacenter: str) -> str:
+    mine = ListOptions(label_selector=f"{names.DATACENTER}={datacenter}", metadata_only=True)
+    found = await client.list(WORKLOADS, options=mine)
+    prefix = names.row(datacenter, "")
+    return listed(key_of(one).name.removeprefix(prefix) for one in found.items)

@@ -1,0 +1,288 @@
+"""What is known of a datacenter and its services: the values, reading them, and JSON of them.
+
+Uses runtime.client.client and the readers of managers.datacenter; nothing is changed. Called by
+baoctl.commands.datacenter.watch; baoctl.commands.datacenter.tree is the same for people.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from pydantic import ValidationError
+
+from baoctl.commands.api_client import AskError
+from contracts.api.meta import StoredStatus, rfc3339
+from contracts.datacenter import names as naming
+from contracts.datacenter.kinds import DATACENTERS, WORKLOAD_KIND, WORKLOADS
+from contracts.datacenter.objects import Datacenter, DatacenterStatus, InvalidDatacenterError
+from contracts.datacenter.reasons import NO_CONFLICTS, READY
+from contracts.datacenter.service_spec import NAME_PATTERN
+from contracts.datacenter.workload import WorkloadStatus
+from contracts.datacenter.workload_records import Row
+from managers.datacenter.store.workload_object import row_of
+from runtime.client.client import Client
+from runtime.client.listing import ListOptions
+from runtime.errors import NotFound
+from runtime.types import Object, ObjectKey, is_terminating, key_of
+
+NOT_READY: Final = 3
+"""Exit status while it is not Ready."""
+UNREADABLE: Final = "Unreadable"
+"""State of a row that is none."""
+NAMED: Final = 10
+"""Names that a message lists at most."""
+_LOST: Final = "its status cannot be read; the operator writes it anew"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A condition of the datacenter."""
+
+    type: str
+    status: str
+    reason: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class SourceView:
+    """A source of services; `error` is "" while it answers."""
+
+    name: str
+    priority: int
+    services: int
+    last_good_time: datetime | None
+    error: str
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceView:
+    """A service, as its row says."""
+
+    name: str
+    state: str
+    """One of contracts.datacenter.workload.RowState, or UNREADABLE."""
+    kind: str = ""
+    ready: str = ""
+    """Ready and wanted pods, such as 1/3; "" while there are none."""
+    source: str = ""
+    depends_on: tuple[str, ...] = ()
+    message: str = ""
+    attempts: int = 0
+    next_retry: datetime | None = None
+    error_reason: str = ""
+    error: str = ""
+    retiring: bool = False
+    outdated: bool = False
+    """What is told here is of a former wish: nobody has looked since it changed."""
+    running_since: datetime | None = None
+    provider_ref: str = ""
+    service_refs: Mapping[str, str] = field(default_factory=dict)
+    problem: str = ""
+    """Why the row, or its status, cannot be read."""
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """A datacenter: what it asks, what its status says, and its services by name."""
+
+    name: str
+    state: str
+    region: str
+    zone: str
+    namespace: str
+    deleting: bool
+    generation: int
+    observed_generation: int
+    services: int
+    running: int
+    failed: int
+    conditions: tuple[Finding, ...]
+    sources: tuple[SourceView, ...]
+    rows: tuple[ServiceView, ...]
+    problems: tuple[str, ...] = ()
+    """Why its spec or status cannot be read."""
+
+    def condition(self, kind: str) -> Finding | None:
+        """One of its conditions; None while it says nothing about that."""
+        return next((one for one in self.conditions if one.type == kind), None)
+
+    @property
+    def is_stale(self) -> bool:
+        """Tell whether the spec was changed after the status was written."""
+        return self.observed_generation < self.generation
+
+    @property
+    def is_ready(self) -> bool:
+        """Tell whether everything runs as the present spec asks."""
+        ready = self.condition(READY)
+        said = ready is not None and ready.status == "True"
+        return said and not self.is_stale and not self.deleting
+
+    @property
+    def conflict(self) -> str:
+        """Which sources want the same name; "" for none."""
+        found = self.condition(NO_CONFLICTS)
+        return found.message if found is not None and found.status == "False" else ""
+
+    @property
+    def exit_code(self) -> int:
+        """0 when it is ready, else NOT_READY."""
+        return 0 if self.is_ready else NOT_READY
+
+
+def as_json(view: View) -> str:
+    """Print a view for programs; times are RFC 3339, in UTC."""
+    whole = {**asdict(view), "ready": view.is_ready}
+    return json.dumps(whole, indent=2, default=rfc3339) + "\n"
+
+
+# --- asking -------------------------------------------------------------------------------------
+
+
+async def fetch(client: Client, name: str) -> View:
+    """Read a datacenter and its rows.
+
+    Raises AskError when there is none of that name, and what the client raises.
+    """
+    live = await find(client, name)
+    mine = ListOptions(label_selector=f"{naming.DATACENTER}={name}")
+    rows = await client.list(WORKLOADS, options=mine)
+    return view_of(live, rows.items)
+
+
+async def find(client: Client, name: str) -> Object:
+    """Read a Datacenter. Raises AskError, which names those that there are, without one."""
+    if not re.fullmatch(NAME_PATTERN, name):
+        told = "must be lower-case letters, digits and dashes, and begin with a letter"
+        raise AskError(f"{name!r} is no name of a datacenter: {told}")
+    try:
+        return await client.get(DATACENTERS, ObjectKey("", name))
+    except NotFound:
+        raise AskError(await _absent(client, name)) from None
+
+
+async def _absent(client: Client, name: str) -> str:
+    try:
+        there = await client.list(DATACENTERS, options=ListOptions(metadata_only=True))
+    except NotFound:
+        return "the API server does not serve datacenters: apply config/crd first"
+    known = listed(key_of(one).name for one in there.items)
+    return (
+        f"there is no Datacenter {name}, only {known}"
+        if known
+        else (f"there is no Datacenter {name}, and no other one")
+    )
+
+
+def listed(names: Iterable[str]) -> str:
+    """The first names in their order, and how many more there are; "" for none."""
+    known = sorted(names)
+    more = f" and {len(known) - NAMED} more" if len(known) > NAMED else ""
+    return ", ".join(known[:NAMED]) + more
+
+
+# --- reading ------------------------------------------------------------------------------------
+
+
+def view_of(live: Object, rows: Iterable[Object]) -> View:
+    """Read a Datacenter and its BootstrapWorkloads, whatever is in them."""
+    name = key_of(live).name
+    spec, status = _texts(live.get("spec")), DatacenterStatus.lenient(live.get("status"))
+    return View(
+        name=name,
+        state=spec.get("state", "Active"),
+        region=spec.get("region", ""),
+        zone=spec.get("zone", ""),
+        namespace=spec.get("namespace", ""),
+        deleting=is_terminating(live),
+        generation=int(live["metadata"].get("generation") or 0),
+        observed_generation=status.observed_generation,
+        services=status.services,
+        running=status.running,
+        failed=status.failed,
+        conditions=tuple(
+            Finding(one.type, one.status, one.reason, one.message) for one in status.conditions
+        ),
+        sources=tuple(
+            SourceView(one.name, one.priority, one.services, one.last_good_time, one.error)
+            for one in status.sources
+        ),
+        rows=tuple(sorted((_service(name, one) for one in rows), key=lambda one: one.name)),
+        problems=tuple(_problems(live)),
+    )
+
+
+def _texts(value: Any) -> dict[str, str]:
+    if not isinstance(value, dict):
+        return {}
+    return {name: text for name, text in value.items() if isinstance(text, str)}
+
+
+def _problems(live: Object) -> Iterator[str]:
+    try:
+        Datacenter.from_object(live)
+    except InvalidDatacenterError as error:
+        yield f"its spec cannot be read: {error}"
+    if _is_lost(DatacenterStatus, live):
+        yield _LOST
+
+
+def _is_lost(kind: type[StoredStatus], live: Object) -> bool:
+    """Tell whether a status counts as none because it cannot be read."""
+    try:
+        kind.model_validate(live.get("status") or {})
+    except ValidationError:
+        return True
+    return False
+
+
+def _service(datacenter: str, obj: Object) -> ServiceView:
+    try:
+        row = row_of(obj)
+    except InvalidDatacenterError as error:
+        return _unreadable(datacenter, obj, str(error))
+    if row.datacenter.name != datacenter:
+        told = f"its label says {datacenter}, but it is of datacenter {row.datacenter.name}"
+        return _unreadable(datacenter, obj, told)
+    return _readable(row, _LOST if _is_lost(WorkloadStatus, obj) else "")
+
+
+def _unreadable(datacenter: str, obj: Object, problem: str) -> ServiceView:
+    name = key_of(obj).name.removeprefix(naming.row(datacenter, ""))
+    told = f"{WORKLOAD_KIND} {key_of(obj).name}: {problem}"
+    return ServiceView(name, UNREADABLE, retiring=is_terminating(obj), problem=told)
+
+
+def _readable(row: Row, problem: str) -> ServiceView:
+    service, progress = row.wish.service, row.progress
+    failure = progress.failure
+    return ServiceView(
+        name=row.name,
+        state=progress.state,
+        kind=service.kind,
+        ready=progress.ready,
+        source=row.wish.source.name,
+        depends_on=service.depends_on,
+        message=progress.message,
+        attempts=progress.attempts,
+        next_retry=_aware(progress.next_retry),
+        error_reason=failure.reason if failure else "",
+        error=failure.message if failure else "",
+        retiring=row.retiring,
+        outdated=progress.digest not in ("", row.wish.digest) and not row.retiring,
+        running_since=progress.running_since,
+        provider_ref=progress.provider_ref,
+        service_refs=dict(progress.service_refs),
+        problem=problem,
+    )
+
+
+def _aware(moment: datetime | None) -> datetime | None:
+    """Take a time that somebody wrote without its zone as UTC: it is compared with the clock."""
+    return moment.replace(tzinfo=UTC) if moment is not None and moment.tzinfo is None else moment

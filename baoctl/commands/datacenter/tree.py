@@ -1,0 +1,272 @@
+"""A datacenter as a tree for people: its sources, what is wrong, and its services.
+
+Uses baoctl.commands.datacenter.status. Pure: whatever the API server sent is escaped, so that no
+text of others can move the cursor or hide a line. Called by baoctl.commands.datacenter.watch.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final, TypeAlias
+
+import click
+
+from baoctl.commands.datacenter.status import UNREADABLE, ServiceView, SourceView, View
+from contracts.api.meta import rfc3339
+from contracts.conditions.condition import clean_message
+from contracts.datacenter.reasons import READY
+from contracts.datacenter.service_spec import OPENBAO_READY
+
+Paint: TypeAlias = Callable[[str, str], str]
+"""Gives a text a colour; "" for none."""
+Cell: TypeAlias = tuple[str, str]
+"""A text that is escaped already, and its colour."""
+
+COLOURS: Final[Mapping[str, str]] = {
+    "Provisioning": "blue",
+    "Running": "green",
+    "Failed": "red",
+    "Retiring": "yellow",
+    UNREADABLE: "red",
+}
+_ANSWERS: Final[Mapping[str, str]] = {"True": "green", "False": "red"}
+_LEAVES: Final = ("Retiring", "Retired")
+_OF_SERVICES: Final = ("ServicesFailed", "ServicesNotRunning")
+"""Reasons that the lines of the services tell better."""
+_NEVER: Final = (
+    "nobody has looked at it yet: see whether the operator runs, and with DATACENTERS=true"
+)
+_MINUTES_FROM: Final = 120
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """A service in the tree: what stands before its name, and before the lines below it."""
+
+    before: str
+    below: str
+    service: ServiceView
+
+
+def plain(text: str, colour: str) -> str:
+    """Leave a text as it is."""
+    del colour
+    return text
+
+
+def coloured(text: str, colour: str) -> str:
+    """Colour a text for a terminal."""
+    return click.style(text, fg=colour) if colour else text
+
+
+def as_text(view: View, now: datetime, *, verbose: bool = False, paint: Paint = plain) -> str:
+    """Print a view for people. `verbose` adds the objects of each service."""
+    sections = (
+        _sources(view.sources, paint),
+        *((note, []) for note in _notes(view)),
+        _services(view.rows, now, paint, verbose=verbose),
+    )
+    lines = [_head(view, paint)]
+    for place, (title, body) in enumerate(sections):
+        branch, beneath = _branch(place, sections)
+        lines.append(f"{branch}{title}")
+        lines += [f"{beneath}{line}" for line in body]
+    return "\n".join(lines) + "\n"
+
+
+def _head(view: View, paint: Paint) -> str:
+    ready = view.condition(READY)
+    answer, reason = (ready.status, ready.reason) if ready else ("Unknown", "")
+    cells = [
+        view.name,
+        f"{view.state}, being deleted" if view.deleting else view.state,
+        "/".join((view.region or "-", view.zone)) if view.zone else view.region or "-",
+        f"namespace {view.namespace or '-'}",
+        f"{view.running}/{view.services} running",
+    ]
+    told = paint(f"Ready={answer}", _ANSWERS.get(answer, ""))
+    return "  ".join((*map(clean_message, cells), f"{told} {clean_message(reason)}".rstrip()))
+
+
+def _notes(view: View) -> Iterator[str]:
+    for problem in view.problems:
+        yield clean_message(problem)
+    ready = view.condition(READY)
+    if ready is None:
+        yield _NEVER
+    elif view.is_stale:
+        spoken = f"its status speaks of generation {view.observed_generation}"
+        yield f"{spoken}, its spec is generation {view.generation}: nobody has looked since"
+    if ready is not None and ready.status != "True" and ready.reason not in _OF_SERVICES:
+        yield clean_message(f"{ready.reason}: {ready.message}")
+    if view.conflict:
+        yield clean_message(f"conflict: {view.conflict}")
+
+
+# --- sources ------------------------------------------------------------------------------------
+
+
+def _sources(sources: Sequence[SourceView], paint: Paint) -> tuple[str, list[str]]:
+    if not sources:
+        return "no source was asked yet", []
+    table = [
+        [
+            (f"{_branch(place, sources)[0]}{clean_message(one.name)}", ""),
+            (f"({one.priority})" if one.priority else "", ""),
+            _contribution(one),
+        ]
+        for place, one in enumerate(sources)
+    ]
+    return "sources", _columns(table, paint)
+
+
+def _branch(place: int, of: Sequence[object]) -> tuple[str, str]:
+    """What stands before one of these, and before the lines below it."""
+    return ("└─ ", "   ") if place == len(of) - 1 else ("├─ ", "│  ")
+
+
+def _contribution(source: SourceView) -> Cell:
+    count = f"{source.services} service{'' if source.services == 1 else 's'}"
+    if not source.error:
+        return count, ""
+    since = source.last_good_time
+    good = f"last good answer of {rfc3339(since)}" if since else "no good answer yet"
+    return f"{count}, DEGRADED: {clean_message(source.error)} ({good})", "red"
+
+
+# --- services -----------------------------------------------------------------------------------
+
+
+def _services(
+    services: Sequence[ServiceView], now: datetime, paint: Paint, *, verbose: bool
+) -> tuple[str, list[str]]:
+    if not services:
+        return "no services", []
+    lines = list(_tree(services))
+    table = [_cells(line, now) for line in lines]
+    printed = []
+    for line, row in zip(lines, _columns(table, paint), strict=True):
+        printed.append(row)
+        if verbose:
+            printed += [f"{line.below}{text}" for text in _objects(line.service)]
+    return "services", printed
+
+
+def _cells(line: _Line, now: datetime) -> list[Cell]:
+    one = line.service
+    return [
+        (f"{line.before}{clean_message(one.name)}", ""),
+        (clean_message(one.state), COLOURS.get(one.state, "")),
+        (clean_message(one.kind), ""),
+        (clean_message(one.ready), ""),
+        (clean_message(one.source), ""),
+        ("; ".join(map(clean_message, _details(one, now))), ""),
+    ]
+
+
+def _details(one: ServiceView, now: datetime) -> Iterator[str]:
+    if one.problem:
+        yield one.problem
+    if one.retiring and one.state not in _LEAVES:
+        yield "is to go"
+    if one.outdated:
+        yield "was changed since"
+    if one.error_reason:
+        attempt = "" if one.outdated else f"attempt {one.attempts}, {_next(one, now)}: "
+        yield f"{attempt}{one.error_reason}: {one.error}"
+    if one.message and one.state != "Running" and one.message != one.error:
+        yield one.message
+
+
+def _next(one: ServiceView, now: datetime) -> str:
+    if one.next_retry is None:
+        return "none before something changes"
+    told = rfc3339(one.next_retry)
+    left = math.ceil((one.next_retry - now).total_seconds())
+    moment = told.partition("T")[2] if told[:10] == rfc3339(now)[:10] else told
+    return f"next at {moment} ({_span(left)})"
+
+
+def _span(seconds: int) -> str:
+    if seconds <= 0:
+        return "due"
+    return f"in {seconds} s" if seconds < _MINUTES_FROM else f"in {seconds // 60} min"
+
+
+def _objects(one: ServiceView) -> Iterator[str]:
+    if one.provider_ref:
+        yield clean_message(f"object: {one.provider_ref}")
+    for name, ref in sorted(one.service_refs.items()):
+        yield clean_message(f"{name}: {ref}")
+
+
+def _columns(table: Sequence[Sequence[Cell]], paint: Paint) -> list[str]:
+    """Align all columns but the last one, which is as long as it likes; leave out empty ones."""
+    widths = [max(len(text) for text, _ in column) for column in zip(*table, strict=True)]
+    used = [place for place, width in enumerate(widths) if width]
+    return [
+        "  ".join(
+            paint(row[place][0].ljust(0 if place == used[-1] else widths[place]), row[place][1])
+            for place in used
+        ).rstrip()
+        for row in table
+    ]
+
+
+# --- who is under whom --------------------------------------------------------------------------
+
+
+def _tree(services: Sequence[ServiceView]) -> Iterator[_Line]:
+    """Each service once, by name, under the first one that it depends on."""
+    below: dict[int | None, list[int]] = {}
+    for place, parent in enumerate(_parents(services)):
+        below.setdefault(parent, []).append(place)
+    # No recursion: a chain may be as long as there are services.
+    waiting = _branches("", below.get(None, ()))
+    while waiting:
+        before, beneath, place = waiting.pop()
+        children = below.get(place, ())
+        yield _Line(before, f"{beneath}{'│  ' if children else '   '}", services[place])
+        waiting += _branches(beneath, children)
+
+
+def _branches(before: str, places: Sequence[int]) -> list[tuple[str, str, int]]:
+    """The places with what stands before them and before what is below them, the first one last."""
+    made = []
+    for at, place in enumerate(places):
+        branch, beneath = _branch(at, places)
+        made.append((f"{before}{branch}", f"{before}{beneath}", place))
+    return made[::-1]
+
+
+def _parents(services: Sequence[ServiceView]) -> list[int | None]:
+    """For each service the place of the one that it stands under; None for the first level."""
+    places = {one.name: place for place, one in reversed(list(enumerate(services)))}
+    vaults = tuple(one.name for one in services if one.kind == "OpenBaoCluster")
+    parents = [_first(place, one, places, vaults) for place, one in enumerate(services)]
+    done: set[int] = set()
+    for start in range(len(services)):
+        path: dict[int, None] = {}
+        at: int | None = start
+        while at is not None and at not in done and at not in path:
+            path[at] = None
+            at = parents[at]
+        if at is not None and at in path:
+            # A circle stands under its first member, which would else be under itself.
+            members = list(path)
+            parents[min(members[members.index(at) :])] = None
+        done.update(path)
+    return parents
+
+
+def _first(
+    place: int, one: ServiceView, places: Mapping[str, int], vaults: Sequence[str]
+) -> int | None:
+    for name in one.depends_on:
+        for meant in vaults if name == OPENBAO_READY else (name,):
+            if places.get(meant, place) != place:
+                return places[meant]
+    return None

@@ -1,0 +1,171 @@
+"""`baoctl datacenter status`: looks once or again and again, and prints what is new.
+
+Uses baoctl.commands.datacenter.status to read, and baoctl.commands.datacenter.tree or JSON to
+print. Called by baoctl.cli.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from contextlib import nullcontext
+from dataclasses import dataclass
+from typing import Final, Literal, Protocol
+
+import click
+
+from baoctl.commands.api_client import AskError, ask
+from baoctl.commands.datacenter.status import View, as_json, fetch
+from baoctl.commands.datacenter.tree import as_text, coloured, plain
+from contracts.api.meta import parse_duration, rfc3339
+from contracts.conditions.condition import clean_message
+from runtime.client.client import Client
+from runtime.clock import Clock, Deadline
+from runtime.errors import Transient
+
+PERIOD: Final = 2.0
+"""Seconds between two looks."""
+CLEAR: Final = "\033[H\033[2J"
+_ASCII: Final = str.maketrans("├└│─", "|`|-")
+
+
+@dataclass(frozen=True, slots=True)
+class Looks:
+    """How often to look: once, or until something ends it."""
+
+    again: bool = False
+    until_ready: bool = False
+    seconds: float | None = None
+    """After so long it ends, whatever it saw; None for never."""
+
+
+class Shows(Protocol):
+    """Is told of each look."""
+
+    def view(self, view: View) -> None:
+        """Take what was seen."""
+        ...
+
+    def trouble(self, error: Transient) -> None:
+        """Take why nothing was seen this time."""
+        ...
+
+
+class Screen:
+    """Prints what differs from what it printed last."""
+
+    def __init__(
+        self,
+        clock: Clock,
+        echo: Callable[[str], None],
+        *,
+        output: Literal["text", "json"] = "text",
+        verbose: bool = False,
+        terminal: bool = False,
+    ) -> None:
+        """`echo` prints a text as it is. On a terminal a tree takes the place of the last one."""
+        self._clock = clock
+        self._echo = echo
+        self._output = output
+        self._verbose = verbose
+        self._terminal = terminal
+        self._view: View | None = None
+        self._text = ""
+        self._begun = False
+
+    def view(self, view: View) -> None:
+        """Print a view, unless it is the last one."""
+        text = self._render(view)
+        # The time to the next attempt goes by on a terminal; in a log that would be no news.
+        if view == self._view and (text == self._text or not self._redraws):
+            return
+        between = self._between() if self._begun else ""
+        self._begun, self._view, self._text = True, view, text
+        self._echo(between + text)
+
+    def trouble(self, error: Transient) -> None:
+        """Say once that nothing can be seen; what is seen next is printed anew."""
+        text = f"cannot be read now, trying again: {clean_message(str(error))}\n"
+        if text != self._text:
+            self._view, self._text = None, text
+            click.echo(text, nl=False, err=True)
+
+    @property
+    def _redraws(self) -> bool:
+        return self._terminal and self._output == "text"
+
+    def _render(self, view: View) -> str:
+        if self._output == "json":
+            return as_json(view)
+        paint = coloured if self._terminal else plain
+        return as_text(view, self._clock.now(), verbose=self._verbose, paint=paint)
+
+    def _between(self) -> str:
+        if self._output == "json":
+            return ""
+        return CLEAR if self._redraws else f"--- {rfc3339(self._clock.now())}\n"
+
+
+async def follow(client: Client, clock: Clock, name: str, looks: Looks, shows: Shows) -> View:
+    """Look at a datacenter, and tell of each look; the last view.
+
+    A first look that fails raises what `fetch` does; so does a later one that finds nothing or may
+    not look. Raises AskError, too, when the time is over before there was an answer.
+    """
+    last: View | None = None
+    try:
+        async with nullcontext() if looks.seconds is None else Deadline(clock, looks.seconds):
+            while True:
+                try:
+                    last = await fetch(client, name)
+                except Transient as error:
+                    if last is None:
+                        raise
+                    shows.trouble(error)
+                else:
+                    shows.view(last)
+                    if not looks.again or (looks.until_ready and last.is_ready):
+                        return last
+                await clock.sleep(PERIOD)
+    except TimeoutError:
+        if last is None:
+            raise AskError(f"Datacenter {name}: no answer in {looks.seconds:g} s") from None
+    return last
+
+
+def looks_of(*, watch: bool, until_ready: bool, timeout: str | None) -> Looks:
+    """Read the flags; raises ValueError for a timeout that is none."""
+    again = watch or until_ready
+    if timeout is None:
+        return Looks(again, until_ready)
+    if not again:
+        raise ValueError("only with --watch or --until-ready")
+    seconds = parse_duration(timeout).total_seconds()
+    if seconds <= 0:
+        raise ValueError("must be longer than 0")
+    return Looks(again, until_ready, seconds)
+
+
+def show(name: str, looks: Looks, *, output: Literal["text", "json"], verbose: bool) -> int:
+    """Print a datacenter of $KUBECONFIG; the exit status. Raises AskError."""
+    stdout = sys.stdout
+
+    def echo(text: str) -> None:
+        click.echo(printable(text, stdout.encoding), nl=False)
+
+    async def question(client: Client, clock: Clock) -> View:
+        terminal = stdout.isatty()
+        screen = Screen(clock, echo, output=output, verbose=verbose, terminal=terminal)
+        return await follow(client, clock, name, looks, screen)
+
+    return ask("datacenter-status", question).exit_code
+
+
+def printable(text: str, encoding: str | None) -> str:
+    """Draw the tree in ASCII, and escape the rest, where an encoding has no such characters."""
+    known = encoding or "ascii"
+    try:
+        text.encode(known)
+    except UnicodeEncodeError:
+        return text.translate(_ASCII).encode(known, "backslashreplace").decode(known)
+    return text

@@ -1,0 +1,281 @@
+"""`baoctl render`: the objects that the operator would make of a manifest, without a cluster.
+
+The way is the controller's own: resolve, then every step of the plan. What only a cluster can know
+is imagined as it is once all is well; Secrets are never made up, and are named in comments.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from typing import Any, Literal
+
+import yaml
+
+from baoctl.yaml_text import TextError, read_documents
+from contracts.api.cluster.spec import OpenBaoCluster
+from contracts.api.group import API_VERSION, CLUSTER_KIND
+from contracts.api.rules.cluster import violations
+from contracts.api.violation import InvalidClusterError, shown
+from contracts.conditions.condition import clean_message
+from contracts.naming import names
+from contracts.optional_kinds import OPTIONAL_KINDS
+from contracts.records.environment import NO_ENDPOINTS, ApiEndpoints
+from contracts.records.exposure import WaysFacts
+from contracts.records.observed import Observed, ReadPoolFacts, StatefulSetFacts, TokenIssuer
+from contracts.records.resolved import Resolved
+from contracts.records.secrets import CertificateFacts, CredentialFacts, SecretFacts
+from managers.cluster.observe.observer import secret_names
+from managers.cluster.plan.steps import WORKLOAD, fold
+from managers.cluster.reconcile import owner_of
+from managers.cluster.resolve.resolve import resolve
+from managers.context.installation import Installation
+from runtime.apply.intent import Intent
+from runtime.apply.ownership import Owner
+from runtime.cache.optional_kind import Offer, OptionalKind
+from runtime.outcome import Blocked, Outcome
+from runtime.types import Object
+
+Phase = Literal["first-boot", "running"]
+NO_UID = "00000000-0000-0000-0000-000000000000"
+# Nothing of what is printed depends on the moment; the certificates are imagined around it.
+NOON = datetime(2030, 1, 1, 12, tzinfo=UTC)
+UNKNOWN = "known-in-the-cluster-only"
+ISSUER = TokenIssuer("https://kubernetes.default.svc", (UNKNOWN,))
+HEADER = "# What the operator makes of {kind} {namespace}/{name}, {phase}.\n"
+_LEADING = ("apiVersion", "kind", "metadata")
+
+
+class RenderError(Exception):
+    """There is nothing to print; the text says why, in the words of the conditions, on one line."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(clean_message(text))
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """What is not in the manifest: where it will be, and what it will find there."""
+
+    installation: Installation
+    namespace: str
+    """For a manifest that names none."""
+    api_server_hosts: tuple[str, ...]
+    phase: Phase
+    api_endpoints: ApiEndpoints = NO_ENDPOINTS
+
+
+class _Dumper(yaml.SafeDumper):
+    """Writes equal parts in full, and texts of several lines as blocks."""
+
+    def ignore_aliases(self, data: object) -> bool:
+        """Never use one."""
+        return True
+
+
+def _text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
+    style = "|" if "\n" in text else None
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
+
+
+_Dumper.add_representer(str, _text)
+
+
+class _Supplied(Mapping[str, CredentialFacts]):
+    """The keys of a Secret that somebody will bring: whatever is asked for is there and good."""
+
+    _GOOD = CredentialFacts(
+        size=32, blank=False, unseal_key=True, certificate=True, json_object=True
+    )
+
+    def __getitem__(self, key: str) -> CredentialFacts:
+        return self._GOOD
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(())
+
+    def __len__(self) -> int:
+        return 0
+
+
+def render(text: str | bytes, place: Place) -> str:
+    """Print every object that belongs to the clusters in a YAML text, the same bytes each time.
+
+    Raises RenderError when a manifest cannot be read or breaks a rule.
+    """
+    try:
+        documents = [one for one in read_documents(text) if isinstance(one, dict)]
+    except TextError as error:
+        raise RenderError(f"the manifest cannot be read: {error}") from None
+    clusters = [one for one in documents if one.get("kind") == CLUSTER_KIND]
+    if not clusters:
+        raise RenderError(f"there is no {CLUSTER_KIND} of {API_VERSION} in it")
+    return "".join(_cluster(one, place) for one in clusters)
+
+
+def _cluster(manifest: Object, place: Place) -> str:
+    live = _as_stored(manifest, place)
+    try:
+        cluster = OpenBaoCluster.from_object(live)
+        names.stateful_set(cluster.metadata.name)
+        # In either phase: some rules let a cluster be that has data, and this one has none yet.
+        broken = violations(OpenBaoCluster.from_object({**live, "status": {}}))
+    except (InvalidClusterError, ValueError) as error:
+        raise RenderError(f"InvalidSpec: {error}") from None
+    if broken:
+        raise RenderError(f"InvalidSpec: {'; '.join(map(str, broken))}")
+    owner = owner_of(live)
+    meant = _meant(cluster, owner, place, _imagined(cluster, place))
+    observed = replace(_imagined(cluster, place), secrets=_secrets(cluster, meant))
+    # Once more: some of what is meant follows from what is found in Secrets.
+    meant = _meant(cluster, owner, place, observed)
+    return "".join(_documents(meant, observed, place.phase))
+
+
+def _as_stored(manifest: Object, place: Place) -> Object:
+    version, metadata = manifest.get("apiVersion"), manifest.get("metadata") or {}
+    if version != API_VERSION:
+        raise RenderError(f"InvalidSpec: apiVersion: must be {API_VERSION} (got {shown(version)})")
+    if not isinstance(metadata, dict):
+        raise RenderError(f"InvalidSpec: metadata: must be a mapping (got {shown(metadata)})")
+    metadata = dict(metadata)
+    metadata.setdefault("namespace", place.namespace)
+    metadata.setdefault("uid", NO_UID)
+    metadata.setdefault("generation", 1)
+    # Nobody's former status counts: what is printed follows from the spec.
+    status = {"initialized": True} if place.phase == "running" else {}
+    return {**manifest, "metadata": metadata, "status": status}
+
+
+def _meant(cluster: OpenBaoCluster, owner: Owner, place: Place, observed: Observed) -> Resolved:
+    meant = resolve(cluster, owner, observed, place.installation)
+    if isinstance(meant, Blocked):
+        raise RenderError(f"{meant.reason}: {meant.message}")
+    return meant
+
+
+def _imagined(cluster: OpenBaoCluster, place: Place) -> Observed:
+    # Without a StatefulSet: there is none that what is wanted could differ from.
+    return Observed(
+        now=NOON,
+        token_issuer=ISSUER,
+        api_server_hosts=place.api_server_hosts,
+        api_endpoints=place.api_endpoints,
+        read=_read_pool(cluster, place),
+        ways=WaysFacts({kind.definition: _newest(kind) for kind in OPTIONAL_KINDS}),
+    )
+
+
+def _read_pool(cluster: OpenBaoCluster, place: Place) -> ReadPoolFacts:
+    """Imagine that the read replicas found a leader: none is asked for more before."""
+    asked = cluster.spec.servers - cluster.spec.replicas
+    if place.phase == "first-boot" or not asked:
+        return ReadPoolFacts()
+    storage = cluster.spec.read_replicas.storage if cluster.spec.read_replicas else None
+    voters = cluster.spec.storage
+    live = StatefulSetFacts(
+        uid=NO_UID,
+        replicas=asked,
+        ready_replicas=asked,
+        template="",
+        reload_hash="",
+        first_boot=False,
+        settled=True,
+        claim_size=str((storage.size if storage else None) or voters.size),
+        claim_class=(storage.storage_class_name if storage else None) or voters.storage_class_name,
+    )
+    return ReadPoolFacts(live)
+
+
+def _newest(kind: OptionalKind) -> Offer:
+    """Imagine that the API server serves the best version that we can write."""
+    return Offer(True, kind.versions, kind.resources[0])
+
+
+def _secrets(cluster: OpenBaoCluster, meant: Resolved) -> dict[str, SecretFacts]:
+    tls = meant.tls
+    found = (*(name for name, _ in secret_names(cluster)), tls.server_secret, tls.authority_secret)
+    wanted = (*found, tls.acme_ca_secret, tls.issuer_secret)
+    return {name: _secret(name, meant) for name in wanted if name}
+
+
+def _secret(name: str, meant: Resolved) -> SecretFacts:
+    certificate = CertificateFacts(
+        fingerprint=UNKNOWN,
+        not_before=NOON - timedelta(days=1),
+        not_after=NOON + timedelta(days=3650),
+        dns_names=frozenset(meant.certificate_names),
+        ip_addresses=frozenset(meant.certificate_addresses),
+        key_matches=True,
+        issuer_fingerprint=UNKNOWN,
+    )
+    return SecretFacts(
+        name=name,
+        uid=NO_UID,
+        mine=True,
+        owner="",
+        terminating=False,
+        certificate=certificate,
+        authority=UNKNOWN,
+        trusted=(UNKNOWN,),
+        chain_root=UNKNOWN,
+        keys=_Supplied(),
+    )
+
+
+def _documents(meant: Resolved, observed: Observed, phase: Phase) -> Iterator[str]:
+    desired = fold(meant, observed)
+    intents: list[Intent] = [*desired.intents]
+    yield HEADER.format(kind=CLUSTER_KIND, namespace=meant.namespace, name=meant.name, phase=phase)
+    yield from _remarks(meant, desired.outcomes, sorted(observed.secrets))
+    if not desired.complete:
+        # Something that only a cluster can have is missing; what the pods would be is known.
+        intents += WORKLOAD.plan(meant, observed).intents
+    for intent in intents:
+        yield "---\n"
+        yield _yaml(intent.body)
+
+
+def _remarks(
+    meant: Resolved, outcomes: Sequence[Outcome], secrets: Collection[str]
+) -> Iterator[str]:
+    yield "# Not printed, because it is never made up:\n"
+    for name in secrets:
+        yield f"#   Secret {name}: {_maker(meant, name)}\n"
+    yield (
+        "# openbao.org/reload-hash follows the server certificate, and the addresses of the API\n"
+        "# server are those of --api-server-host; both are others in a cluster.\n"
+    )
+    for outcome in outcomes:
+        if isinstance(outcome, Blocked):
+            yield f"# The pods would wait: {outcome.reason}: {outcome.message}\n"
+
+
+def _maker(meant: Resolved, name: str) -> str:
+    cluster = meant.name
+    made = {
+        names.tls_ca_secret(cluster): "ca.crt, ca.key",
+        names.tls_server_secret(cluster): "tls.crt, tls.key, ca.crt",
+        names.root_token_secret(cluster): "token",
+    }
+    yours = {
+        meant.tls.server_secret: "tls.crt, tls.key, ca.crt",
+        meant.tls.authority_secret: "ca.crt",
+    }
+    if meant.tls.mode != "OperatorManaged" and name in yours:
+        return f"made by you, with the keys {yours[name]}"
+    if name in made:
+        return f"made by the operator, with the keys {made[name]}"
+    if name == meant.unseal.spec.secret_name:
+        return "made by you, with the keys that spec.unseal names"
+    if name in (meant.tls.acme_ca_secret, meant.tls.issuer_secret):
+        return "made by you, with the authorities that tls.acme.caSecretRef asks for"
+    return "made by the operator, with an unseal key that is drawn once"
+
+
+def _yaml(body: Object) -> str:
+    ordered = {key: body[key] for key in _LEADING if key in body}
+    ordered |= {key: value for key, value in sorted(body.items()) if key not in ordered}
+    text: Any = yaml.dump(ordered, Dumper=_Dumper, sort_keys=False, width=100, allow_unicode=True)
+    return str(text)

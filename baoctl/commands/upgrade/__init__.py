@@ -1,0 +1,4 @@
+"""`baoctl upgrade plan`: reads a cluster, and prints the checks and the steps of its upgrade.
+
+Called by `baoctl.cli`.
+"""

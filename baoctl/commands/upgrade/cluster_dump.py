@@ -1,0 +1,191 @@
+"""A cluster and what is observed of it, from Kubernetes objects in a file or as they are now.
+
+The facts are read by the functions of the operator. What only a running operator sees is not in
+them: what the leader says of its followers, and what is in Secrets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+from baoctl.yaml_text import TextError, read_documents
+from contracts.api.cluster.spec import OpenBaoCluster
+from contracts.api.group import API_VERSION, CLUSTER_KIND, CLUSTERS
+from contracts.api.violation import InvalidClusterError, shown
+from contracts.conditions.condition import clean_message
+from contracts.naming import labels, names
+from contracts.pools.voter_pool import serving_set
+from contracts.records.observed import Observed
+from managers.cluster.observe.from_objects import (
+    claim_facts,
+    pod_facts,
+    read_pool_facts,
+    stateful_set_facts,
+)
+from managers.cluster.reconcile import owner_of
+from managers.cluster.resolve.resolve import is_initialized
+from runtime.apply.ownership import Owner
+from runtime.builtin_kinds import POD, PVC, STATEFUL_SET
+from runtime.client.client import Client
+from runtime.client.listing import ListOptions
+from runtime.errors import ApiError, TransportError
+from runtime.types import Object, ObjectKey, labels_of
+
+_NAMESPACE = "default"
+MALFORMED: Final = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
+"""What comes of objects that no API server has checked: the operator reads those that one has."""
+
+
+class DumpError(Exception):
+    """There is nothing to look at; the text says why, on one line, and is fit for a terminal."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(clean_message(text))
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """One cluster, and what is observed of it."""
+
+    cluster: OpenBaoCluster
+    observed: Observed
+    kinds: frozenset[str]
+    """Kinds of which there are objects at all: what is not there was perhaps not dumped."""
+    has_status: bool = True
+    """A manifest has none, and neither has an object at which the operator has not looked yet."""
+
+
+def objects_in(dump: str | bytes) -> tuple[Object, ...]:
+    """Read the objects of a YAML or JSON text, those in lists too; raises DumpError."""
+    try:
+        return tuple(_objects(read_documents(dump)))
+    except TextError as error:
+        raise DumpError(f"the dump cannot be read: {error}") from None
+
+
+def _objects(documents: Iterable[Any]) -> Iterator[Object]:
+    for one in documents:
+        if not isinstance(one, dict):
+            continue
+        items = one.get("items")
+        if isinstance(items, list):
+            yield from _objects(items)
+        elif isinstance(one.get("metadata"), dict):
+            yield one
+
+
+def look(objects: Iterable[Object], wanted: str | None, now: datetime) -> Seen:
+    """Observe one cluster of a dump; `wanted` is namespace/name, None for the only one.
+
+    Raises DumpError when it is not there, or when there are several and none is wanted, and one of
+    MALFORMED for objects that nobody has checked.
+    """
+    there = tuple(objects)
+    live = _chosen([one for one in there if one.get("kind") == CLUSTER_KIND], wanted)
+    return _seen(live, there, now)
+
+
+def expect_status(seen: Seen) -> None:
+    """Raise DumpError where the status does not tell what the servers run."""
+    metadata = seen.cluster.metadata
+    key = f"{CLUSTER_KIND} {metadata.namespace}/{metadata.name}"
+    if not seen.has_status:
+        raise DumpError(
+            f"{key} has no status, so it is not known what its servers run: a manifest never has "
+            "one, so take a dump of the live objects (kubectl get openbaocluster,sts,pods,pvc -o "
+            "yaml) or name the cluster with --cluster; a live object has one once the operator has "
+            "looked at it"
+        )
+    if not seen.cluster.status.initialized and is_initialized(seen.cluster, seen.observed):
+        raise DumpError(
+            f"{key}: status.initialized is not true, and its servers have data, so the status is "
+            "not written yet, or it was lost: look again once the operator has written it"
+        )
+
+
+def _chosen(clusters: list[Object], wanted: str | None) -> Object:
+    known = {_key(one): one for one in clusters}
+    if not known:
+        raise DumpError(f"there is no {CLUSTER_KIND} in it")
+    if wanted is None:
+        if len(known) > 1:
+            raise DumpError(f"choose one with --cluster: {', '.join(sorted(known))}")
+        return next(iter(known.values()))
+    if wanted not in known:
+        raise DumpError(f"there is no {CLUSTER_KIND} {wanted}, only {', '.join(sorted(known))}")
+    return known[wanted]
+
+
+def _key(obj: Object) -> str:
+    metadata = obj["metadata"]
+    return f"{metadata.get('namespace') or _NAMESPACE}/{metadata.get('name')}"
+
+
+def _seen(live: Object, objects: Iterable[Object], now: datetime) -> Seen:
+    key = _key(live)
+    version = live.get("apiVersion")
+    if version != API_VERSION:
+        raise DumpError(
+            f"{CLUSTER_KIND} {key}: apiVersion {shown(version)!r}: must be {API_VERSION}"
+        )
+    try:
+        cluster = OpenBaoCluster.from_object(_whole(live))
+        names.stateful_set(cluster.metadata.name)
+    except (InvalidClusterError, ValueError) as error:
+        raise DumpError(f"InvalidSpec: {error}") from None
+    observed, kinds = _observed(cluster, owner_of(_whole(live)), objects, now)
+    return Seen(cluster, observed, kinds, has_status=bool(live.get("status")))
+
+
+def _observed(
+    cluster: OpenBaoCluster, owner: Owner, objects: Iterable[Object], now: datetime
+) -> tuple[Observed, frozenset[str]]:
+    voters = serving_set(cluster)
+    mine = [
+        one
+        for one in objects
+        if _key(one).partition("/")[0] == owner.namespace
+        and labels_of(one).get(labels.CLUSTER) == owner.name
+    ]
+    of_kind: Mapping[str, list[Object]] = {
+        kind: [one for one in mine if one.get("kind") == kind]
+        for kind in (POD.kind, PVC.kind, STATEFUL_SET.kind)
+    }
+    pods, claims = of_kind[POD.kind], of_kind[PVC.kind]
+    sets = {one["metadata"]["name"]: one for one in of_kind[STATEFUL_SET.kind]}
+    read_set = sets.get(names.read_stateful_set(owner.name))
+    observed = Observed(
+        now=now,
+        stateful_set=stateful_set_facts(sets.get(voters.stateful_set)),
+        pods=pod_facts(voters, pods),
+        claims=claim_facts(voters, claims),
+        read=read_pool_facts(owner, read_set, pods, claims),
+    )
+    return observed, frozenset(kind for kind, found in of_kind.items() if found)
+
+
+def _whole(live: Object) -> Object:
+    metadata = dict(live["metadata"])
+    for field, usual in (("namespace", _NAMESPACE), ("uid", ""), ("generation", 1)):
+        metadata.setdefault(field, usual)
+    return {**live, "metadata": metadata}
+
+
+async def fetch(client: Client, wanted: str) -> tuple[Object, ...]:
+    """Read a cluster (namespace/name) and its objects as they are now; raises DumpError."""
+    namespace, slash, name = wanted.partition("/")
+    if not slash:
+        raise DumpError(f"--cluster {wanted}: write namespace/name")
+    mine = ListOptions(label_selector=f"{labels.CLUSTER}={name}")
+    found: list[Object] = []
+    try:
+        live = await client.get(CLUSTERS, ObjectKey(namespace, name))
+        for kind in (STATEFUL_SET, POD, PVC):
+            answer = await client.list(kind, namespace, options=mine)
+            found += [{**one, "kind": kind.kind} for one in answer.items]
+    except (ApiError, TransportError) as error:
+        raise DumpError(f"{CLUSTER_KIND} {wanted}: {error}") from None
+    return ({**live, "apiVersion": API_VERSION, "kind": CLUSTER_KIND}, *found)

@@ -1,0 +1,128 @@
+"""The controllers of backups: which objects wake them, and which changes matter."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import partial
+
+from baoctl.controllers.caches import Caches
+from baoctl.controllers.cluster import part_changed, watch_gates
+from baoctl.controllers.components import Parts
+from baoctl.controllers.restore_test import build_proof_controller
+from contracts.api.backup import TERMINAL
+from contracts.jobs.template import Executors
+from managers.backup.caches import BY_CLUSTER, BackupSight, cluster_named
+from managers.backup.dependencies import Hands
+from managers.backup.metrics import BackupMetrics
+from managers.backup.reconcile import BackupReconciler
+from managers.backup.schedule import ScheduleReconciler
+from managers.cluster.tenancy_gate import Gated
+from managers.context.pause_guard import Pausing
+from managers.jobs.client import Jobs
+from managers.operation_lock.client import OperationLocks
+from runtime.cache.cache import Cache
+from runtime.controller.controller import Controller, Reconciler
+from runtime.controller.event import any_of, generation_changed, labels_or_annotations_changed
+from runtime.controller.handler import enqueue_mapped, enqueue_object
+from runtime.outcome import Outcome
+from runtime.types import Object, ObjectKey, Request, is_terminating, key_of
+
+MakeController = Callable[[str, Reconciler], Controller]
+
+
+def build_backup_controllers(
+    parts: Parts,
+    caches: Caches,
+    executors: Executors,
+    leads: Callable[[], bool],
+    make: MakeController,
+) -> tuple[Controller, ...]:
+    """Make the reconcilers of each OpenBaoBackup, of a cluster's backups, and of their tests."""
+    sight = BackupSight(caches.clusters, caches.backups, caches.restores)
+    locks = OperationLocks(parts.client, caches.clusters, parts.clock)
+    hands = Hands(parts.client, locks, Jobs(parts.client), parts.events, parts.clock)
+    metrics = BackupMetrics(parts.metrics, caches.clusters, leads)
+    run = BackupReconciler(sight, hands, executors)
+    pausing = Pausing(run, caches.clusters, partial(clusters_of_run, caches.backups))
+    runs = make("openbaobackup", gated_by_cluster(pausing, caches.backups, caches))
+    schedule = Pausing(ScheduleReconciler(sight, hands, metrics), caches.clusters)
+    schedules = make("openbaocluster-backup", Gated(schedule, caches.clusters, caches.gate))
+    watch_runs(runs, sight)
+    watch_schedules(schedules, sight)
+    watch_gates(runs, caches.backups, caches.opened, caches.tenants)
+    watch_gates(schedules, caches.clusters, caches.opened, caches.tenants)
+    return runs, schedules, build_proof_controller(parts, caches, executors, leads, make)
+
+
+def gated_by_cluster(inner: Reconciler, runs: Cache, caches: Caches) -> Reconciler:
+    """A reconciler of objects that name a cluster, which starts where that may be worked on."""
+
+    async def reconcile(request: Request, /) -> Outcome:
+        live = runs.get(request)
+        for cluster in map(_key, cluster_named(live) if live is not None else ()):
+            named = caches.clusters.get(cluster)
+            held = None if named is None else caches.gate(named)
+            if held is not None:
+                return held
+        return await inner(request)
+
+    return reconcile
+
+
+def clusters_of_run(runs: Cache, request: Request) -> Iterable[ObjectKey]:
+    """Name the cluster that a backup or a restore is about; none for one that is being deleted."""
+    live = runs.get(request)
+    return map(_key, cluster_named(live)) if live and not is_terminating(live) else ()
+
+
+def watch_runs(controller: Controller, sight: BackupSight) -> None:
+    """Wake a backup: itself, whatever of its cluster it waits for, and restores that come or go."""
+
+    def unfinished(key: ObjectKey) -> Iterable[Request]:
+        for live in sight.backups.by_index(BY_CLUSTER, str(key)):
+            if (live.get("status") or {}).get("phase") not in TERMINAL:
+                yield key_of(live)
+
+    def of_cluster(cluster: Object) -> Iterable[Request]:
+        return unfinished(key_of(cluster))
+
+    def of_restore(restore: Object) -> Iterable[Request]:
+        for cluster in map(_key, cluster_named(restore)):
+            yield from unfinished(cluster)
+
+    controller.watch(sight.backups, enqueue_object)
+    news = any_of(
+        generation_changed,
+        part_changed("status", "operationLock"),
+        part_changed("status", "initialized"),
+        part_changed("status", "currentVersion"),
+        part_changed("status", "operation"),
+    )
+    controller.watch(sight.clusters, enqueue_mapped(of_cluster), news)
+    controller.watch(sight.restores, enqueue_mapped(of_restore), part_changed("status", "phase"))
+
+
+def watch_schedules(controller: Controller, sight: BackupSight) -> None:
+    """Wake the backups of a cluster: its spec and annotations, its lock, and each of them.
+
+    A restore that is gone wakes them too: perhaps it gave no lock back.
+    """
+
+    def of_run(run: Object) -> Iterable[Request]:
+        return map(_key, cluster_named(run))
+
+    news = any_of(
+        generation_changed,
+        labels_or_annotations_changed,
+        part_changed("status", "operationLock", "holder"),
+        part_changed("status", "initialized"),
+        part_changed("status", "backup"),
+    )
+    controller.watch(sight.clusters, enqueue_object, news)
+    controller.watch(sight.backups, enqueue_mapped(of_run), part_changed("status", "phase"))
+    controller.watch(sight.restores, enqueue_mapped(of_run), part_changed("metadata", "uid"))
+
+
+def _key(text: str) -> ObjectKey:
+    namespace, _, name = text.partition("/")
+    return ObjectKey(namespace, name)

@@ -1,0 +1,271 @@
+"""The caches of a process, by its mode: what is told by watches, and what is asked for by name.
+
+| mode | our own kinds | their objects | definitions of optional kinds |
+|---|---|---|---|
+| cluster | watched everywhere | watched everywhere, by our label | watched by name |
+| namespaces, one | watched there | watched there | watched by name |
+| namespaces, several | watched in each | watched in each | watched by name |
+| tenants, reads=poll | watched everywhere | asked for by name | asked for by name |
+| tenants, reads=watch | watched everywhere | watched where provisioned | asked for by name |
+
+Our own kinds are clusters, backups and restores, all three read whole. What comes after this module
+is the same code in all of them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from baoctl.controllers.cluster import CHILDREN
+from baoctl.controllers.components import Parts
+from contracts.api.group import BACKUPS, CLUSTERS, RESTORES, TENANTS
+from contracts.naming import labels
+from contracts.optional_kinds import OPTIONAL_KINDS
+from managers.bao.client import Bao
+from managers.cluster.observe.cache_refresh import Sight, Watched
+from managers.cluster.observe.health_poller import Pulse
+from managers.cluster.observe.polling import Polling
+from managers.tenancy.gate import Gate, ReadGate, TenantGate, all_of, open_gate, target_of
+from runtime.builtin_kinds import POD
+from runtime.cache.cache import Cache
+from runtime.cache.informer import Informer
+from runtime.cache.namespaced_cache import NamespaceSet
+from runtime.cache.optional import DEFINITION, OF_DEFINITIONS, OptionalKinds, outline
+from runtime.cache.polling import PolledMirror
+from runtime.cache.polling_by_name import PolledNames
+from runtime.cache.selection import Selection
+from runtime.limits.nesting import shallow
+from runtime.limits.object_size import Bounds
+from runtime.process.manager import Runnable
+from runtime.types import Object, ObjectKey, Resource
+
+OF_CHILDREN = Bounds(size=128 << 10)
+"""Of a Pod or a ConfigMap: ten times what the operator writes into a large one."""
+OF_TENANTS = Bounds(size=512 << 10)
+"""A status may name a thousand clusters."""
+SECRETS_WHEN_WELL = 60.0
+"""Seconds: in the namespaces of others the operator asks little."""
+OURS = f"{labels.MANAGED_BY}={labels.OPERATOR}"
+# The pod of a job is nobody's server: it wakes no cluster, and nothing of it is kept.
+SERVERS = f"{OURS},{labels.COMPONENT} notin ({','.join(labels.JOBS)})"
+
+
+@dataclass(frozen=True, slots=True)
+class Caches:
+    """What a process reads through."""
+
+    clusters: Cache
+    backups: Cache
+    restores: Cache
+    children: Mapping[Resource, Cache]
+    kinds: OptionalKinds
+    sight: Sight
+    gate: Gate = open_gate
+    opened: NamespaceSet | None = None
+    """Tells when a namespace can be read."""
+    tenants: Informer | None = None
+    runnables: tuple[Runnable, ...] = ()
+    """What runs beside the informers."""
+    named_age: float = 15.0
+    """Seconds that objects are believed which users name, and nobody watches."""
+    gateway_age: float = 9.0
+    """The same of Gateways, of which many clusters share one."""
+
+
+def build_caches(parts: Parts) -> Caches:
+    """Make the caches of the mode that the settings name."""
+    here = parts.settings.installation
+    if here.mode == "tenants":
+        return _polled(parts) if here.reads == "poll" else _where_provisioned(parts)
+    if len(parts.settings.namespaces) > 1:
+        return _listed(parts, parts.settings.namespaces)
+    return _watched(parts, next(iter(parts.settings.namespaces), None))
+
+
+def _own(parts: Parts, namespace: str | None = None) -> tuple[Cache, Cache, Cache]:
+    """Clusters, backups and restores, everywhere or in one namespace."""
+    clusters, backups, restores = (
+        parts.informers.informer(Selection(kind, namespace, transform=shallow))
+        for kind in (CLUSTERS, BACKUPS, RESTORES)
+    )
+    return clusters, backups, restores
+
+
+def _ours(
+    resource: Resource, fields: tuple[str, ...] = (), namespace: str | None = None
+) -> Selection:
+    chosen = SERVERS if resource == POD else OURS
+    return Selection(resource, namespace, chosen, fields=fields, bounds=OF_CHILDREN)
+
+
+def _watched(parts: Parts, namespace: str | None) -> Caches:
+    children: dict[Resource, Cache] = {
+        resource: parts.informers.informer(_ours(resource, fields, namespace))
+        for resource, fields in CHILDREN
+    }
+    kinds = OptionalKinds(
+        parts.informers, OPTIONAL_KINDS, lambda kind: _ours(kind, namespace=namespace)
+    )
+    return Caches(*_own(parts, namespace), {**children, **kinds.caches}, kinds, _told_of_all(parts))
+
+
+def _listed(parts: Parts, namespaces: Sequence[str]) -> Caches:
+    every = NamespaceSet(parts.informers)
+    clusters, backups, restores = (
+        every.optional(Selection(kind, transform=shallow), awake=True)
+        for kind in (CLUSTERS, BACKUPS, RESTORES)
+    )
+    children = _in_each(every)
+    definitions = OptionalKinds(
+        every, OPTIONAL_KINDS, _ours, lambda kind: parts.informers.optional(kind, awake=True)
+    )
+    for namespace in namespaces:
+        every.join(namespace)
+    return Caches(
+        clusters,
+        backups,
+        restores,
+        {**children, **definitions.caches},
+        definitions,
+        _told_of_all(parts),
+        gate=ReadGate(every.is_ready),
+        opened=every,
+    )
+
+
+def _where_provisioned(parts: Parts) -> Caches:
+    every = NamespaceSet(parts.informers)
+    children = _in_each(every)
+    definitions = _definitions(parts)
+    kinds = OptionalKinds(every, OPTIONAL_KINDS, _ours, definitions.cache)
+    tenants = parts.informers.informer(Selection(TENANTS, transform=shallow, bounds=OF_TENANTS))
+    provisioned = TenantGate(tenants)
+    tenants.add_handler(_Following(provisioned, every))
+    return Caches(
+        *_own(parts),
+        {**children, **kinds.caches},
+        kinds,
+        Watched(parts.settings.installation.secret_recheck, when_well=SECRETS_WHEN_WELL),
+        gate=all_of(provisioned, ReadGate(every.is_ready)),
+        opened=every,
+        tenants=tenants,
+        runnables=(definitions.runnable,),
+    )
+
+
+def _polled(parts: Parts) -> Caches:
+    made = _Mirrors(parts)
+    mirrors = {resource: made.optional(_ours(resource, fields)) for resource, fields in CHILDREN}
+    definitions = _definitions(parts)
+    kinds = OptionalKinds(made, OPTIONAL_KINDS, _ours, definitions.cache)
+    tenants = parts.informers.informer(Selection(TENANTS, transform=shallow, bounds=OF_TENANTS))
+    pulse = Pulse(partial(Bao, guard=parts.client.guard))
+    polling = Polling(made.all, lambda: kinds.offers, pulse, parts.clock, parts.rng)
+    return Caches(
+        *_own(parts),
+        {**mirrors, **kinds.caches},
+        kinds,
+        polling,
+        gate=TenantGate(tenants),
+        tenants=tenants,
+        named_age=60.0,
+        gateway_age=60.0,
+        runnables=(definitions.runnable, Runnable("pulse", lambda: _until_the_end(polling))),
+    )
+
+
+def _told_of_all(parts: Parts) -> Watched:
+    return Watched(parts.settings.installation.secret_recheck)
+
+
+def _in_each(every: NamespaceSet) -> dict[Resource, Cache]:
+    return {
+        resource: every.optional(_ours(resource, fields), awake=True)
+        for resource, fields in CHILDREN
+    }
+
+
+async def _until_the_end(polling: Polling) -> None:
+    try:
+        await asyncio.get_running_loop().create_future()
+    finally:
+        await polling.close()
+
+
+class _Mirrors:
+    """Makes mirrors; see runtime.cache.optional.Makes."""
+
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+        self.all: dict[Resource, PolledMirror] = {}
+
+    def optional(self, selection: Selection, *, awake: bool = False) -> PolledMirror:
+        """Make the mirror of one kind; asleep or not, it asks only when it is told to."""
+        parts = self._parts
+        made = PolledMirror(
+            parts.client, selection, clock=parts.clock, rng=parts.rng, metrics=parts.metrics
+        )
+        self.all[selection.resource] = made
+        return made
+
+
+@dataclass(frozen=True, slots=True)
+class _Definitions:
+    """The definitions of optional kinds, asked for by name."""
+
+    names: PolledNames
+
+    def cache(self, definition: Selection) -> PolledNames:
+        """The cache that will hold that definition."""
+        name = definition.field_selector.partition("=")[2]
+        self.names.follow(ObjectKey("", name))
+        return self.names
+
+    @property
+    def runnable(self) -> Runnable:
+        """What keeps them fresh."""
+        return Runnable("definitions", self.names.run)
+
+
+def _definitions(parts: Parts) -> _Definitions:
+    selection = Selection(
+        DEFINITION,
+        fields=("spec.versions", "status.conditions"),
+        transform=outline,
+        bounds=OF_DEFINITIONS,
+    )
+    return _Definitions(
+        PolledNames(
+            parts.client, selection, clock=parts.clock, rng=parts.rng, metrics=parts.metrics
+        )
+    )
+
+
+class _Following:
+    """Lets namespaces join and leave as their tenants say."""
+
+    def __init__(self, gate: TenantGate, every: NamespaceSet) -> None:
+        self._gate = gate
+        self._every = every
+
+    def on_add(self, obj: Object, initial: bool) -> None:
+        self._look(target_of(obj))
+
+    def on_update(self, old: Object, new: Object) -> None:
+        for namespace in {target_of(old), target_of(new)}:
+            self._look(namespace)
+
+    def on_delete(self, obj: Object) -> None:
+        self._look(target_of(obj))
+
+    def on_resync(self, obj: Object) -> None:
+        """Nothing happened."""
+
+    def _look(self, namespace: str) -> None:
+        if namespace and self._gate.is_provisioned(namespace):
+            self._every.join(namespace)
+        elif namespace:
+            self._every.leave(namespace)

@@ -1,0 +1,139 @@
+"""The table of watches: which objects wake which reconciler, and which of their changes matter."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+
+from contracts.api.group import CLUSTER_KIND, GROUP
+from contracts.naming import labels
+from contracts.optional_kinds import SERVICE_MONITOR
+from managers.cluster.apply.apply import PRUNED
+from managers.tenancy.gate import target_of
+from runtime.builtin_kinds import POD, PVC, STATEFUL_SET
+from runtime.cache.cache import Cache
+from runtime.cache.optional import OptionalKinds
+from runtime.controller.controller import Controller, Source
+from runtime.controller.event import (
+    Event,
+    any_of,
+    finalizers_changed,
+    generation_changed,
+    labels_or_annotations_changed,
+)
+from runtime.controller.handler import enqueue_mapped, enqueue_object, enqueue_owner
+from runtime.types import Object, Request, Resource, key_of, labels_of
+
+OWNED: tuple[Resource, ...] = (*PRUNED, STATEFUL_SET)
+# What is read of a volume claim beside its metadata.
+CLAIM_FIELDS = (
+    "spec.accessModes",
+    "spec.resources",
+    "spec.storageClassName",
+    "status.capacity",
+    "status.conditions",
+    "status.phase",
+)
+# What is watched by our label, and which fields of it are kept; none named: all.
+CHILDREN: tuple[tuple[Resource, tuple[str, ...]], ...] = (
+    *((resource, ()) for resource in OWNED),
+    (POD, ()),
+    (PVC, CLAIM_FIELDS),
+)
+
+
+def cluster_of(obj: Object) -> Iterable[Request]:
+    """Map an object that carries our cluster label to its cluster."""
+    cluster = labels_of(obj).get(labels.CLUSTER)
+    return () if cluster is None else (Request(key_of(obj).namespace, cluster),)
+
+
+def part_changed(*path: str) -> Callable[[Event], bool]:
+    """Make a predicate that lets an update by when the value at `path` changed."""
+
+    def changed(event: Event) -> bool:
+        return event.old is None or _at(event.old, path) != _at(event.object, path)
+
+    return changed
+
+
+def _at(obj: Object, path: tuple[str, ...]) -> object:
+    value: object = obj
+    for step in path:
+        value = value.get(step) if isinstance(value, dict) else None
+    return value
+
+
+def watch_workload(
+    controller: Controller, clusters: Cache, children: Mapping[Resource, Cache]
+) -> None:
+    """Wake the workload reconciler.
+
+    A status that somebody changed wakes it too, and so does a write of its own, once and for
+    nothing: that is how a status that was edited by hand is repaired.
+    """
+    news = any_of(
+        generation_changed,
+        finalizers_changed,
+        labels_or_annotations_changed,
+        part_changed("status"),
+    )
+    controller.watch(clusters, enqueue_object, news)
+    for resource in OWNED:
+        controller.watch(children[resource], enqueue_owner(CLUSTER_KIND, GROUP))
+    for resource in (POD, PVC):
+        controller.watch(children[resource], enqueue_mapped(cluster_of))
+
+
+def watch_optional(controller: Controller, clusters: Cache, kinds: OptionalKinds) -> None:
+    """Wake the workload reconciler of clusters that use a kind which may come and go."""
+    for cache in kinds.caches.values():
+        controller.watch(cache, enqueue_owner(CLUSTER_KIND, GROUP))
+
+    def users(definition: Object) -> Iterable[Request]:
+        name = key_of(definition).name
+        return [key_of(live) for live in clusters.list() if asks_for(live, name)]
+
+    controller.watch(kinds, enqueue_mapped(users))
+
+
+def watch_gates(
+    controller: Controller, clusters: Cache, opened: Source | None, tenants: Source | None
+) -> None:
+    """Wake the clusters of a namespace that can be read now, or of which a tenant tells."""
+
+    def inside(namespace: Object) -> Iterable[Request]:
+        return [key_of(live) for live in clusters.list(key_of(namespace).name)]
+
+    def of_tenant(tenant: Object) -> Iterable[Request]:
+        target = target_of(tenant)
+        return [key_of(live) for live in clusters.list(target)] if target else ()
+
+    if opened is not None:
+        controller.watch(opened, enqueue_mapped(inside))
+    if tenants is not None:
+        controller.watch(tenants, enqueue_mapped(of_tenant))
+
+
+def asks_for(cluster: Object, definition: str) -> bool:
+    """Whether a spec asks for objects of an optional kind, or may be told why there are none."""
+    scraped = definition == SERVICE_MONITOR.definition
+    way = ("observability", "metrics", "serviceMonitor") if scraped else ("gateway",)
+    asked = _at(cluster, ("spec", *way))
+    return isinstance(asked, dict) and asked.get("enabled") is not False
+
+
+def watch_adminops(
+    controller: Controller, clusters: Cache, children: Mapping[Resource, Cache]
+) -> None:
+    """Wake the adminops reconciler: its spec, the end of its first boot, its pods."""
+    news = any_of(
+        generation_changed,
+        part_changed("status", "initialized"),
+        part_changed("status", "adminOps"),
+    )
+    controller.watch(clusters, enqueue_object, news)
+    moved = any_of(
+        labels_or_annotations_changed,
+        part_changed("status", "conditions"),
+    )
+    controller.watch(children[POD], enqueue_mapped(cluster_of), moved)

@@ -1,0 +1,32 @@
+"""What the pieces of one process share."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass, field
+
+from baoctl.settings import Settings
+from runtime.cache.informers import InformerSet
+from runtime.client.client import Client
+from runtime.clock import Clock
+from runtime.events import EventRecorder
+from runtime.leader.leader import LeaderElector
+from runtime.metrics.metrics import Metrics
+from runtime.process.manager import Runnable
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """Made once by `baoctl.process.wiring.build_parts`."""
+
+    settings: Settings
+    clock: Clock
+    rng: random.Random
+    metrics: Metrics
+    client: Client
+    lease_client: Client
+    elector: LeaderElector | None
+    informers: InformerSet
+    events: EventRecorder
+    beside: list[Runnable] = field(default_factory=list)
+    """What else runs as long as the caches do."""

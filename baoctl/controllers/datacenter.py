@@ -1,0 +1,187 @@
+"""The controllers of datacenters and of their rows: what they read through, and what wakes them.
+
+Composed by baoctl.process.wiring where the settings ask for datacenters, in mode cluster only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+
+from baoctl.controllers.caches import OF_CHILDREN, OURS, Caches
+from baoctl.controllers.cluster import part_changed
+from baoctl.controllers.components import Parts
+from contracts.api.group import CLUSTERS, GROUP
+from contracts.datacenter import names
+from contracts.datacenter.kinds import DATACENTERS, SERVICE_SETS, WORKLOAD_KIND, WORKLOADS
+from contracts.datacenter.objects import VALUES_MAX
+from managers.datacenter.lifecycle.service import Service
+from managers.datacenter.metrics import DatacenterMetrics
+from managers.datacenter.provider.kubernetes import KubernetesProvider
+from managers.datacenter.reconcile import (
+    BEGUN_LOOK,
+    DatacenterReconciler,
+    Telling,
+    WorkloadReconciler,
+)
+from managers.datacenter.sources import entry_points
+from managers.datacenter.sources.registry import Registry
+from managers.datacenter.sources.service_sets import SetHandler
+from managers.datacenter.store.kubernetes import DATACENTER_INDEX, KubernetesStore
+from runtime.apply.apply import OwnedApply
+from runtime.builtin_kinds import CONFIG_MAP, DAEMON_SET, DEPLOYMENT, SERVICE, STATEFUL_SET
+from runtime.cache.cache import Cache
+from runtime.cache.interning import sharing
+from runtime.cache.selection import Selection
+from runtime.client.listing import Shape
+from runtime.controller.controller import Controller, Reconciler
+from runtime.controller.event import (
+    Event,
+    any_of,
+    finalizer_lost,
+    finalizers_changed,
+    generation_changed,
+    labels_or_annotations_changed,
+)
+from runtime.controller.handler import enqueue_mapped, enqueue_object, enqueue_owner
+from runtime.limits.object_size import Bounds
+from runtime.types import Object, Request, Resource, key_of, labels_of
+
+DATACENTER_WORKERS = 6
+"""Passes side by side: nearly all of one is waiting for the API server, or for hooks."""
+ROW_WORKERS = 14
+"""As many more as keeps up with the rows that the others make."""
+ROWS_TOGETHER = 1.0
+"""Seconds from the change of a row to the look at its datacenter."""
+ROWS_BEGIN = BEGUN_LOOK
+"""The same for a row that has just been made: of that there is nothing to tell yet."""
+OF_DATACENTERS = Bounds(size=1 << 20, values=VALUES_MAX)
+"""Of a kind that no tenant writes: what its schema and its reader let by."""
+MakeController = Callable[[str, Reconciler, int], Controller]
+MakeApply = Callable[[Mapping[Resource, Cache]], OwnedApply]
+
+
+def build_datacenter_controllers(
+    parts: Parts,
+    caches: Caches,
+    leads: Callable[[], bool],
+    make: MakeController,
+    apply: MakeApply,
+) -> tuple[Controller, ...]:
+    """Make the reconcilers of datacenters and of their rows, and the controllers that call them."""
+    # The services of a fleet are nearly the same everywhere, and so are the objects made of them.
+    share = sharing()
+
+    datacenters, sets, rows = (
+        parts.informers.informer(Selection(kind, transform=share, bounds=OF_DATACENTERS))
+        for kind in (DATACENTERS, SERVICE_SETS, WORKLOADS)
+    )
+    children = _children(parts, caches, share)
+    registry = Registry()
+    entry_points.fill(registry)
+    store = KubernetesStore(parts.client, rows, parts.clock)
+    provider = KubernetesProvider(parts.client, children, apply(children))
+    service = Service(
+        store,
+        {provider.name: provider},
+        registry,
+        parts.clock,
+        parts.rng,
+        Telling(parts.events),
+    )
+    DatacenterMetrics(parts.metrics, datacenters, rows, leads)
+    first = make(
+        "datacenter",
+        DatacenterReconciler(datacenters, store, service, parts.client, parts.clock),
+        DATACENTER_WORKERS,
+    )
+    second = make(
+        "bootstrapworkload",
+        WorkloadReconciler(datacenters, rows, store, service),
+        ROW_WORKERS,
+    )
+    watch_datacenters(first, datacenters, rows)
+    watch_rows(second, rows, datacenters, children)
+    sets.add_handler(SetHandler(registry, sets.get))
+    # After the handler that registers them: whoever is woken asks the registry as it is then.
+    first.watch(sets, _every(datacenters), generation_changed)
+    return first, second
+
+
+def _children(parts: Parts, caches: Caches, share: Shape) -> dict[Resource, Cache]:
+    own: dict[Resource, Cache] = {
+        resource: parts.informers.informer(
+            Selection(resource, label_selector=OURS, transform=share, bounds=OF_CHILDREN)
+        )
+        for resource in (DEPLOYMENT, DAEMON_SET)
+    }
+    shared = {
+        resource: caches.children[resource] for resource in (CONFIG_MAP, SERVICE, STATEFUL_SET)
+    }
+    return {**shared, **own, CLUSTERS: caches.clusters}
+
+
+def _every(datacenters: Cache) -> Callable[[Event], Iterable[Request]]:
+    """A set that came, changed or went may be for any datacenter."""
+    return lambda event: map(key_of, datacenters.list())
+
+
+def watch_datacenters(controller: Controller, datacenters: Cache, rows: Cache) -> None:
+    """Wake a datacenter: its spec, its deletion, and what becomes of its rows."""
+    # That we put our finalizer on is no reason for another pass.
+    own = any_of(generation_changed, finalizer_lost(names.DATACENTER_FINALIZER))
+    controller.watch(datacenters, enqueue_object, own)
+
+    def soon(event: Event) -> Iterable[Request]:
+        # Rows of one datacenter change together: one look, and one status, for all of them.
+        delay = ROWS_BEGIN if event.type == "add" else ROWS_TOGETHER
+        for request in datacenter_of(event.object):
+            controller.enqueue(request, delay)
+        return ()
+
+    controller.watch(rows, soon, _row_news)
+
+
+def watch_rows(
+    controller: Controller,
+    rows: Cache,
+    datacenters: Cache,
+    children: Mapping[Resource, Cache],
+) -> None:
+    """Wake a row: its own spec and end, its objects, its datacenter, and the rows beside it."""
+    own = any_of(generation_changed, finalizers_changed, labels_or_annotations_changed)
+    controller.watch(rows, enqueue_object, own)
+    for cache in children.values():
+        controller.watch(cache, enqueue_owner(WORKLOAD_KIND, GROUP, namespaced=False))
+
+    def beside(event: Event) -> Iterable[Request]:
+        found = [
+            one for name in _datacenters_of(event) for one in rows.by_index(DATACENTER_INDEX, name)
+        ]
+        return [key_of(one) for one in found if _listens(one)]
+
+    def of_datacenter(obj: Object) -> Iterable[Request]:
+        return map(key_of, rows.by_index(DATACENTER_INDEX, key_of(obj).name))
+
+    controller.watch(rows, beside, _row_news)
+    controller.watch(datacenters, enqueue_mapped(of_datacenter), part_changed("spec", "state"))
+
+
+_row_news = any_of(generation_changed, part_changed("status", "state"))
+
+
+def _datacenters_of(event: Event) -> set[str]:
+    return {key.name for key in datacenter_of(event.object)}
+
+
+def datacenter_of(row: Object) -> Iterable[Request]:
+    """Map a BootstrapWorkload to its Datacenter."""
+    name = labels_of(row).get(names.DATACENTER)
+    return () if name is None else (Request("", name),)
+
+
+def _listens(row: Object) -> bool:
+    """Tell whether what happens to other rows matters: it waits for one, or others for it."""
+    metadata, spec = row["metadata"], row.get("spec") or {}
+    service = spec.get("service") if isinstance(spec, dict) else None
+    waits = isinstance(service, dict) and bool(service.get("dependsOn"))
+    return waits or "deletionTimestamp" in metadata

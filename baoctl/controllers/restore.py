@@ -1,0 +1,130 @@
+"""The controller of restores: which objects wake it, and which of their changes matter."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import partial
+
+from baoctl.controllers.caches import Caches
+from baoctl.controllers.cluster import part_changed
+from baoctl.controllers.components import Parts
+from contracts.jobs.template import Executors
+from managers.context.pause_guard import Pausing
+from managers.jobs.client import Jobs
+from managers.operation_lock.client import OperationLocks
+from managers.restore.actions import Acts
+from managers.restore.events import RestoreTelling
+from managers.restore.observe import RestoreObserver
+from managers.restore.reconcile import RestoreReconciler
+from managers.restore.server_recovery import ServerSight
+from managers.tenancy.gate import Gate
+from runtime.cache.cache import Cache
+from runtime.controller.controller import Controller, Reconciler
+from runtime.controller.event import Event, any_of, generation_changed
+from runtime.controller.handler import enqueue_mapped, enqueue_object
+from runtime.outcome import Outcome
+from runtime.types import Object, ObjectKey, Request, is_terminating, key_of
+
+MakeController = Callable[[str, Reconciler], Controller]
+NAMED_CLUSTER = "named-cluster"
+NAMED_BACKUP = "named-backup"
+
+
+def build_restore_controller(
+    parts: Parts, caches: Caches, executors: Executors, sight: ServerSight, make: MakeController
+) -> Controller:
+    """Make the reconciler of restores and the controller that calls it."""
+    restores, clusters = caches.restores, caches.clusters
+    jobs = Jobs(parts.client)
+    telling = RestoreTelling(parts.events, parts.metrics)
+    reconciler = RestoreReconciler(
+        parts.client,
+        restores,
+        RestoreObserver(
+            parts.client, clusters, caches.backups, jobs, executors, sight, parts.clock
+        ),
+        Acts(parts.client, clusters, OperationLocks(parts.client, clusters, parts.clock), jobs),
+        telling,
+    )
+    pausing = Pausing(reconciler, clusters, partial(_clusters_of, restores))
+    controller = make("openbaorestore", _Gated(pausing, restores, clusters, caches.gate))
+    watch_restores(controller, caches, telling)
+    return controller
+
+
+def watch_restores(controller: Controller, caches: Caches, telling: RestoreTelling) -> None:
+    """Wake a restore: itself, its cluster, and the backup that it waits for.
+
+    Every change of its own counts: the claim and the report of its job, and what a person decides.
+    """
+    restores = caches.restores
+    restores.add_index(NAMED_CLUSTER, named_cluster)
+    restores.add_index(NAMED_BACKUP, named_backup)
+
+    def of_cluster(event: Event) -> Iterable[Request]:
+        key = key_of(event.object)
+        if caches.clusters.get(key) is None:
+            # No series outlives its cluster.
+            telling.forget(key)
+        return map(key_of, restores.by_index(NAMED_CLUSTER, str(key)))
+
+    def of_backup(backup: Object) -> Iterable[Request]:
+        return map(key_of, restores.by_index(NAMED_BACKUP, str(key_of(backup))))
+
+    news = any_of(
+        generation_changed,
+        part_changed("status", "operationLock"),
+        part_changed("status", "conditions"),
+        part_changed("status", "restore"),
+    )
+    controller.watch(restores, enqueue_object)
+    controller.watch(caches.clusters, of_cluster, news)
+    controller.watch(caches.backups, enqueue_mapped(of_backup), part_changed("status", "phase"))
+
+
+def _clusters_of(restores: Cache, request: Request) -> Iterable[ObjectKey]:
+    """Name the cluster of a restore; none for a restore that is being deleted, which goes on."""
+    live = restores.get(request)
+    name = _spec(live).get("cluster") if live is not None and not is_terminating(live) else None
+    return (ObjectKey(request.namespace, name),) if isinstance(name, str) else ()
+
+
+def named_cluster(restore: Object) -> Iterable[str]:
+    """Index function: the cluster that a restore is about."""
+    return _named(restore, _spec(restore).get("cluster"))
+
+
+def named_backup(restore: Object) -> Iterable[str]:
+    """Index function: the backup that a restore puts back, if it names one."""
+    source = _spec(restore).get("source")
+    return _named(restore, source.get("backup") if isinstance(source, dict) else None)
+
+
+def _spec(restore: Object) -> Object:
+    spec = restore.get("spec")
+    return spec if isinstance(spec, dict) else {}
+
+
+def _named(restore: Object, name: object) -> Iterable[str]:
+    return (str(ObjectKey(key_of(restore).namespace, name)),) if isinstance(name, str) else ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Gated:
+    """Begins no pass for a cluster on which the operator may not work yet."""
+
+    inner: Reconciler
+    restores: Cache
+    clusters: Cache
+    gate: Gate
+
+    async def __call__(self, request: Request, /) -> Outcome:
+        """Run a pass, or tell what it waits for."""
+        live = self.restores.get(request)
+        name = _spec(live).get("cluster") if live is not None else None
+        cluster = (
+            self.clusters.get(ObjectKey(request.namespace, name)) if isinstance(name, str) else None
+        )
+        held = None if cluster is None else self.gate(cluster)
+        return held if held is not None else await self.inner(request)

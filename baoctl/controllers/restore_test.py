@@ -1,0 +1,58 @@
+"""The controller of restore tests: which objects wake it, and which of their changes matter."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from baoctl.controllers.caches import Caches
+from baoctl.controllers.cluster import part_changed, watch_gates
+from baoctl.controllers.components import Parts
+from contracts.jobs.template import Executors
+from managers.cluster.tenancy_gate import Gated
+from managers.context.pause_guard import Pausing
+from managers.jobs.client import Jobs
+from managers.restore_test import metrics
+from managers.restore_test.reconcile import Hands, ProofReconciler, Sources
+from runtime.controller.controller import Controller, Reconciler
+from runtime.controller.event import any_of, generation_changed, labels_or_annotations_changed
+from runtime.controller.handler import enqueue_mapped, enqueue_object
+from runtime.types import Object, ObjectKey, Request, key_of
+
+
+def build_proof_controller(
+    parts: Parts,
+    caches: Caches,
+    executors: Executors,
+    leads: Callable[[], bool],
+    make: Callable[[str, Reconciler], Controller],
+) -> Controller:
+    """Make the reconciler of the restore tests of each cluster, and its controller."""
+    sources = Sources(caches.clusters, caches.backups, caches.children)
+    hands = Hands(parts.client, Jobs(parts.client), executors, parts.events, parts.clock)
+    reconciler = Pausing(ProofReconciler(sources, hands), caches.clusters)
+    metrics.register(parts.metrics, caches.clusters, leads)
+    controller = make("openbaocluster-proof", Gated(reconciler, caches.clusters, caches.gate))
+    watch_proofs(controller, caches)
+    watch_gates(controller, caches.clusters, caches.opened, caches.tenants)
+    return controller
+
+
+def watch_proofs(controller: Controller, caches: Caches) -> None:
+    """Wake the tests of a cluster: its spec, what is counted of its backups, and each of them."""
+    news = any_of(generation_changed, part_changed("status", "backup"))
+    controller.watch(caches.clusters, enqueue_object, news)
+    told = any_of(
+        labels_or_annotations_changed,
+        part_changed("status", "phase"),
+        part_changed("status", "test"),
+        part_changed("status", "testReport"),
+        part_changed("status", "proof"),
+    )
+    controller.watch(caches.backups, enqueue_mapped(cluster_of_backup), told)
+
+
+def cluster_of_backup(backup: Object) -> Iterable[Request]:
+    """Map an OpenBaoBackup to the cluster that it names."""
+    spec = backup.get("spec")
+    name = spec.get("cluster") if isinstance(spec, dict) else None
+    return (ObjectKey(key_of(backup).namespace, name),) if isinstance(name, str) else ()

@@ -1,0 +1,5 @@
+"""`python -m baoctl.generate`."""
+
+from baoctl.generate.main import main
+
+main()

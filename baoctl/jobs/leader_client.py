@@ -1,0 +1,175 @@
+"""The way of a job to the server that leads: find it by its pods, log in, and keep the token.
+
+Uses managers.bao. Called by backup and restore. The server of a test stands beside its job and is
+not looked for.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from baoctl.jobs.failures import JobFailure
+from contracts.jobs.env import ServerEnv
+from contracts.naming import names
+from contracts.naming.ports import API
+from managers.bao.client import OPERATOR_MOUNT, Bao, BaoError, Denied
+from managers.bao.models import Health
+from managers.context.secret_files import ascii_pem
+from runtime.client.write_guard import unguarded
+from runtime.clock import Clock
+
+PAUSES = (1.0, 2.0, 4.0, 8.0)
+"""Seconds between looks for the leader: an election takes up to ten."""
+_NOBODY = "no pod"
+_NO_NAME = "its name is not known"
+_NO_ANSWER = "no answer"
+SILENT = (_NO_NAME, _NO_ANSWER)
+"""Words for a server that said nothing itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Leader:
+    """A server that leads: initialised, unsealed, and no standby."""
+
+    pod: str
+    address: str
+    health: Health
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """Connections to the servers of one cluster, its leader and a token there."""
+
+    bao: Bao
+    leader: Leader
+    token: str = field(repr=False)
+
+
+async def resolve(host: str) -> str:
+    """Return an address of a host. Raises OSError."""
+    loop = asyncio.get_running_loop()
+    found = await loop.getaddrinfo(host, None, type=socket.SOCK_STREAM)
+    return str(found[0][4][0])
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """How the servers are reached: by whose names, and at which port."""
+
+    resolve: Callable[[str], Awaitable[str]] = resolve
+    port: int = API.number
+
+
+@asynccontextmanager
+async def servers(env: ServerEnv, reach: Reach) -> AsyncIterator[Bao]:
+    """Open connections to the servers of a cluster. Raises JobFailure(Config) without its CA."""
+    authority = authority_of(env)
+    name = env.server_name or names.raft_server_name(env.cluster)
+    async with Bao(authority, name, reach.port, guard=unguarded) as bao:
+        yield bao
+
+
+def authority_of(env: ServerEnv) -> str:
+    """Read the authorities of the servers, as PEM; "" for those of the system.
+
+    Raises JobFailure(Config).
+    """
+    if not env.ca_path:
+        return ""
+    return ascii_pem(_file(env.ca_path, "Config", "the authority of the servers"))
+
+
+@asynccontextmanager
+async def session(env: ServerEnv, clock: Clock, reach: Reach) -> AsyncIterator[Session]:
+    """Find the leader and log in to it. Raises JobFailure."""
+    async with servers(env, reach) as bao:
+        leader = await find_leader(bao, env, clock, reach)
+        yield Session(bao, leader, await log_in(bao, leader.address, env))
+
+
+async def find_leader(bao: Bao, env: ServerEnv, clock: Clock, reach: Reach) -> Leader:
+    """Ask every pod until one leads. Raises JobFailure(LeaderDiscovery) that says what each is."""
+    looks = await look_at_all(bao, env, reach)
+    for pause in PAUSES:
+        leader = leader_in(looks)
+        if leader is not None:
+            return leader
+        await clock.sleep(pause)
+        looks = await look_at_all(bao, env, reach)
+    leader = leader_in(looks)
+    if leader is not None:
+        return leader
+    said = "; ".join(f"{pod}: {look}" for pod, look in looks.items()) or _NOBODY
+    raise JobFailure("LeaderDiscovery", f"no server of {env.cluster} leads ({said})")
+
+
+async def log_in(bao: Bao, address: str, env: ServerEnv) -> str:
+    """Return a token for the server at an address. Raises JobFailure(Authentication)."""
+    if env.auth == "token":
+        return _file(env.token_path, "Authentication", "the token that tokenSecretRef names")
+    if not env.role:
+        raise JobFailure("Config", "BACKUP_JWT_AUTH_ROLE is not set: there is no role to log in")
+    own = _file(env.jwt_path, "Authentication", "the token of the ServiceAccount")
+    try:
+        return (await bao.login(address, OPERATOR_MOUNT, env.role, own)).client_token
+    except Denied as error:
+        raise JobFailure(
+            "Authentication",
+            f"role {env.role} of auth/{OPERATOR_MOUNT} refuses the ServiceAccount of the job: "
+            f"{error}",
+        ) from None
+    except BaoError as error:
+        raise NoAnswerToLogin("Authentication", f"no answer to the login: {error}") from None
+
+
+class NoAnswerToLogin(JobFailure):
+    """Nobody refused the login: whoever has time may try again."""
+
+
+async def look_at_all(bao: Bao, env: ServerEnv, reach: Reach) -> dict[str, Leader | str]:
+    """Ask every pod what it is, as `look_at` does."""
+    found = await asyncio.gather(
+        *(look_at(bao, pod, host, reach) for pod, host in zip(env.pods, env.hosts, strict=True))
+    )
+    return dict(zip(env.pods, found, strict=True))
+
+
+async def look_at(bao: Bao, pod: str, host: str, reach: Reach) -> Leader | str:
+    """Ask a server what it is: the leader, or a word for what else."""
+    try:
+        address = await reach.resolve(host)
+        health = await bao.health(address)
+    except OSError:
+        return _NO_NAME
+    except BaoError:
+        return _NO_ANSWER
+    if not health.initialized:
+        return "not initialized"
+    if health.sealed:
+        return "sealed"
+    return "a standby" if health.standby else Leader(pod, address, health)
+
+
+def leader_in(looks: dict[str, Leader | str]) -> Leader | None:
+    """The one that leads; None while there is none, or more than one says so."""
+    # A server that was just deposed may think for a moment that it still leads.
+    leaders = [look for look in looks.values() if isinstance(look, Leader)]
+    return leaders[0] if len(leaders) == 1 else None
+
+
+def _file(path: str, failure: str, what: str) -> str:
+    try:
+        content = Path(path).read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        content, why = "", type(error).__name__
+    else:
+        why = "it is empty"
+    if content:
+        return content
+    message = f"{what} at {path} cannot be read: {why}"
+    raise JobFailure("Config" if failure == "Config" else "Authentication", message)

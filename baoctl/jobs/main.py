@@ -1,0 +1,186 @@
+"""The frame of every job: read what it is told, do it once, report, and end with its exit status.
+
+Uses the modes of baoctl.jobs. Called by the command line. The process ends by os._exit, after all
+was said and flushed: threads of the library of stores may abort the interpreter while it ends, and
+a job that did its work would look as if it had not.
+
+Exit status: 0 done; else the number of its failure class (contracts.exit_codes.EXIT_CODES).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, NoReturn
+
+import structlog
+
+from baoctl import __version__
+from baoctl.jobs.backup import back_up
+from baoctl.jobs.context import Here
+from baoctl.jobs.failures import JobFailure, shortened
+from baoctl.jobs.report import ObjectGone, write_status
+from baoctl.jobs.restore import restore
+from baoctl.jobs.restore_test import restore_test
+from baoctl.jobs.store.egress_policy import Policy, policy_of
+from baoctl.jobs.store.store import open_store
+from baoctl.jobs.termination_log import leave_word
+from baoctl.variables import SettingError, check_api_server, log_level
+from contracts.api.job_result import (
+    EXECUTOR_MANAGER,
+    TEST_MANAGER,
+    BackupReport,
+    ProofReport,
+    Report,
+    RestoreReport,
+)
+from contracts.exit_codes import EXIT_CODES, FailureClass
+from contracts.jobs.env import BackupEnv, Env, JobEnvError, RestoreEnv, RunEnv, StoreEnv, TestEnv
+from runtime.client.client import Client
+from runtime.client.credentials import in_cluster
+from runtime.clock import Clock, SystemClock
+from runtime.errors import ApiError, Transient
+from runtime.process import logs
+
+log: structlog.typing.FilteringBoundLogger = structlog.get_logger()
+
+Work = Callable[[Any, "Job"], Awaitable[Report]]
+"""Does a mode, given its record of variables. Raises JobFailure."""
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What a mode works with."""
+
+    here: Here
+    client: Client
+    run: RunEnv
+
+
+@dataclass(frozen=True, slots=True)
+class Mode:
+    """One argument of `baoctl job`."""
+
+    env: type[Env]
+    work: Work
+    failed: type[Report]
+    """The report of a failure."""
+    field: str = "report"
+    """Where in status it stands."""
+    manager: str = EXECUTOR_MANAGER
+    """Field manager that writes it: each field of one object needs its own."""
+    stopped: FailureClass = "Snapshot"
+    """What a job that was told to stop has failed at."""
+
+
+async def _backup(env: BackupEnv, job: Job) -> Report:
+    return await back_up(env, job.here)
+
+
+async def _restore(env: RestoreEnv, job: Job) -> Report:
+    return await restore(env, job.here, job.client)
+
+
+async def _restore_test(env: TestEnv, job: Job) -> Report:
+    async with open_store(env.store, job.here.environ, job.here.policy) as store:
+        return await restore_test(env, store, job.here.clock)
+
+
+MODES: Final[Mapping[str, Mode]] = {
+    "backup": Mode(BackupEnv, _backup, BackupReport),
+    "restore": Mode(RestoreEnv, _restore, RestoreReport),
+    "restore-test": Mode(TestEnv, _restore_test, ProofReport, "testReport", TEST_MANAGER),
+}
+
+
+def main(mode: str) -> NoReturn:
+    """Do a job in a pod, and end the process."""
+    clock = SystemClock()
+    try:
+        logs.configure(clock, level=log_level(os.environ))
+    except SettingError as error:
+        logs.configure(clock)
+        code = _cannot_start(error)
+    else:
+        # The loop is not closed either: that would wait for threads that have nothing left to say.
+        code = asyncio.new_event_loop().run_until_complete(do(MODES[mode], os.environ, clock))
+    for stream in (sys.stdout, sys.stderr):
+        stream.flush()
+    os._exit(code)
+
+
+async def do(mode: Mode, environ: Mapping[str, str], clock: Clock) -> int:
+    """Do a mode and report it; return the exit status."""
+    try:
+        run = RunEnv.from_environment(environ)
+        client = _client(environ, clock)
+    except (JobEnvError, SettingError, OSError, RuntimeError) as error:
+        return _cannot_start(error)
+    work = asyncio.ensure_future(outcome(mode, environ, client, clock))
+    # The kubelet asks first: what is half done is taken back, and said.
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, work.cancel)
+    report = (await work).model_copy(update={"job_uid": run.job_uid, "finished_at": clock.now()})
+    word = f"{report.failure}: {report.message}" if report.failure else report.outcome
+    log.info(
+        "the job has ended", outcome=report.outcome, failure=report.failure, why=report.message
+    )
+    leave_word(word)
+    try:
+        told = {mode.field: report.to_object()}
+        await write_status(client, clock, run, told, mode.manager)
+    except ObjectGone as error:
+        log.warning("nobody waits for the report", why=str(error))
+    except (ApiError, Transient) as error:
+        log.error("the report could not be written", why=str(error))
+    finally:
+        await client.close()
+    return EXIT_CODES[report.failure] if report.failure else 0
+
+
+def _cannot_start(error: Exception) -> int:
+    # Nobody can be told: the Job alone shows that it failed.
+    log.error("the job cannot start", why=str(error))
+    leave_word(f"Config: {error}")
+    return EXIT_CODES["Config"]
+
+
+async def outcome(mode: Mode, environ: Mapping[str, str], client: Client, clock: Clock) -> Report:
+    """Do a mode, and say how it ended, whatever happened. A cancellation is told as a failure."""
+    try:
+        env = mode.env.from_environment(environ)
+        here = Here(clock, environ, _policy(environ))
+        return await mode.work(env, Job(here, client, RunEnv.from_environment(environ)))
+    except JobFailure as error:
+        return _failed(mode, error.failure, str(error))
+    except JobEnvError as error:
+        return _failed(mode, "Config", str(error))
+    except asyncio.CancelledError:
+        return _failed(mode, mode.stopped, "the job was told to stop before it was done")
+    except Exception as error:
+        log.exception("the job failed in a way that nobody thought of")
+        return _failed(mode, "Config", f"{type(error).__name__}; its log says where")
+
+
+def _policy(environ: Mapping[str, str]) -> Policy:
+    forbidden = StoreEnv.from_environment(environ).forbidden
+    try:
+        return policy_of(environ, forbidden)
+    except ValueError as error:
+        raise JobFailure("Config", f"BACKUP_FORBIDDEN_ADDRESSES: {error}") from None
+
+
+def _client(environ: Mapping[str, str], clock: Clock) -> Client:
+    check_api_server(environ)
+    return Client(
+        in_cluster(clock, environ=environ),
+        user_agent=f"openbao-operator-job/{__version__}",
+        clock=clock,
+    )
+
+
+def _failed(mode: Mode, failure: FailureClass, message: str) -> Report:
+    return mode.failed(outcome="Failed", failure=failure, message=shortened(message))

@@ -1,0 +1,62 @@
+"""Brings a snapshot from its store to a disk, and says what it is before anybody uses it.
+
+Uses stores and archive. Called by restores and tests.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from baoctl.jobs.failures import JobFailure
+from baoctl.jobs.snapshot.inspect import Archive, Meta, NotASnapshot
+from baoctl.jobs.store.store import Store
+from contracts.api.cluster.status_errors import SNAPSHOT_MAX
+from contracts.jobs.snapshot_manifest import MANIFEST_MAX, Manifest, ManifestError, read_manifest
+from contracts.naming.snapshot_keys import manifest_key
+
+
+@dataclass(frozen=True, slots=True)
+class Staged:
+    """A whole snapshot on the disk."""
+
+    path: Path
+    size: int
+    digest: str
+    """sha256:HEX."""
+    meta: Meta
+
+
+async def stage(store: Store, key: str, path: Path, limit: int = SNAPSHOT_MAX) -> Staged:
+    """Read a snapshot into a new file. Raises JobFailure: Storage, or Verification if broken."""
+    archive = Archive()
+
+    def look(piece: bytes) -> None:
+        try:
+            archive.feed(piece)
+        except NotASnapshot as error:
+            raise JobFailure("Verification", f"{key} is not a whole snapshot: {error}") from None
+
+    fetched = await store.fetch(key, path, limit, look)
+    if fetched is None:
+        raise JobFailure("Storage", f"{key} is not in the store; check the key, prefix and bucket")
+    try:
+        meta = archive.finish()
+    except NotASnapshot as error:
+        raise JobFailure("Verification", f"{key} is not a whole snapshot: {error}") from None
+    return Staged(path, fetched.size, fetched.digest, meta)
+
+
+async def manifest_of(store: Store, key: str) -> Manifest | None:
+    """Read the manifest beside a snapshot; None when there is none. Raises JobFailure."""
+    name = manifest_key(key)
+    content = await store.read(name, MANIFEST_MAX)
+    if content is None:
+        return None
+    try:
+        manifest = read_manifest(content)
+    except ManifestError as error:
+        raise JobFailure("Verification", f"{name} is no manifest: {error}") from None
+    if manifest.key != key:
+        raise JobFailure("Verification", f"{name} speaks of another snapshot: {manifest.key}")
+    return manifest

@@ -1,0 +1,258 @@
+"""The only way out to a store: a proxy inside of the job that looks at every connection.
+
+Uses the standard library and addresses. Started by stores. The library that talks to stores
+resolves names and follows redirects on its own, so a check beforehand proves nothing: a name may
+resolve to something else a moment later. Everything that it sends goes through this proxy instead,
+which knows the few hosts of the store, resolves a name itself, refuses it when any of its addresses
+is one that no store has, and connects to the very address that it looked at.
+
+https is a tunnel (CONNECT): its bytes are copied and not read. http is forwarded, one request per
+connection.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ipaddress
+import re
+import socket
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Any, Self
+from urllib.parse import urlsplit
+
+from baoctl.jobs.store.egress_policy import Policy
+
+Resolve = Callable[[str, int], "list[tuple[Any, ...]]"]
+CONNECT_SECONDS = 10.0
+SILENCE_SECONDS = 120.0
+"""A connection on which nothing moves in either direction for so long is given up."""
+_HEAD_MAX = 64 * 1024
+_BUFFER = 256 * 1024
+_END = b"\r\n\r\n"
+_REQUEST = re.compile(rb"([A-Z]+) (\S+) HTTP/1\.[01]\r\n")
+_HOP_BY_HOP = re.compile(rb"(?im)^(?:proxy-)?connection:[^\n]*\n")
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """Where a store and those that vouch for its clients are: lower-case hosts, and their ports."""
+
+    host: str
+    """A name, an address without brackets, or a suffix that begins with a dot."""
+    port: int
+
+    def leads_to(self, host: str, port: int) -> bool:
+        """Whether a connection to a host is meant by it."""
+        if port != self.port:
+            return False
+        if self.host.startswith("."):
+            return host.endswith(self.host)
+        return spelled(host) == spelled(self.host)
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What may be dialled."""
+
+    policy: Policy
+    ways: tuple[Way, ...]
+    identity: tuple[Way, ...] = ()
+    """Where the identity of the pod itself is asked for: allowed at addresses that no store has."""
+    resolve: Resolve = field(
+        default=lambda host, port: socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    )
+
+    def addresses(self, host: str, port: int) -> list[tuple[Any, ...]]:
+        """Resolve a host that may be dialled. Raises Refused, OSError."""
+        vouched = any(way.leads_to(host, port) for way in self.identity)
+        if not vouched and not any(way.leads_to(host, port) for way in self.ways):
+            raise Refused(f"{host}:{port} is not the store")
+        found = self.resolve(host, port)
+        for *_, place in found:
+            address = ipaddress.ip_address(str(place[0]).partition("%")[0])
+            reason = "" if vouched else self.policy.refusal(address, port)
+            if reason:
+                named = "" if str(address) == host else f" resolves to {address}, which"
+                raise Refused(f"{host}:{port}{named} is {reason}")
+        return found
+
+
+def spelled(host: str) -> str:
+    """A host in the one spelling that it is compared in."""
+    try:
+        return str(ipaddress.ip_address(host))
+    except ValueError:
+        return host
+
+
+class Refused(Exception):  # noqa: N818  named after what happened
+    """A connection that was not made; the message says to where, and why."""
+
+
+class Guard:
+    """The proxy: listens on loopback between entering and leaving the context.
+
+    The caller of the library sees only that something went wrong. `refusal` is what was refused
+    last, and `trouble` the last host that could not be reached, each "" for nothing.
+    """
+
+    def __init__(self, rules: Rules) -> None:
+        self._rules = rules
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.refusal = ""
+        self.trouble = ""
+
+    @property
+    def url(self) -> str:
+        """The address of the proxy."""
+        return f"http://127.0.0.1:{self._listener.getsockname()[1]}"
+
+    def __enter__(self) -> Self:
+        threading.Thread(target=self._accept, name="guard", daemon=True).start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        # The thread waits in accept, which closing alone does not end.
+        with contextlib.suppress(OSError):
+            self._listener.shutdown(socket.SHUT_RDWR)
+        self._listener.close()
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                client, _ = self._listener.accept()
+            except OSError:
+                return
+            threading.Thread(target=self._serve, args=(client,), daemon=True).start()
+
+    def _serve(self, client: socket.socket) -> None:
+        with client:
+            client.settimeout(SILENCE_SECONDS)
+            try:
+                head, rest = _head(client)
+                host, port, opening = _target(head)
+                try:
+                    server = self._connect(host, port)
+                except Refused as error:
+                    self.refusal = str(error)
+                    client.sendall(b"HTTP/1.1 403 Forbidden\r\ncontent-length: 0\r\n\r\n")
+                    return
+                except OSError as error:
+                    self.trouble = f"{host}:{port}: {error.strerror or type(error).__name__}"
+                    client.sendall(b"HTTP/1.1 502 Bad Gateway\r\ncontent-length: 0\r\n\r\n")
+                    return
+                with server:
+                    if opening:
+                        server.sendall(opening + rest)
+                    else:
+                        client.sendall(b"HTTP/1.1 200 Connection established\r\n\r\n")
+                    _Relay(client, server).run()
+            except (OSError, ValueError):
+                # Either side went away, or spoke no HTTP: the library sees its connection end.
+                return
+
+    def _connect(self, host: str, port: int) -> socket.socket:
+        last: OSError = OSError(f"{host} has no address")
+        for family, kind, protocol, _, place in self._rules.addresses(host, port):
+            made = socket.socket(family, kind, protocol)
+            made.settimeout(CONNECT_SECONDS)
+            try:
+                made.connect(place)
+            except OSError as error:
+                made.close()
+                last = error
+                continue
+            made.settimeout(SILENCE_SECONDS)
+            made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            return made
+        raise last
+
+
+def _head(client: socket.socket) -> tuple[bytes, bytes]:
+    """The head of the first request, and what was read of its body."""
+    read = bytearray()
+    while _END not in read:
+        piece = client.recv(4096)
+        if not piece or len(read) > _HEAD_MAX:
+            raise ValueError("no head of a request")
+        read += piece
+    end = read.index(_END) + len(_END)
+    return bytes(read[:end]), bytes(read[end:])
+
+
+def _target(head: bytes) -> tuple[str, int, bytes]:
+    """Host, port, and the head to forward; the last is empty for a tunnel. Raises ValueError."""
+    found = _REQUEST.match(head)
+    if found is None:
+        raise ValueError("not a request to a proxy")
+    method, target = found[1].decode("ascii"), found[2].decode("ascii")
+    if method == "CONNECT":
+        parts = urlsplit(f"//{target}")
+        return _host(parts.hostname), parts.port or 443, b""
+    parts = urlsplit(target)
+    if parts.scheme != "http":
+        raise ValueError("not a request to a proxy")
+    path = target.removeprefix("http://").removeprefix(parts.netloc) or "/"
+    # One request per connection: the answer then ends the connection, and nothing has to be parsed.
+    headers = _HOP_BY_HOP.sub(b"", head[found.end() :])
+    line = f"{method} {path} HTTP/1.1\r\nconnection: close\r\n".encode("ascii")
+    return _host(parts.hostname), parts.port or 80, line + headers
+
+
+def _host(name: str | None) -> str:
+    if not name:
+        raise ValueError("a request without a host")
+    return name.lower().rstrip(".")
+
+
+class _Relay:
+    """Copies between two sockets until both have ended, or nothing moves any more."""
+
+    def __init__(self, client: socket.socket, server: socket.socket) -> None:
+        self._client = client
+        self._server = server
+        self._moved = 0
+
+    def run(self) -> None:
+        ways = (self._server, self._client)
+        answers = threading.Thread(target=self._copy, args=ways, daemon=True)
+        answers.start()
+        self._copy(self._client, self._server)
+        answers.join()
+
+    def _copy(self, source: socket.socket, target: socket.socket) -> None:
+        buffer = bytearray(_BUFFER)
+        view = memoryview(buffer)
+        try:
+            while count := self._receive(source, buffer):
+                target.sendall(view[:count])
+                self._moved += count
+        except OSError:
+            # Half of the connection broke or fell silent: the other half has nothing to wait for.
+            _end(source, socket.SHUT_RDWR)
+            _end(target, socket.SHUT_RDWR)
+            return
+        _end(target, socket.SHUT_WR)
+
+    def _receive(self, source: socket.socket, buffer: bytearray) -> int:
+        while True:
+            before = self._moved
+            try:
+                return source.recv_into(buffer)
+            except TimeoutError:
+                # This side waits as long as the other one still moves: an upload has no answer yet.
+                if self._moved == before:
+                    raise
+
+
+def _end(one: socket.socket, how: int) -> None:
+    with contextlib.suppress(OSError):
+        one.shutdown(how)

@@ -1,0 +1,280 @@
+"""From what a job is told about its store to the options of the library that talks to it.
+
+Uses contracts.jobs.env, guard and addresses; reads no file: credentials come in as a mapping.
+Called by stores. One function per provider, in a table. Options are those of obstore 0.12.1.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+from urllib.parse import SplitResult, urlsplit
+
+import orjson
+
+from baoctl.jobs.failures import JobFailure
+from baoctl.jobs.store.egress_proxy import Way
+from contracts.jobs.env import StoreEnv
+
+Secret = Mapping[str, str]
+"""The mounted Secret of the credentials: file name to content; empty when there is none."""
+DEFAULT_REGION: Final = "us-east-1"
+_REFERENCE = "spec.backup.target.credentialsSecretRef"
+_IMDS = Way("169.254.169.254", 80)
+_AWS_IDENTITY = (
+    _IMDS,
+    Way("fd00:ec2::254", 80),
+    # Credentials of containers: ECS, and the agent of EKS Pod Identity.
+    Way("169.254.170.2", 80),
+    Way("169.254.170.23", 80),
+    Way("fd00:ec2::23", 80),
+)
+_GOOGLE_IDENTITY = (_IMDS, Way("metadata.google.internal", 80))
+_GOOGLE = (
+    Way("storage.googleapis.com", 443),
+    Way("oauth2.googleapis.com", 443),
+    Way("www.googleapis.com", 443),
+    Way("iamcredentials.googleapis.com", 443),
+)
+_AZURE_LOGIN = (
+    Way("login.microsoftonline.com", 443),
+    Way("login.microsoftonline.us", 443),
+    Way("login.chinacloudapi.cn", 443),
+    Way(".login.microsoft.com", 443),
+)
+_AZURE_VARIABLES: Mapping[str, str] = {
+    "AZURE_CLIENT_ID": "client_id",
+    "AZURE_TENANT_ID": "tenant_id",
+    "AZURE_FEDERATED_TOKEN_FILE": "federated_token_file",
+    "AZURE_AUTHORITY_HOST": "authority_host",
+}
+"""What the webhook of workload identity puts into a pod, and the options that it stands for."""
+_AWS_VARIABLES: Mapping[str, str] = {
+    "AWS_CONTAINER_CREDENTIALS_FULL_URI": "container_credentials_full_uri",
+    "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI": "container_credentials_relative_uri",
+    "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE": "container_authorization_token_file",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class StoreSettings:
+    """How a store is opened."""
+
+    options: Mapping[str, Any] = field(repr=False)
+    """Of the constructor; credentials are among them."""
+    ways: tuple[Way, ...] = ()
+    identity: tuple[Way, ...] = ()
+    """Where the identity of the pod is asked for; empty when credentials are given."""
+    http: bool = False
+    """Whether the endpoint is plain http."""
+
+
+def settings(env: StoreEnv, secret: Secret, environ: Mapping[str, str]) -> StoreSettings:
+    """Decide how to open a store. Raises JobFailure(Config) that names the field."""
+    return _PROVIDERS[env.provider](env, secret, environ)
+
+
+def _s3(env: StoreEnv, secret: Secret, environ: Mapping[str, str]) -> StoreSettings:
+    endpoint = _endpoint(env)
+    region = env.region or secret.get("region", "") or DEFAULT_REGION
+    virtual = _virtual_hosted(env, endpoint)
+    address = _address(endpoint, f"{env.bucket}." if virtual else "")
+    options: dict[str, Any] = {
+        "bucket": env.bucket,
+        "endpoint": address,
+        "region": region,
+        "virtual_hosted_style_request": virtual,
+        # Below TLS each part would be hashed once more, which costs as much as sending it.
+        "unsigned_payload": endpoint.scheme == "https" and not env.insecure_skip_verify,
+    }
+    ways = (_way(endpoint, f"{env.bucket}." if virtual else ""),)
+    if _pair(secret, "accessKeyId", "secretAccessKey"):
+        options |= {
+            "access_key_id": secret["accessKeyId"],
+            "secret_access_key": secret["secretAccessKey"],
+        }
+        if secret.get("sessionToken"):
+            options["session_token"] = secret["sessionToken"]
+        return StoreSettings(options, ways, http=endpoint.scheme == "http")
+    if env.role_arn:
+        options |= {
+            "role_arn": env.role_arn,
+            "role_session_name": "openbao-backup",
+            "web_identity_token_file": env.web_identity_path,
+        }
+        sts, way = _sts(endpoint, region)
+        options["sts_endpoint"] = sts
+        return StoreSettings(options, (*ways, way), http=endpoint.scheme == "http")
+    options |= _from_environment(environ, _AWS_VARIABLES)
+    return StoreSettings(options, ways, _AWS_IDENTITY, endpoint.scheme == "http")
+
+
+def _virtual_hosted(env: StoreEnv, endpoint: SplitResult) -> bool:
+    host = endpoint.hostname or ""
+    # A certificate for *.host covers one label, and an address has no names below it.
+    return not (env.use_path_style or _is_address(host) or "." in env.bucket)
+
+
+def _sts(endpoint: SplitResult, region: str) -> tuple[str, Way]:
+    host = endpoint.hostname or ""
+    if host.endswith((".amazonaws.com", ".amazonaws.com.cn")):
+        domain = "amazonaws.com.cn" if host.endswith(".cn") else "amazonaws.com"
+        return f"https://sts.{region}.{domain}", Way(f"sts.{region}.{domain}", 443)
+    # Other stores answer AssumeRoleWithWebIdentity where they answer everything else.
+    return _address(endpoint), _way(endpoint)
+
+
+def _gcs(env: StoreEnv, secret: Secret, environ: Mapping[str, str]) -> StoreSettings:
+    options: dict[str, Any] = {"bucket": env.bucket}
+    ways: tuple[Way, ...] = _GOOGLE
+    endpoint = _endpoint(env) if env.endpoint else None
+    if endpoint is not None:
+        options["base_url"] = _address(endpoint)
+        ways = (_way(endpoint), *_GOOGLE)
+    http = endpoint is not None and endpoint.scheme == "http"
+    key = secret.get("credentials.json", "")
+    if key:
+        options["service_account_key"] = _google_key(key)
+        return StoreSettings(options, ways, http=http)
+    if http:
+        # Only emulators speak http, and they know nobody.
+        return StoreSettings(options | {"skip_signature": True}, ways, http=True)
+    if environ.get("GOOGLE_APPLICATION_CREDENTIALS"):
+        options["application_credentials"] = environ["GOOGLE_APPLICATION_CREDENTIALS"]
+    return StoreSettings(options, ways, _GOOGLE_IDENTITY, http)
+
+
+def _google_key(text: str) -> str:
+    try:
+        key = orjson.loads(text)
+    except orjson.JSONDecodeError:
+        raise JobFailure("Config", f"{_REFERENCE}: credentials.json is no JSON") from None
+    if not isinstance(key, dict) or not key.get("private_key") or not key.get("client_email"):
+        raise JobFailure(
+            "Config",
+            f"{_REFERENCE}: credentials.json has no private_key and client_email; store the key "
+            "file of a service account",
+        )
+    return text
+
+
+def _azure(env: StoreEnv, secret: Secret, environ: Mapping[str, str]) -> StoreSettings:
+    stated = _connection(secret.get("connectionString", ""))
+    account = stated.get("AccountName") or env.azure_account
+    if not account:
+        raise JobFailure(
+            "Config", "spec.backup.target.azure.storageAccount: is not set; name the account"
+        )
+    endpoint = _azure_endpoint(env, stated, account)
+    options: dict[str, Any] = {
+        "container_name": env.azure_container or env.bucket,
+        "account_name": account,
+        "endpoint": _address(endpoint),
+    }
+    http = endpoint.scheme == "http"
+    ways = (_way(endpoint), *_AZURE_LOGIN)
+    access = stated.get("AccountKey") or secret.get("accountKey", "").strip()
+    if access:
+        return StoreSettings(options | {"account_key": access}, ways, http=http)
+    if stated.get("SharedAccessSignature"):
+        options["sas_key"] = stated["SharedAccessSignature"].lstrip("?")
+        return StoreSettings(options, ways, http=http)
+    if secret.get("connectionString"):
+        raise JobFailure(
+            "Config",
+            f"{_REFERENCE}: connectionString has neither AccountKey nor SharedAccessSignature",
+        )
+    options |= _from_environment(environ, _AZURE_VARIABLES)
+    return StoreSettings(options, ways, (_IMDS,), http)
+
+
+def _azure_endpoint(env: StoreEnv, stated: Mapping[str, str], account: str) -> SplitResult:
+    blob = env.endpoint or stated.get("BlobEndpoint", "")
+    if not blob:
+        suffix = stated.get("EndpointSuffix") or "core.windows.net"
+        return _split(f"https://{account}.blob.{suffix}")
+    endpoint = _split(blob)
+    host = endpoint.hostname or ""
+    path = endpoint.path.rstrip("/")
+    if host.startswith(f"{account}.") or path.endswith(f"/{account}"):
+        return endpoint
+    # Where the host does not name the account, the path does.
+    return endpoint._replace(path=f"{path}/{account}")
+
+
+def _connection(text: str) -> Mapping[str, str]:
+    """`Name=value;...`; values may have equals signs in them."""
+    pairs = (part.partition("=") for part in text.strip().split(";") if part)
+    return {name.strip(): value for name, _, value in pairs}
+
+
+def _volume(env: StoreEnv, secret: Secret, environ: Mapping[str, str]) -> StoreSettings:
+    if not env.volume_path:
+        raise JobFailure("Config", "BACKUP_VOLUME_PATH is not set: no volume is mounted")
+    if env.bucket in (".", "..") or "/" in env.bucket:
+        raise JobFailure("Config", f"spec.backup.target.bucket={env.bucket!r}: not a folder name")
+    return StoreSettings(
+        {"prefix": f"{env.volume_path.rstrip('/')}/{env.bucket}", "mkdir": True},
+    )
+
+
+_Provider = Callable[[StoreEnv, Secret, Mapping[str, str]], StoreSettings]
+_PROVIDERS: Mapping[str, _Provider] = {"s3": _s3, "gcs": _gcs, "azure": _azure, "pvc": _volume}
+
+
+def _pair(secret: Secret, first: str, second: str) -> bool:
+    has = [name for name in (first, second) if secret.get(name)]
+    if len(has) == 1:
+        missing = second if has == [first] else first
+        raise JobFailure("Config", f"{_REFERENCE}: the Secret has {has[0]} but no {missing}")
+    return bool(has)
+
+
+def _from_environment(environ: Mapping[str, str], names: Mapping[str, str]) -> dict[str, str]:
+    return {option: environ[name] for name, option in names.items() if environ.get(name)}
+
+
+def _endpoint(env: StoreEnv) -> SplitResult:
+    if not env.endpoint:
+        raise JobFailure("Config", "spec.backup.target.endpoint: is not set; name the store's URL")
+    return _split(env.endpoint)
+
+
+def _split(url: str) -> SplitResult:
+    try:
+        parts = urlsplit(url)
+        # Reading the port checks it.
+        wrong = parts.port == 0 or not parts.hostname
+    except ValueError:
+        parts, wrong = urlsplit(""), True
+    scheme = "https" if parts.scheme == "s3" else parts.scheme
+    if wrong or scheme not in ("http", "https") or "@" in parts.netloc or parts.query:
+        raise JobFailure(
+            "Config",
+            f"spec.backup.target.endpoint={url[:200]!r}: must be a URL of scheme https, http or s3 "
+            "with a host, without user and query",
+        )
+    return parts._replace(scheme=scheme, fragment="")
+
+
+def _address(endpoint: SplitResult, prefix: str = "") -> str:
+    return f"{endpoint.scheme}://{prefix}{endpoint.netloc}{endpoint.path.rstrip('/')}"
+
+
+def _way(endpoint: SplitResult, prefix: str = "") -> Way:
+    host = (endpoint.hostname or "").rstrip(".")
+    return Way(f"{prefix}{host}".lower(), endpoint.port or _port(endpoint))
+
+
+def _port(endpoint: SplitResult) -> int:
+    return 443 if endpoint.scheme == "https" else 80
+
+
+def _is_address(host: str) -> bool:
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,313 @@
+"""The store of a job: put, get, list and delete objects, with bounded memory and plain errors.
+
+Uses obstore, guard and store_settings. Called by snapshot, manifest, retention and restores. The
+synchronous half of obstore runs in threads: its asynchronous half leaves a pending upload when its
+task is cancelled, and now and then aborts the process when the interpreter ends.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import queue
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+import obstore
+from obstore.exceptions import BaseError
+from obstore.store import AzureStore, GCSStore, LocalStore, ObjectStore, S3Store
+
+from baoctl.jobs.failures import JobFailure
+from baoctl.jobs.store.egress_policy import Policy
+from baoctl.jobs.store.egress_proxy import Guard, Rules
+from baoctl.jobs.store.errors import is_missing_bucket, is_unreachable, store_failure
+from baoctl.jobs.store.fsync import settle
+from baoctl.jobs.store.settings import StoreSettings, settings
+from contracts.jobs.env import StoreEnv
+
+Result = TypeVar("Result")
+UPLOAD_MEMORY: Final = 96 << 20
+"""Bytes that the parts of an upload may take together; pods have 512 MiB at most."""
+PART_MIN: Final = 5 << 20
+PARTS_MAX: Final = 10_000
+"""Parts of an upload, at most (S3); PART_MIN of them hold 48 GiB."""
+PIECES_AHEAD: Final = 8
+CLEAN_UP_SECONDS: Final = 15.0
+"""How long a job that was told to stop waits for its upload to be forgotten; pods get 30 s."""
+_STREAM: Final = 1 << 20
+_END: Final = b""
+# Some of what it raises has no class of its own; the last is what _Handover raises through it.
+_ERRORS = (BaseError, OSError, ValueError, TypeError, NotImplementedError, RuntimeError)
+_CONSTRUCTORS: Mapping[str, Callable[..., ObjectStore]] = {
+    "s3": S3Store,
+    "gcs": GCSStore,
+    "azure": AzureStore,
+    "pvc": LocalStore,
+}
+_RETRIES: Mapping[str, Any] = {"max_retries": 5, "retry_timeout": timedelta(minutes=3)}
+# A request ends with its body, and a part of 10 MiB takes minutes on a slow line; silence is what
+# the guard ends.
+_TIMES: Mapping[str, Any] = {
+    "connect_timeout": timedelta(seconds=15),
+    "timeout": timedelta(minutes=15),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Fetched:
+    """What was read: its size in bytes and its digest, sha256:HEX."""
+
+    size: int
+    digest: str
+
+
+class Store:
+    """One open store. Every method raises JobFailure of class Storage, or Config (see guard)."""
+
+    def __init__(self, env: StoreEnv, store: ObjectStore, guard: Guard | None) -> None:
+        self._env = env
+        self._store = store
+        self._guard = guard
+
+    async def upload(self, key: str, pieces: AsyncIterable[bytes]) -> None:
+        """Store what a stream of unknown length gives; there is no object before it ends well.
+
+        What the stream raises is raised here, and nothing is left behind. A cancellation waits
+        until the store has forgotten the parts.
+        """
+        handover = _Handover(pieces)
+        feeding = asyncio.create_task(handover.feed())
+        feeding.add_done_callback(handover.fed)
+        sending = asyncio.create_task(self._run(key, lambda: self._put(key, handover)))
+        try:
+            await asyncio.shield(sending)
+        except asyncio.CancelledError:
+            handover.stop()
+            await asyncio.wait({sending}, timeout=CLEAN_UP_SECONDS)
+            raise
+        except JobFailure:
+            # The library tells what the stream raised in words of its own.
+            if handover.error is not None:
+                raise handover.error from None
+            raise
+        finally:
+            handover.stop()
+            feeding.cancel()
+            await asyncio.gather(feeding, return_exceptions=True)
+
+    def _put(self, key: str, pieces: Iterator[bytes]) -> None:
+        concurrency = max(1, self._env.concurrency)
+        part = max(PART_MIN, min(self._env.part_size, UPLOAD_MEMORY // (concurrency + 1)))
+        obstore.put(
+            self._store, key, pieces, use_multipart=True, chunk_size=part,
+            max_concurrency=concurrency,
+        )  # fmt: skip
+        self._settle(key)
+
+    async def write(self, key: str, content: bytes) -> None:
+        """Store a small object."""
+
+        def put() -> None:
+            obstore.put(self._store, key, content, use_multipart=False)
+            self._settle(key)
+
+        await self._run(key, put)
+
+    async def size(self, key: str) -> int | None:
+        """Bytes of an object; None when there is none."""
+        found = await self._found(key, lambda: obstore.head(self._store, key))
+        return None if found is None else int(found["size"])
+
+    async def read(self, key: str, limit: int) -> bytes | None:
+        """Content of a small object; None when there is none. Storage when it is over the limit."""
+        return await self._found(key, lambda: self._read(key, limit))
+
+    def _read(self, key: str, limit: int) -> bytes:
+        found = obstore.get(self._store, key)
+        if found.meta["size"] > limit:
+            raise JobFailure(
+                "Storage", f"{key} has {found.meta['size']} bytes; at most {limit} are read"
+            )
+        return bytes(found.bytes())
+
+    async def fetch(
+        self, key: str, path: Path, limit: int, look: Callable[[bytes], None] | None = None
+    ) -> Fetched | None:
+        """Read an object into a new file, at most `limit` bytes; None when there is none.
+
+        `look` is called with each piece, in the thread that reads, and may raise JobFailure.
+        """
+        return await self._found(key, lambda: self._fetch(key, path, limit, look))
+
+    def _fetch(
+        self, key: str, path: Path, limit: int, look: Callable[[bytes], None] | None
+    ) -> Fetched:
+        found = obstore.get(self._store, key)
+        size, digest = 0, hashlib.sha256()
+        with path.open("xb") as file:
+            for piece in found.stream(min_chunk_size=_STREAM):
+                size += len(piece)
+                if size > limit:
+                    raise JobFailure("Storage", f"{key} is over {limit} bytes; nothing was sent")
+                content = bytes(piece)
+                digest.update(content)
+                file.write(content)
+                if look is not None:
+                    look(content)
+        return Fetched(size, f"sha256:{digest.hexdigest()}")
+
+    async def keys(self, prefix: str) -> list[str]:
+        """All keys below a prefix, which ends in a slash, in whatever order."""
+
+        def collect() -> list[str]:
+            pages = obstore.list(self._store, prefix.rstrip("/"), chunk_size=1000)
+            return [str(one["path"]) for page in pages for one in page]
+
+        return await self._run(prefix, collect)
+
+    async def delete(self, key: str) -> None:
+        """Remove an object; one that is not there is no error."""
+        await self._found(key, lambda: obstore.delete(self._store, key))
+
+    def _settle(self, key: str) -> None:
+        if self._env.provider == "pvc":
+            settle(Path(self._env.volume_path, self._env.bucket, key))
+
+    async def _found(self, key: str, call: Callable[[], Result]) -> Result | None:
+        """What a call gives; None when there is no object of that key."""
+
+        def look() -> Result | None:
+            try:
+                return call()
+            except FileNotFoundError as error:
+                if is_missing_bucket(error):
+                    raise
+                return None
+
+        return await self._run(key, look)
+
+    async def _run(self, key: str, call: Callable[[], Result]) -> Result:
+        try:
+            return await asyncio.to_thread(call)
+        except _ERRORS as error:
+            raise self._failure(key, error) from None
+
+    def _failure(self, key: str, error: BaseException) -> JobFailure:
+        if self._guard is not None and self._guard.refusal:
+            return JobFailure(
+                "Config",
+                f"spec.backup.target.endpoint={self._env.endpoint}: {self._guard.refusal}; name a "
+                "store that is outside of this cluster's own machinery",
+            )
+        what = f"{key} in {self._bucket}"
+        if self._guard is not None and self._guard.trouble and is_unreachable(error):
+            trouble = f"the store cannot be reached: {self._guard.trouble}"
+            return JobFailure("Storage", f"{what}: {trouble}")
+        return store_failure(what, error)
+
+    @property
+    def _bucket(self) -> str:
+        if self._env.provider == "azure":
+            return f"container {self._env.azure_container or self._env.bucket}"
+        word = "folder" if self._env.provider == "pvc" else "bucket"
+        return f"{word} {self._env.bucket}"
+
+
+@asynccontextmanager
+async def open_store(
+    env: StoreEnv, environ: Mapping[str, str], policy: Policy
+) -> AsyncIterator[Store]:
+    """Open the store of a job. Raises JobFailure(Config) for settings that make no store."""
+    made = settings(env, read_secret(env.credentials_path), environ)
+    if env.provider == "pvc":
+        yield Store(env, _construct(env, made, {}), None)
+        return
+    with Guard(Rules(policy, made.ways, made.identity)) as guard:
+        yield Store(env, _construct(env, made, _client_options(env, made, guard)), guard)
+
+
+def read_secret(path: str) -> dict[str, str]:
+    """Read a mounted Secret; empty without a path. Raises JobFailure(Config)."""
+    if not path:
+        return {}
+    try:
+        # The kubelet keeps its own bookkeeping in names that begin with two dots.
+        files = [one for one in Path(path).iterdir() if not one.name.startswith("..")]
+        return {one.name: one.read_text(encoding="utf-8").strip() for one in files}
+    except (OSError, UnicodeDecodeError) as error:
+        raise JobFailure(
+            "Config", f"the mounted Secret at {path} cannot be read: {type(error).__name__}"
+        ) from None
+
+
+def _client_options(env: StoreEnv, made: StoreSettings, guard: Guard) -> dict[str, Any]:
+    options: dict[str, Any] = {**_TIMES, "proxy_url": guard.url, "allow_http": made.http}
+    authority = read_secret(env.credentials_path).get("caCert")
+    if authority:
+        options["root_certificate"] = authority
+    if env.insecure_skip_verify:
+        options["allow_invalid_certificates"] = True
+    return options
+
+
+def _construct(env: StoreEnv, made: StoreSettings, client: Mapping[str, Any]) -> ObjectStore:
+    options = dict(made.options)
+    if client:
+        options |= {"client_options": dict(client), "retry_config": dict(_RETRIES)}
+    try:
+        return _CONSTRUCTORS[env.provider](**options)
+    except _ERRORS as error:
+        # The text of these may repeat a credential.
+        raise JobFailure(
+            "Config",
+            f"spec.backup.target: the settings or credentials make no {env.provider} store "
+            f"({type(error).__name__}); check the Secret, its keys and caCert",
+        ) from None
+
+
+class _Handover:
+    """An iterator for the thread that sends, filled by the event loop with what a stream gives."""
+
+    def __init__(self, pieces: AsyncIterable[bytes]) -> None:
+        self._pieces = pieces
+        self._queue: queue.SimpleQueue[bytes] = queue.SimpleQueue()
+        self._room = asyncio.Semaphore(PIECES_AHEAD)
+        self._loop = asyncio.get_running_loop()
+        self._stopped = False
+        self.error: BaseException | None = None
+        """What the stream raised."""
+
+    async def feed(self) -> None:
+        """Read the stream to its end, or to what it raises."""
+        async for piece in self._pieces:
+            if piece:
+                await self._room.acquire()
+                self._queue.put(piece)
+
+    def fed(self, feeding: asyncio.Task[None]) -> None:
+        """Tell the thread that the stream has ended, well or not."""
+        if not feeding.cancelled():
+            self.error = feeding.exception()
+        self._stopped = self._stopped or self.error is not None
+        self._queue.put(_END)
+
+    def stop(self) -> None:
+        """Make the sending thread fail at its next piece, so that it cleans up."""
+        self._stopped = True
+        self._queue.put(_END)
+
+    def __iter__(self) -> Iterator[bytes]:
+        return self
+
+    def __next__(self) -> bytes:
+        piece = self._queue.get()
+        if self._stopped:
+            raise RuntimeError("the stream broke or was stopped")
+        if piece == _END:
+            raise StopIteration
+        self._loop.call_soon_threadsafe(self._room.release)
+        return piece

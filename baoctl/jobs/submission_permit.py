@@ -1,0 +1,136 @@
+"""The one permission of a restore job to send its snapshot: taken before, and never twice.
+
+Called by restore. A claim is written into the status of the OpenBaoRestore with the version that
+was read as precondition: of a claim and a decision of the operator that ends the run, the API
+server lets one write. Nothing is sent without the word of the API server that the claim stands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+import structlog
+
+from baoctl.jobs.failures import JobFailure
+from contracts.api.group import API_VERSION, RESTORE_KIND, RESTORES
+from contracts.api.job_result import SubmissionClaim
+from contracts.api.restore import RestoreObjectStatus
+from contracts.jobs.env import RunEnv
+from runtime.client.client import Client
+from runtime.clock import Clock
+from runtime.errors import ApiError, ApplyConflict, Conflict, Forbidden, NotFound, Transient
+from runtime.types import Object, ObjectKey, is_terminating, resource_version_of, uid_of
+
+log: structlog.typing.FilteringBoundLogger = structlog.get_logger()
+
+CLAIM_MANAGER: Final = "openbao-executor-claim"
+"""Not that of the report: whoever applies one of the two must not take back the other."""
+PAUSE: Final = 1.0
+"""Seconds until the object is read again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Permit:
+    """What the claim is asked from, and until when; `deadline` is None without one."""
+
+    client: Client
+    clock: Clock
+    run: RunEnv
+    deadline: datetime | None
+
+
+async def take_claim(permit: Permit, claim: SubmissionClaim) -> None:
+    """Return once the claim stands. Raises JobFailure(Config) when it cannot be had.
+
+    Waits while the operator has not written down yet that the Job exists, and while the API server
+    does not answer: a claim whose answer was lost counts when it is read back.
+    """
+    asked = False
+    while True:
+        if permit.deadline is not None and permit.clock.now() >= permit.deadline:
+            raise _refused("it is later than the time until which it may send")
+        try:
+            live = await _read(permit)
+            status = RestoreObjectStatus.lenient(live.get("status"))
+            stands = status.submission_claim
+            if stands is not None and asked and stands.pod_uid == claim.pod_uid:
+                return
+            problem = objection(live, status, permit.run)
+            if problem:
+                raise _refused(problem)
+            if is_written_down(status, permit.run):
+                asked = True
+                await permit.client.apply(
+                    RESTORES,
+                    _body(live, claim),
+                    field_manager=CLAIM_MANAGER,
+                    force=False,
+                    subresource="status",
+                )
+                return
+        except ApplyConflict as error:
+            raise _refused(f"somebody else wrote the claim: {error}") from None
+        except (Conflict, Transient) as error:
+            log.info("the claim is tried again", why=str(error))
+        except ApiError as error:
+            raise _refused(str(error)) from None
+        await permit.clock.sleep(PAUSE)
+
+
+def objection(live: Object, status: RestoreObjectStatus, run: RunEnv) -> str:
+    """Say why this job may not send, now or ever; "" when it may, or may soon."""
+    if uid_of(live) != run.uid:
+        return "another OpenBaoRestore has its name"
+    if is_terminating(live):
+        return "the OpenBaoRestore is being deleted"
+    if status.submission_claim is not None:
+        return f"pod {status.submission_claim.pod_name} has claimed already"
+    if status.phase != "Running" or status.execution is None:
+        return f"the OpenBaoRestore is {status.phase}: {status.message}"
+    if status.execution.stage not in ("Committed", "Created"):
+        return f"the OpenBaoRestore is at {status.execution.stage}"
+    known = status.execution.job_uid
+    return (
+        f"the job of this restore is that of uid {known}" if known not in ("", run.job_uid) else ""
+    )
+
+
+def is_written_down(status: RestoreObjectStatus, run: RunEnv) -> bool:
+    """Whether the receipts name this very Job: only then may it claim."""
+    execution = status.execution
+    return (
+        execution is not None
+        and execution.stage == "Created"
+        and bool(run.job_uid)
+        and execution.job_uid == run.job_uid
+    )
+
+
+async def _read(permit: Permit) -> Object:
+    run = permit.run
+    try:
+        return await permit.client.get(RESTORES, ObjectKey(run.namespace, run.name))
+    except (NotFound, Forbidden) as error:
+        raise _refused(f"the OpenBaoRestore cannot be read: {error}") from None
+
+
+def _body(live: Object, claim: SubmissionClaim) -> dict[str, Any]:
+    metadata: Mapping[str, Any] = live["metadata"]
+    return {
+        "apiVersion": API_VERSION,
+        "kind": RESTORE_KIND,
+        "metadata": {
+            "name": metadata["name"],
+            "namespace": metadata["namespace"],
+            "uid": uid_of(live),
+            "resourceVersion": resource_version_of(live),
+        },
+        "status": {"submissionClaim": claim.to_object()},
+    }
+
+
+def _refused(why: str) -> JobFailure:
+    return JobFailure("Config", f"the snapshot was not sent: {why}")

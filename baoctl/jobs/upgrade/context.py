@@ -1,0 +1,121 @@
+"""What every action of an upgrade works with: the servers, the clock, and how waiting ends.
+
+Uses session. Called by the modules beside it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Final
+
+from baoctl.jobs.failures import JobFailure, shortened
+from baoctl.jobs.leader_client import (
+    Leader,
+    NoAnswerToLogin,
+    Reach,
+    leader_in,
+    log_in,
+    look_at,
+    look_at_all,
+)
+from contracts.exit_codes import STEP_EXIT_CODES, StepClass
+from contracts.jobs.env import UpgradeEnv
+from managers.bao.client import Bao, BaoError
+from runtime.clock import Clock
+
+POLL_SECONDS: Final = 0.1
+LOGIN_SECONDS: Final = 0.5
+
+
+class StepFailure(Exception):  # noqa: N818  named after what happened
+    """The action cannot do what it is for; `failure` says what kind of step failed."""
+
+    def __init__(self, failure: StepClass, message: str) -> None:
+        super().__init__(shortened(message))
+        self.failure: StepClass = failure
+
+    @property
+    def exit_code(self) -> int:
+        """Exit status of the process."""
+        return STEP_EXIT_CODES[self.failure]
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """One action: what it was told, and what it works with."""
+
+    env: UpgradeEnv
+    bao: Bao
+    clock: Clock
+    reach: Reach
+    ends: float
+    """By the monotonic clock: when it has failed."""
+
+    @property
+    def late(self) -> bool:
+        """Tell whether the time is over."""
+        return self.clock.monotonic() >= self.ends
+
+    async def looks(self) -> dict[str, Leader | str]:
+        """Ask every pod what it is: a leader, or in a word what else."""
+        return await look_at_all(self.bao, self.env.server, self.reach)
+
+    async def look(self, pod: str) -> Leader | str:
+        """Ask one pod what it is."""
+        return await look_at(self.bao, pod, self.env.server.host(pod), self.reach)
+
+    async def address(self, pod: str) -> str:
+        """Return the address of a pod. Raises OSError."""
+        return await self.reach.resolve(self.env.server.host(pod))
+
+    async def log_in(self, address: str) -> str:
+        """Return a token for the server at an address. Raises JobFailure(Authentication).
+
+        A server that does not answer, or has trouble of its own, is asked again while there is
+        time: a cluster that is being upgraded may have no leader for a moment.
+        """
+        while True:
+            try:
+                return await log_in(self.bao, address, self.env.server)
+            except NoAnswerToLogin:
+                if self.late:
+                    raise
+            await self.clock.sleep(LOGIN_SECONDS)
+
+    async def until(self, failure: StepClass, missing: Callable[[], Awaitable[str]]) -> None:
+        """Ask until nothing is missing. Raises StepFailure with what is, when the time is over.
+
+        That a server does not answer is something that is missing.
+        """
+        while True:
+            try:
+                what = await missing()
+            except BaoError as error:
+                what = str(error)
+            if not what:
+                return
+            if self.late:
+                raise StepFailure(failure, what)
+            await self.clock.sleep(POLL_SECONDS)
+
+    async def leader(self) -> Leader:
+        """Find the one server that leads. Raises JobFailure(LeaderDiscovery) when time is over."""
+        while True:
+            looks = await self.looks()
+            leader = leader_in(looks)
+            if leader is not None:
+                return leader
+            if self.late:
+                raise JobFailure("LeaderDiscovery", f"no single server leads ({told(looks)})")
+            await self.clock.sleep(POLL_SECONDS)
+
+
+Act = Callable[[Work], Awaitable[str]]
+"""Does one action, and says in a line what was done. Raises StepFailure, JobFailure."""
+
+
+def told(looks: dict[str, Leader | str]) -> str:
+    """Tell what each pod is."""
+    words = {pod: look if isinstance(look, str) else "leads" for pod, look in looks.items()}
+    return "; ".join(f"{pod}: {word}" for pod, word in words.items()) or "no pod"

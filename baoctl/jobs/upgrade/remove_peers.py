@@ -1,0 +1,49 @@
+"""The actions that take the servers of one set out of the raft cluster, for good.
+
+Uses upgrade_council. Called by upgrade. Only what neither leads nor votes is taken out: its vote
+was taken away before, or it is gone. A removed server keeps its data and is not told; whoever asks
+for this also ends it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from baoctl.jobs.upgrade.context import StepFailure, Work
+from baoctl.jobs.upgrade.raft_client import Council
+
+
+async def remove_blue(work: Work) -> str:
+    """Take blue out, which has no votes any more. Raises StepFailure(Membership)."""
+    return await _remove(work, work.env.blue, work.env.green)
+
+
+async def remove_green(work: Work) -> str:
+    """Take green out, which has no votes. Raises StepFailure(Membership)."""
+    return await _remove(work, work.env.green, work.env.blue)
+
+
+async def _remove(work: Work, pods: Sequence[str], stays: Sequence[str]) -> str:
+    council = Council(work)
+    leader = (await council.at()).leader.pod
+    if leader not in stays:
+        raise StepFailure("Membership", f"{leader} leads, and is to go; nothing was removed")
+    gone: list[str] = []
+    for pod in pods:
+        # Asked anew for each: what was true of the first need not be true of the last.
+        found = (await council.peers()).get(pod)
+        if found is None:
+            continue
+        if found.leader or found.voter:
+            role = "leads" if found.leader else "votes"
+            raise StepFailure("Membership", f"{pod} {role} and was not removed")
+        await council.remove(pod)
+        gone.append(pod)
+    await work.until("Membership", lambda: _left(council, pods))
+    return f"{', '.join(gone)} removed" if gone else "none of them was a member any more"
+
+
+async def _left(council: Council, pods: Sequence[str]) -> str:
+    peers = await council.peers()
+    left = [pod for pod in pods if pod in peers]
+    return f"{', '.join(left)} are still members" if left else ""

@@ -1,0 +1,49 @@
+"""`baoctl run` and `baoctl provision`: a process of the operator, from settings to exit status."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Callable, Coroutine
+
+import structlog
+
+from baoctl.process.provisioner import provision
+from baoctl.process.wiring import run
+from baoctl.settings import ProvisionerSettings, Settings
+from runtime.clock import Clock, SystemClock
+from runtime.errors import ApiError, LeaseLost, Transient
+from runtime.process.logs import configure
+from runtime.process.manager import RunnableCrashed
+
+
+def run_operator(settings: Settings) -> None:
+    """Run until told to stop.
+
+    Exits with 1 on a crash, on the loss of the lease, and when the API server does not answer at
+    the start. Raises SettingError when there are no credentials.
+    """
+    _run(lambda clock: run(settings, clock), settings.log_level)
+
+
+def run_provisioner(settings: ProvisionerSettings) -> None:
+    """Run the provisioner as `run_operator` does the operator."""
+    _run(lambda clock: provision(settings, clock), settings.process.log_level)
+
+
+def _run(work: Callable[[Clock], Coroutine[None, None, None]], level: str) -> None:
+    clock = SystemClock()
+    configure(clock, level=level, sensitive=("unseal_?key", "recovery_?key"))
+    log = structlog.get_logger()
+    try:
+        asyncio.run(work(clock))
+    except LeaseLost as lost:
+        log.error("stopped: another process leads, or could", error=str(lost))
+        sys.exit(1)
+    except RunnableCrashed as crashed:
+        log.error("stopped: a part of the operator crashed", error=str(crashed), exc_info=crashed)
+        sys.exit(1)
+    except (ApiError, Transient) as error:
+        # Before its parts run: from then on each of them deals with it.
+        log.error("stopped: the API server did not answer at the start", error=str(error))
+        sys.exit(1)

@@ -1,0 +1,164 @@
+"""The policies about OpenBaoBackup and OpenBaoRestore: who may ask, and who may say how it went.
+
+Uses the tables beside it. Collected by contracts.admission.policies. That a spec never changes, and
+what it may hold, is in the CRDs (contracts.api.rules.backup_object, contracts.api.rules.restore).
+"""
+
+from typing import Final
+
+from contracts.admission.cel import BEFORE, IS_CHANGE, IS_NOT_OPERATOR, NOW, text
+from contracts.admission.clusters import SPECS, gated, used
+from contracts.admission.policy import PREFIX, Match, Named, Policy, Validation
+from contracts.admission.referenced_objects import RESTORE_USES
+from contracts.admission.secrets import RESTORE_REFERENCES, RESTORE_SECRETS, secret_variables
+from contracts.admission.verb_gated_fields import (
+    CLOUD_IDENTITIES,
+    CUSTOM_EXECUTABLES,
+    RESTORE,
+    RESTORE_GATES,
+)
+from contracts.api.group import BACKUPS, CLUSTERS, GROUP, RESTORES, VERSION
+from contracts.naming import labels
+
+OF_SCHEDULE: Final = r"^-[0-9]{8}-[0-9]{6}$"
+"""What follows the name of the cluster in the name of a backup of the schedule."""
+
+_NOT_OPERATOR: Final = Named("not-the-operator", IS_NOT_OPERATOR)
+_ORIGIN = f"{NOW}.?origin.orValue('Manual')"
+_NAME = "object.metadata.?name.orValue('')"
+
+VALIDATE_BACKUP = Policy(
+    name="validate-openbaobackup",
+    why="People ask for backups in their own name; those of the schedule are the operator's.",
+    matches=(Match(GROUP, (BACKUPS.plural,), ("CREATE",), (VERSION,), scope="Namespaced"),),
+    conditions=(_NOT_OPERATOR,),
+    variables=(Named(NOW.removeprefix("variables."), "dyn(object.spec)"),),
+    validations=(
+        Validation(
+            rule_id="backup-origin",
+            field="spec.origin",
+            expression=f"{_ORIGIN} == 'Manual'",
+            message="must be Manual, because only the operator speaks for others; remove it",
+        ),
+        Validation(
+            rule_id="backup-name",
+            field="metadata.name",
+            expression=(
+                f"!{_NAME}.startsWith({NOW}.cluster) || "
+                f"!{_NAME}.substring(size({NOW}.cluster)).matches(r'{OF_SCHEDULE}')"
+            ),
+            message=(
+                "must not be <cluster>-<date>-<time>, because the schedule makes backups of these "
+                "names; choose another one"
+            ),
+        ),
+    ),
+)
+
+_CLUSTER = f"string({NOW}.cluster)"
+_ACKNOWLEDGED = f"metadata.?annotations[?'{labels.RESTORE_ACKNOWLEDGE}'].orValue('')"
+_DECIDES = (
+    f"object.{_ACKNOWLEDGED} != (request.operation == 'CREATE' ? '' : oldObject.{_ACKNOWLEDGED})"
+)
+_MAY_CREATE = (
+    f"authorizer.group({text(GROUP)}).resource({text(CLUSTERS.plural)})"
+    f".namespace(request.namespace).name({_CLUSTER}).check('create').allowed()"
+)
+
+VALIDATE_RESTORE = Policy(
+    name="validate-openbaorestore",
+    why="What the writer of a restore must hold, and who may decide about one that nobody knows.",
+    matches=(
+        Match(GROUP, (RESTORES.plural,), ("CREATE", "UPDATE"), (VERSION,), scope="Namespaced"),
+    ),
+    conditions=(Named("asks-or-decides", f"{IS_CHANGE} || {_DECIDES}"), _NOT_OPERATOR),
+    variables=(
+        *SPECS,
+        *(
+            Named(verb.variable, verb.allowed(_CLUSTER))
+            for verb in (CUSTOM_EXECUTABLES, CLOUD_IDENTITIES, RESTORE)
+        ),
+        *secret_variables(RESTORE_REFERENCES),
+    ),
+    validations=(
+        Validation(
+            rule_id="restore",
+            field="spec.cluster",
+            expression=f"variables.{RESTORE.variable}",
+            message=(
+                f"needs the verb {RESTORE.name} on that OpenBaoCluster, because a restore replaces "
+                "all data, logins and policies of it; ask an administrator for ClusterRole "
+                f"{PREFIX}{RESTORE.role}"
+            ),
+        ),
+        Validation(
+            rule_id="create-clusterTemplate",
+            field="spec.clusterTemplate",
+            expression=(
+                f"!{NOW}.?clusterTemplate.hasValue() || {BEFORE}.?clusterTemplate.hasValue() || "
+                f"{_MAY_CREATE}"
+            ),
+            message=(
+                f"needs the verb create on {CLUSTERS.plural}, because the restore makes one; ask "
+                "an administrator for it, or restore into a cluster that is there"
+            ),
+        ),
+        *map(gated, RESTORE_GATES),
+        *map(used, RESTORE_USES),
+        *RESTORE_SECRETS,
+    ),
+)
+
+_REPORTED: Final = ("report", "submissionClaim", "testReport")
+_ONCE: Final = ("report", "submissionClaim")
+_ACCOUNTS: Final = {BACKUPS.plural: "backup", RESTORES.plural: "restore"}
+_STATUS, _STOOD = (f"dyn({one}).?status.orValue(dyn({{}}))" for one in ("object", "oldObject"))
+_ACCOUNT = (
+    "'system:serviceaccount:' + request.namespace + ':' + string(object.spec.cluster) + '-' + "
+    f"{_ACCOUNTS!r}[request.resource.resource] + '-serviceaccount'"
+)
+
+PROTECT_STATUS = Policy(
+    name="protect-run-status",
+    why="How a backup or a restore went is said by the operator, and by the job that did it.",
+    matches=(
+        Match(
+            GROUP,
+            (f"{BACKUPS.plural}/status", f"{RESTORES.plural}/status"),
+            ("UPDATE",),
+            (VERSION,),
+            scope="Namespaced",
+        ),
+    ),
+    conditions=(_NOT_OPERATOR,),
+    variables=(Named("status", _STATUS), Named("stood", _STOOD)),
+    validations=(
+        Validation(
+            rule_id="status-account",
+            field="status",
+            expression=f"request.userInfo.username == {_ACCOUNT}",
+            message="only the operator and the job of this object write its status",
+        ),
+        Validation(
+            rule_id="status-fields",
+            field="status",
+            expression=(
+                f"variables.status.all(key, key in {list(_REPORTED)!r} || "
+                "(key in variables.stood && variables.stood[key] == variables.status[key])) && "
+                "variables.stood.all(key, key in variables.status)"
+            ),
+            message=f"a job writes {', '.join(_REPORTED)}, and nothing else",
+        ),
+        Validation(
+            rule_id="status-once",
+            field="status",
+            expression=(
+                f"{list(_ONCE)!r}.all(key, !(key in variables.stood) || "
+                "variables.status[?key].orValue(dyn({})) == variables.stood[key])"
+            ),
+            message=f"{' and '.join(_ONCE)} are written once and never changed",
+        ),
+    ),
+)
+
+RUN_POLICIES: Final = (VALIDATE_BACKUP, VALIDATE_RESTORE, PROTECT_STATUS)

@@ -1,0 +1,74 @@
+"""What an installation with admission policies has, object by object, and who may look at it.
+
+Uses contracts.admission.policies. Called by managers.context.reads.admission_policies, which
+compares, and by contracts.installation. Pure.
+"""
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+from contracts.admission.policies import POLICIES
+from contracts.admission.policy import PARAMETERS, as_objects, fingerprint
+from contracts.api.group import GROUP
+from contracts.rbac.rules import CORE, Right
+from runtime.builtin_kinds import ADMISSION_BINDING, ADMISSION_POLICY, SERVICE_ACCOUNT
+from runtime.types import Object, ObjectKey, Resource, annotations_of
+
+NAMES: Final = tuple(sorted(policy.full_name() for policy in POLICIES))
+
+ADMISSION_SEEN: Final = (
+    Right(
+        "Whether the admission policies stand as this operator knows them: read by name.",
+        ADMISSION_POLICY.group,
+        (ADMISSION_POLICY.plural, ADMISSION_BINDING.plural),
+        ("get",),
+        names=NAMES,
+    ),
+)
+PARAMETERS_SEEN: Final = (
+    Right(
+        "Whether the admission policies know who the operator is: read by name.",
+        CORE,
+        (SERVICE_ACCOUNT.plural,),
+        ("get",),
+        names=(PARAMETERS,),
+    ),
+)
+"""In the operator's own namespace, where no rights in all namespaces cover it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One object that has to be there, and how it is recognised."""
+
+    resource: Resource
+    key: ObjectKey
+    wanted: str
+    """Fingerprint of its spec; "" for the parameters, of which the name of the operator counts."""
+
+    def stands(self, live: Object, account: ObjectKey) -> bool:
+        """Whether the object is as it ought to be, for an operator that runs as this account.
+
+        What it says of itself counts for nothing: the spec is read, so an edit by hand shows.
+        """
+        if not self.wanted:
+            return annotations_of(live).get(f"{GROUP}/controller") == account.name
+        spec = _map(live.get("spec"))
+        reference = _map(spec.get("paramRef"))
+        elsewhere = reference and reference.get("namespace") != account.namespace
+        return not elsewhere and fingerprint(spec) == self.wanted
+
+
+def parts(account: ObjectKey) -> tuple[Part, ...]:
+    """Every object of the policies, for an operator that runs as this account."""
+    found = [Part(SERVICE_ACCOUNT, ObjectKey(account.namespace, PARAMETERS), "")]
+    for policy in POLICIES:
+        rule, binding = as_objects(policy, account.namespace)
+        for resource, body in ((ADMISSION_POLICY, rule), (ADMISSION_BINDING, binding)):
+            key = ObjectKey("", policy.full_name())
+            found.append(Part(resource, key, fingerprint(body["spec"])))
+    return tuple(found)
+
+
+def _map(value: Any) -> Object:
+    return value if isinstance(value, dict) else {}

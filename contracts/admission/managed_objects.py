@@ -1,0 +1,312 @@
+"""The lock of what the operator made: others change the OpenBaoCluster instead.
+
+Uses contracts.admission.requesters, contracts.naming.labels and contracts.naming.revision_patterns.
+Collected by contracts.admission.policies. What is bound is the change and not only who asks: a
+controller of Kubernetes may do what such a controller does, and whatever is not ours in an object
+(labels, notes, finalizers of others, status) is free for everybody whom RBAC lets.
+docs/adr/20261122-what-the-locks-bound.md says why.
+"""
+
+from typing import Final
+
+from contracts.admission.policy import Match, Named, Policy, Validation
+from contracts.admission.requesters import IS_CONTROLLER, IS_KUBERNETES, IS_PROVISIONER
+from contracts.admission.verb_gated_fields import Verb
+from contracts.api.group import CLUSTERS, GROUP
+from contracts.datacenter import names
+from contracts.datacenter.kinds import DATACENTER_KIND
+from contracts.naming import labels, revision_patterns
+from contracts.optional_kinds import GATEWAY_API
+from contracts.rbac.rules import APPS, BATCH, CORE, NETWORKING, POLICY, RBAC
+
+MAINTAIN = Verb(
+    "maintain",
+    "mayMaintain",
+    "maintain",
+    "Touch what the operator made, while it carries openbao.org/maintenance: repair by hand.",
+)
+
+ADMIN_WORDS: Final = (labels.ADOPT, labels.MAINTENANCE, labels.UNSEAL_REWRAPPED)
+"""Annotations by which an administrator tells the operator something about an object."""
+
+# Deleted by people, as the conditions say: the operator makes it anew, or has no more use for it.
+FREE_SECRETS: Final = ("-recovery-shares", "-root-token", "-tls-server")
+
+_EVERY: Final = ("CREATE", "UPDATE", "DELETE")
+MATCHES: Final = (
+    Match(
+        CORE,
+        (
+            "configmaps",
+            "endpoints",
+            "limitranges",
+            "persistentvolumeclaims",
+            "pods",
+            "pods/ephemeralcontainers",
+            "resourcequotas",
+            "secrets",
+            "serviceaccounts",
+            "services",
+        ),
+        _EVERY,
+    ),
+    Match(APPS, ("controllerrevisions", "daemonsets", "deployments", "statefulsets"), _EVERY),
+    Match(BATCH, ("jobs",), _EVERY),
+    Match("discovery.k8s.io", ("endpointslices",), _EVERY),
+    Match(NETWORKING, ("ingresses", "networkpolicies"), _EVERY),
+    Match(POLICY, ("poddisruptionbudgets",), _EVERY),
+    Match(RBAC, ("rolebindings", "roles"), _EVERY),
+    Match(GATEWAY_API, ("backendtlspolicies", "httproutes", "tlsroutes"), _EVERY),
+    Match("monitoring.coreos.com", ("servicemonitors",), _EVERY),
+)
+
+# Made and kept by controllers of Kubernetes from objects of ours.
+_DERIVED: Final = ("controllerrevisions", "endpoints", "endpointslices")
+_GROWN: Final = ("persistentvolumeclaims", "pods")
+_GOVERNANCE: Final = ("limitranges", "resourcequotas", "rolebindings", "roles")
+
+_RESOURCE = "request.resource.resource"
+_WHOLE = "request.?subResource.orValue('') == ''"
+_LABELS = (labels.NAME, labels.INSTANCE, labels.MANAGED_BY)
+_OUR_LABEL = (
+    f"(key in {list(_LABELS)!r} || key.startsWith('{GROUP}/') || key.startsWith('openbao-'))"
+)
+_OUR_NOTE = f"key.startsWith('{GROUP}/')"
+_SERVERS_WORD = "key.startsWith('openbao-')"
+_GUARDS = (
+    f"(one in ['kubernetes.io/pvc-protection', 'foregroundDeletion', 'orphan'] || "
+    f"one.startsWith('{GROUP}/'))"
+)
+
+
+def _same(kind: str, matters: str) -> str:
+    """CEL: the labels or annotations that matter are as they were."""
+    new, old = f"variables.new{kind}", f"variables.{kind.lower()}"
+    return (
+        f"{new}.all(key, !{matters} || (key in {old} && {old}[key] == {new}[key])) && "
+        f"{old}.all(key, !{matters} || key in {new})"
+    )
+
+
+def _metadata(field: str, empty: str, of: str = "object") -> str:
+    return f"dyn({of}).metadata.?{field}.orValue(dyn({empty}))"
+
+
+def _it(field: str, empty: str) -> str:
+    """The field as it stood; of a new object, as it is asked for."""
+    asked, stood = _metadata(field, empty), _metadata(field, empty, "oldObject")
+    return f"request.operation == 'CREATE' ? {asked} : {stood}"
+
+
+_OF_A_REVISION = (
+    "(owner.name.startsWith(variables.cluster + '-') && "
+    f"size(owner.name) == {revision_patterns.length('variables.cluster')} && "
+    "owner.name.substring(size(variables.cluster) + 1).matches('^[0-9a-f]+$'))"
+)
+_CONTROLLED = (
+    # By a StatefulSet of the voters, whatever its revision, or by that of the read replicas.
+    f"(owner.kind == 'StatefulSet' && owner.apiVersion.startsWith('{APPS}/') && "
+    f"(owner.name in [variables.cluster, variables.cluster + '-read'] || {_OF_A_REVISION}))"
+)
+_JOB = (
+    "(owner.kind == 'Job' && owner.apiVersion.startsWith('batch/') && "
+    f"variables.labels[?'{labels.COMPONENT}'].orValue('') in {list(labels.JOBS)!r} && "
+    f"!('{labels.WORKLOAD_POOL}' in variables.labels))"
+)
+
+# Read only by what is asked about a change; the API server works a variable out when it is used.
+VARIABLES: Final = (
+    Named("labels", _it("labels", "{}")),
+    Named("annotations", _it("annotations", "{}")),
+    Named("newLabels", _metadata("labels", "{}")),
+    Named("newAnnotations", _metadata("annotations", "{}")),
+    Named("name", _it("name", "''")),
+    Named("owners", _it("ownerReferences", "[]")),
+    Named("cluster", f"string(variables.labels[?'{labels.CLUSTER}'].orValue(''))"),
+    Named("isOurs", IS_CONTROLLER),
+    Named(
+        "isGovernance",
+        f"({IS_PROVISIONER}) && {_RESOURCE} in {list(_GOVERNANCE)!r} && variables.cluster == ''",
+    ),
+    Named("isKubernetes", IS_KUBERNETES),
+    Named(
+        "sameContent",
+        "dyn(object).all(key, key in ['metadata', 'status'] || "
+        "(key in dyn(oldObject) && dyn(oldObject)[key] == dyn(object)[key])) && "
+        "dyn(oldObject).all(key, key == 'status' || key in dyn(object))",
+    ),
+    Named("sameLabels", _same("Labels", _OUR_LABEL)),
+    Named("sameAnnotations", _same("Annotations", _OUR_NOTE)),
+    Named(
+        "sameOwners",
+        "dyn(object).metadata.?ownerReferences == dyn(oldObject).metadata.?ownerReferences",
+    ),
+    Named(
+        "sameGuards",
+        f"{_metadata('finalizers', '[]')}.filter(one, {_GUARDS}) == "
+        f"{_metadata('finalizers', '[]', 'oldObject')}.filter(one, {_GUARDS})",
+    ),
+    Named(
+        "fittingOwners",
+        f"{_metadata('ownerReferences', '[]')}.all(owner, owner in variables.owners || "
+        f"{_CONTROLLED})",
+    ),
+    Named("marked", f"variables.annotations[?'{labels.MAINTENANCE}'].orValue('') == 'true'"),
+    Named(
+        MAINTAIN.variable,
+        f"authorizer.group('{GROUP}').resource('{CLUSTERS.plural}').namespace(request.namespace)"
+        f".name(variables.cluster).check('{MAINTAIN.name}').allowed()",
+    ),
+)
+
+_GROWS_OURS = (
+    # A pod that somebody's own set or job makes must not pass for one of ours.
+    f"{_RESOURCE} == 'pods' && variables.owners.exists(owner, {_CONTROLLED} || {_JOB})"
+)
+_CLAIM = (
+    f"{_RESOURCE} == 'persistentvolumeclaims' && "
+    "variables.name.startsWith('data-' + variables.cluster + '-')"
+)
+_CREATES = (
+    "request.operation != 'CREATE' || variables.isOurs || variables.isGovernance || "
+    f"(variables.isKubernetes && ({_RESOURCE} in {list(_DERIVED)!r} || ({_GROWS_OURS}) || "
+    f"({_CLAIM}))) || variables.{MAINTAIN.variable}"
+)
+
+_OF_OTHERS = (
+    "(variables.sameContent && variables.sameLabels && variables.sameAnnotations && "
+    "variables.sameOwners && variables.sameGuards)"
+)
+_OF_KUBERNETES = (
+    f"(variables.isKubernetes && ({_RESOURCE} in {list(_DERIVED)!r} || (variables.sameLabels && "
+    "variables.sameAnnotations && variables.fittingOwners && "
+    f"(variables.sameContent || ({_RESOURCE} in {list(_GROWN)!r} && {_WHOLE})))))"
+)
+_OF_THE_SERVER = (
+    f"({_RESOURCE} == 'pods' && {_WHOLE} && "
+    "request.userInfo.username == 'system:serviceaccount:' + request.namespace + ':' + "
+    "dyn(oldObject).spec.?serviceAccountName.orValue('') && "
+    # The API server says in the request for which pod a token was made.
+    "request.userInfo.?extra[?'authentication.kubernetes.io/pod-name'].orValue([]) == "
+    "[request.name] && "
+    "variables.sameContent && variables.sameAnnotations && variables.sameOwners && "
+    f"variables.sameGuards && {_same('Labels', f'({_OUR_LABEL} && !{_SERVERS_WORD})')})"
+)
+_OF_ADMINS = (
+    "(variables.sameContent && variables.sameLabels && variables.sameOwners && "
+    "variables.sameGuards && "
+    f"{_same('Annotations', f'({_OUR_NOTE} && !(key in {list(ADMIN_WORDS)!r}))')} && "
+    f"variables.{MAINTAIN.variable})"
+)
+_BY_HAND = f"(variables.marked && variables.{MAINTAIN.variable})"
+_UPDATES = (
+    "request.operation != 'UPDATE' || variables.isOurs || variables.isGovernance || "
+    f"{_OF_OTHERS} || {_OF_KUBERNETES} || {_OF_THE_SERVER} || {_OF_ADMINS} || {_BY_HAND}"
+)
+
+# The API server itself asks for no grace where no program of the pod can still run.
+_FORCED = (
+    "request.?options.?gracePeriodSeconds.orValue(dyn(1)) == 0 && "
+    "dyn(oldObject).spec.?nodeName.orValue('') != '' && "
+    "!(dyn(oldObject).?status.?phase.orValue('') in ['Failed', 'Succeeded'])"
+)
+_DELETES = (
+    "request.operation != 'DELETE' || variables.isOurs || variables.isGovernance || "
+    "variables.isKubernetes || "
+    # The StatefulSet makes it anew; a drain without evictions does the same.
+    f"({_RESOURCE} == 'pods' && !({_FORCED})) || "
+    f"({_RESOURCE} == 'secrets' && (size(variables.owners) == 0 || "
+    f"{list(FREE_SECRETS)!r}.exists(end, variables.name.endsWith(end)))) || "
+    f"({_RESOURCE} == 'persistentvolumeclaims' && "
+    f"'{labels.REMOVED_PEER}' in variables.annotations) || {_BY_HAND}"
+)
+
+_WHOSE = (
+    "request.resource.resource + ' ' + variables.name + ' belongs to OpenBaoCluster ' + "
+    "variables.cluster + ', and its operator keeps it as it is"
+)
+_WAY_OUT = (
+    f"; to repair by hand, who holds the verb {MAINTAIN.name} on the cluster first sets "
+    f"{labels.MAINTENANCE}=true on this object"
+)
+
+_OF_DATACENTER = f"variables.labels[?'{names.DATACENTER}'].orValue('')"
+_WHOSE_SERVICE = (
+    f"request.resource.resource + ' ' + variables.name + ' belongs to service ' + "
+    f"string(variables.labels[?'{names.BOOTSTRAP}'].orValue('')) + ' of {DATACENTER_KIND} ' + "
+    f"string({_OF_DATACENTER}) + ', and its operator keeps it as it is"
+)
+_SERVICE_WAY_OUT = (
+    f"; to repair by hand, who holds the verb {MAINTAIN.name} on all clusters of the namespace "
+    f"first sets {labels.MAINTENANCE}=true on this object"
+)
+
+
+def _said(advice: str) -> str:
+    """CEL: whose it is, and what to do instead; `advice` names the cluster."""
+    service = advice.replace("the cluster", "that service")
+    return (
+        f"{_OF_DATACENTER} != '' ? {_WHOSE_SERVICE}: {service}{_SERVICE_WAY_OUT}' : "
+        f"{_WHOSE}: {advice}{_WAY_OUT}'"
+    )
+
+
+_MANAGED = {"matchLabels": {labels.MANAGED_BY: labels.OPERATOR}}
+
+LOCK_MANAGED = Policy(
+    name="lock-managed-resource-mutations",
+    why="Objects of a cluster are changed by its operator, and by whoever Kubernetes needs for it.",
+    matches=MATCHES,
+    object_selector=_MANAGED,
+    variables=VARIABLES,
+    validations=(
+        Validation(
+            rule_id="made-by-the-operator",
+            field=f"metadata.labels[{labels.MANAGED_BY}]",
+            expression=_CREATES,
+            message=(
+                f"only the operator makes objects with the label {labels.MANAGED_BY}="
+                f"{labels.OPERATOR}; leave the label off, or create an OpenBaoCluster"
+            ),
+        ),
+        Validation(
+            rule_id="changed-by-the-operator",
+            expression=_UPDATES,
+            message=f"an object of an OpenBaoCluster: change the cluster instead{_WAY_OUT}",
+            said=_said("change the cluster instead"),
+        ),
+        Validation(
+            rule_id="deleted-by-the-operator",
+            expression=_DELETES,
+            message=f"an object of an OpenBaoCluster: delete the cluster instead{_WAY_OUT}",
+            said=_said("change or delete the cluster instead"),
+        ),
+    ),
+)
+
+# A scale carries no labels, but the selector of the pods.
+LOCK_SCALE = Policy(
+    name="lock-managed-scale",
+    why="Servers are added and removed by spec.replicas of their cluster, one member at a time.",
+    matches=(Match(APPS, ("deployments/scale", "statefulsets/scale"), ("UPDATE",)),),
+    conditions=(
+        Named(
+            "is-managed",
+            f"['{labels.MANAGED_BY}={labels.OPERATOR}', '{names.SYSTEM}=true'].exists(mark, "
+            "dyn(oldObject).?status.?selector.orValue('').contains(mark))",
+        ),
+    ),
+    validations=(
+        Validation(
+            rule_id="scaled-by-the-operator",
+            field="spec.replicas",
+            expression=(
+                f"{IS_CONTROLLER} || dyn(object).?spec.?replicas == dyn(oldObject).?spec.?replicas"
+            ),
+            message=(
+                "the operator keeps this size: scale the OpenBaoCluster instead (kubectl scale "
+                "openbaocluster), or change the replicas of the service of its Datacenter"
+            ),
+        ),
+    ),
+)

@@ -1,0 +1,129 @@
+"""What people may do: ClusterRoles that join the usual ones, and one for each delegated verb.
+
+Uses contracts.rbac.rules and the tables beside it. Called by `baoctl.generate admission`.
+Semantics: Kubernetes API reference, rbac.authorization.k8s.io/v1 ClusterRole, aggregation by label.
+"""
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+from contracts.admission.managed_objects import MAINTAIN
+from contracts.admission.policy import PART_OF, PREFIX
+from contracts.admission.verb_gated_fields import RESTORE, VERBS, Verb
+from contracts.api.group import BACKUPS, CLUSTERS, GROUP, RESTORES, TENANTS
+from contracts.datacenter.kinds import DATACENTERS, SERVICE_SETS, WORKLOADS
+from contracts.optional_kinds import GATEWAY_API
+from contracts.rbac.rules import CORE, NETWORKING, Right, rules
+
+_AGGREGATE = "rbac.authorization.k8s.io/aggregate-to-"
+_WRITES = ("create", "update", "patch", "delete", "deletecollection")
+_READS = ("get", "list", "watch")
+STORAGE = "storage.k8s.io"
+
+
+@dataclass(frozen=True, slots=True)
+class Role:
+    """A ClusterRole without its prefix, and the usual ClusterRoles that take its rules over."""
+
+    name: str
+    why: str
+    rights: tuple[Right, ...]
+    joins: tuple[str, ...] = ()
+
+    def to_object(self) -> dict[str, Any]:
+        """The ClusterRole as it is applied."""
+        labels = {PART_OF: "openbao-operator", **{_AGGREGATE + one: "true" for one in self.joins}}
+        return {
+            "apiVersion": "rbac.authorization.k8s.io/v1",
+            "kind": "ClusterRole",
+            "metadata": {"name": PREFIX + self.name, "labels": labels},
+            "rules": rules(self.rights),
+        }
+
+
+_CLUSTERS = CLUSTERS.plural
+_OWN = tuple(sorted(kind.plural for kind in (BACKUPS, CLUSTERS, RESTORES)))
+
+USUAL: Final = (
+    Role(
+        "view",
+        "Whoever may look at a namespace sees its clusters, backups and restores.",
+        (
+            Right("See them.", GROUP, _OWN, _READS),
+            Right("See how they are.", GROUP, tuple(f"{one}/status" for one in _OWN), ("get",)),
+        ),
+        ("view", "edit", "admin"),
+    ),
+    Role(
+        "edit",
+        "Whoever may write into a namespace keeps its clusters, backups and restores. Their status "
+        "is the operator's, and a restore needs the verb restore besides.",
+        (
+            Right("Keep them.", GROUP, _OWN, _WRITES),
+            Right("Scale them.", GROUP, (f"{_CLUSTERS}/scale",), ("get", "update", "patch")),
+        ),
+        ("edit", "admin"),
+    ),
+    Role(
+        "admin",
+        "Whoever owns a namespace may have it prepared for clusters.",
+        (
+            Right("Keep tenants.", GROUP, (TENANTS.plural,), (*_READS, *_WRITES)),
+            Right("See how they are.", GROUP, (f"{TENANTS.plural}/status",), ("get",)),
+        ),
+        ("admin",),
+    ),
+)
+"""They join the ClusterRoles view, edit and admin that every cluster has."""
+
+
+_SAID = tuple(sorted(kind.plural for kind in (DATACENTERS, SERVICE_SETS)))
+_ROWS = WORKLOADS.plural
+
+PLATFORM: Final = (
+    Role(
+        "datacenter-view",
+        "Whoever may look at the platform sees datacenters, and what became of their services.",
+        (
+            Right("See them.", GROUP, tuple(sorted((*_SAID, _ROWS))), _READS),
+            Right(
+                "See how they are.",
+                GROUP,
+                (f"{_ROWS}/status", f"{DATACENTERS.plural}/status"),
+                ("get",),
+            ),
+        ),
+    ),
+    Role(
+        "datacenter-admin",
+        "Whoever runs the platform says which services a datacenter gets, and so runs pods in "
+        "nearly every namespace. Rows are the operator's.",
+        (Right("Keep them.", GROUP, _SAID, (*_READS, *_WRITES)),),
+    ),
+)
+"""They join nothing, for tenants have nothing to do with datacenters."""
+
+
+def _verb(verb: Verb) -> Role:
+    return Role(verb.role, verb.why, (Right(verb.why, GROUP, (_CLUSTERS,), (verb.name,)),))
+
+
+def _use(name: str, group: str, resources: tuple[str, ...], why: str) -> Role:
+    return Role(f"use-{name}", why, (Right(why, group, resources, ("use",)),))
+
+
+DELEGATED: Final = (
+    *map(_verb, (*VERBS, MAINTAIN, RESTORE)),
+    _use("service-accounts", CORE, ("serviceaccounts",), "Name ServiceAccounts in a cluster."),
+    _use("volume-claims", CORE, ("persistentvolumeclaims",), "Name volume claims in a cluster."),
+    _use(
+        "secrets",
+        CORE,
+        ("secrets", "configmaps"),
+        "Name Secrets and ConfigMaps in a cluster without reading them.",
+    ),
+    _use("gateways", GATEWAY_API, ("gateways",), "Name Gateways; bind it where they are."),
+    _use("ingress-classes", NETWORKING, ("ingressclasses",), "Name IngressClasses."),
+    _use("storage-classes", STORAGE, ("storageclasses",), "Name StorageClasses."),
+)
+"""They join nothing: an administrator binds them to whom they trust with it."""

@@ -1,0 +1,187 @@
+"""Parts of a spec that only those may write who hold a verb for it.
+
+Uses contracts.admission.cel. Collected by contracts.admission.clusters, and for restores by
+contracts.admission.backups_and_restores. Whoever may write clusters
+may not therefore run programs of their own under the cluster's identity, take a cloud's identity,
+say whose signatures count, or open a way in from outside: the verbs belong to whoever owns these.
+"""
+
+from dataclasses import dataclass
+from typing import Final
+
+from contracts.admission.cel import BEFORE, NOW, optional
+from contracts.api.group import CLUSTERS, GROUP
+
+CLOUD_KEYS: Final = (
+    r"^(iam\.gke\.io|cloud\.google\.com|eks\.amazonaws\.com|iam\.amazonaws\.com|sts\.amazonaws\.com"
+    r"|azure\.workload\.identity|pod-identity\.alibabacloud\.com)/|^aadpodidbinding$"
+)
+"""Labels and annotations by which a cloud knows a pod or a ServiceAccount."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verb:
+    """A verb on openbaoclusters that stands for no request, and the ClusterRole that holds it."""
+
+    name: str
+    variable: str
+    role: str
+    why: str
+    alias: str = ""
+
+    def names(self) -> tuple[str, ...]:
+        """The verb and its older name; either is enough."""
+        return (self.name, self.alias) if self.alias else (self.name,)
+
+    def allowed(self, cluster: str = "") -> str:
+        """CEL for whether the user holds it: for the cluster of this name, which is CEL too, in the
+        namespace of the request; for none, for the cluster that the request is about."""
+        asked = "authorizer.requestResource"
+        if cluster:
+            asked = (
+                f"authorizer.group('{GROUP}').resource('{CLUSTERS.plural}')"
+                f".namespace(request.namespace).name({cluster})"
+            )
+        return " || ".join(f"{asked}.check('{name}').allowed()" for name in self.names())
+
+
+CUSTOM_EXECUTABLES = Verb(
+    "usecustomexecutables",
+    "mayUseCustomExecutables",
+    "use-custom-executables",
+    "Programs that run with the identity and the keys of a cluster.",
+    alias="usehelperimages",
+)
+IMAGE_TRUST_ROOTS = Verb(
+    "useimagetrustroots",
+    "mayUseImageTrustRoots",
+    "use-image-trust-roots",
+    "Whose signatures make an image good for profile Hardened.",
+)
+CLOUD_IDENTITIES = Verb(
+    "usecloudidentities",
+    "mayUseCloudIdentities",
+    "use-cloud-identities",
+    "Metadata by which a cloud gives a pod its rights.",
+)
+PUBLISH_NETWORKING = Verb(
+    "publishnetworking",
+    "mayPublishNetworking",
+    "publish-networking",
+    "Ways in from outside of the Kubernetes cluster.",
+)
+RESTORE = Verb(
+    "restore",
+    "mayRestore",
+    "restore",
+    "Put a snapshot in the place of all that a cluster holds.",
+)
+VERBS: Final = (CUSTOM_EXECUTABLES, IMAGE_TRUST_ROOTS, CLOUD_IDENTITIES, PUBLISH_NETWORKING)
+"""Verbs that writers of clusters are asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """A field that needs a verb when it is brought or changed.
+
+    `when` is CEL with {spec} for when the field matters at all: one that did not matter before
+    counts as brought. `keys` is a pattern for a map of which only some keys matter.
+    """
+
+    field: str
+    verb: Verb
+    when: str = ""
+    keys: str = ""
+
+    def expression(self) -> str:
+        """CEL that holds when nothing is brought, or by somebody who may."""
+        return f"{self._leaves_alone()} || variables.{self.verb.variable}"
+
+    def _leaves_alone(self) -> str:
+        now, before = optional(self.field), optional(self.field, BEFORE)
+        if self.keys:
+            same = f"key in {before}.orValue({{}}) && {before}[?key] == {now}[?key]"
+            return f"{now}.orValue({{}}).all(key, !key.matches(r'{self.keys}') || ({same}))"
+        absent = f"!{now}.hasValue()"
+        if not self.when:
+            return f"{absent} || {now} == {before}"
+        matters, mattered = self.when.format(spec=NOW), self.when.format(spec=BEFORE)
+        return f"!({matters}) || {absent} || (({mattered}) && {now} == {before})"
+
+
+def _map(field: str, verb: Verb) -> Gate:
+    """A map of which every key matters, and an empty one not at all."""
+    return Gate(field, verb, keys=".")
+
+
+def _cloud(field: str) -> Gate:
+    return Gate(field, CLOUD_IDENTITIES, keys=CLOUD_KEYS)
+
+
+def _not(field: str, default: str) -> str:
+    return f"{optional(field, '{spec}')}.orValue({default}) != {default}"
+
+
+def _trust(block: str) -> tuple[Gate, ...]:
+    hardened = "{spec}.?profile.orValue('') == 'Hardened'"
+    named = ("publicKey", "issuer", "subject", "issuerRegExp", "subjectRegExp")
+    lax = f"{hardened} && {_not(f'spec.{block}.ignoreTlog', 'false')}"
+    return (
+        *(Gate(f"spec.{block}.{name}", IMAGE_TRUST_ROOTS, hardened) for name in named),
+        Gate(f"spec.{block}.ignoreTlog", IMAGE_TRUST_ROOTS, lax),
+    )
+
+
+def _template(path: str) -> tuple[Gate, ...]:
+    """What is asked about the template of a cluster."""
+    return (
+        Gate(f"{path}.initContainer.image", CUSTOM_EXECUTABLES),
+        Gate(f"{path}.plugins", CUSTOM_EXECUTABLES, _not(f"{path}.plugins", "[]")),
+        _map(f"{path}.serviceAccount.annotations", CLOUD_IDENTITIES),
+        _cloud(f"{path}.podMetadata.labels"),
+        _cloud(f"{path}.podMetadata.annotations"),
+    )
+
+
+def _store(path: str) -> tuple[Gate, ...]:
+    """What is asked about a store of snapshots."""
+    return (
+        Gate(f"{path}.roleArn", CLOUD_IDENTITIES),
+        _map(f"{path}.workloadIdentity.serviceAccountAnnotations", CLOUD_IDENTITIES),
+        _map(f"{path}.workloadIdentity.podLabels", CLOUD_IDENTITIES),
+    )
+
+
+_READ = "spec.readReplicas"
+
+GATES: Final[tuple[Gate, ...]] = (
+    Gate("spec.initContainer.image", CUSTOM_EXECUTABLES),
+    Gate("spec.backup.image", CUSTOM_EXECUTABLES),
+    Gate("spec.upgrade.image", CUSTOM_EXECUTABLES),
+    Gate("spec.upgrade.blueGreen.verification.prePromotionHook", CUSTOM_EXECUTABLES),
+    Gate("spec.plugins", CUSTOM_EXECUTABLES, _not("spec.plugins", "[]")),
+    *_template("spec.backup.restoreTest.clusterTemplate"),
+    *_trust("imageVerification"),
+    *_trust("operatorImageVerification"),
+    _map("spec.serviceAccount.annotations", CLOUD_IDENTITIES),
+    _cloud("spec.podMetadata.labels"),
+    _cloud("spec.podMetadata.annotations"),
+    _cloud(f"{_READ}.template.metadata.labels"),
+    _cloud(f"{_READ}.template.metadata.annotations"),
+    *_store("spec.backup.target"),
+    Gate("spec.service.type", PUBLISH_NETWORKING, _not("spec.service.type", "'ClusterIP'")),
+    _map("spec.service.annotations", PUBLISH_NETWORKING),
+    Gate(f"{_READ}.service.type", PUBLISH_NETWORKING, _not(f"{_READ}.service.type", "'ClusterIP'")),
+    _map(f"{_READ}.service.annotations", PUBLISH_NETWORKING),
+    # As a whole: another host or path is another way in.
+    Gate("spec.ingress", PUBLISH_NETWORKING, _not("spec.ingress.enabled", "false")),
+    Gate("spec.gateway", PUBLISH_NETWORKING, _not("spec.gateway.enabled", "false")),
+)
+"""What needs a verb, in the order of api.md 7.4."""
+
+RESTORE_GATES: Final[tuple[Gate, ...]] = (
+    Gate("spec.image", CUSTOM_EXECUTABLES),
+    *_store("spec.source.target"),
+    *_template("spec.clusterTemplate"),
+)
+"""The same of an OpenBaoRestore; the verb is held for the cluster that it names."""

@@ -1,0 +1,308 @@
+"""OpenBaoCluster, whole, and the way in from an object of the API server.
+
+Uses the other modules of contracts.api. Called by observe (parse), resolve, the status pass and the
+CRD generator.
+"""
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BeforeValidator, Field, ValidationError
+
+from contracts.api.cluster.audit import Audit, AuditFileStorage
+from contracts.api.cluster.backup import Backup, RestoreLogin
+from contracts.api.cluster.configuration import Configuration
+from contracts.api.cluster.exposure import Gateway, Ingress
+from contracts.api.cluster.image_verification import ImageVerification
+from contracts.api.cluster.network import Network, Service, ServiceAccountWishes
+from contracts.api.cluster.observability import Observability
+from contracts.api.cluster.plugins import Plugin
+from contracts.api.cluster.pod_security import PodSecurityContext, WorkloadHardening
+from contracts.api.cluster.pods import (
+    DeletionPolicy,
+    Image,
+    InitContainer,
+    Maintenance,
+    PodMetadata,
+    PodName,
+    Profile,
+    Resources,
+    Runtime,
+)
+from contracts.api.cluster.read_replicas import ReadReplicas
+from contracts.api.cluster.recovery import RecoveryKeys
+from contracts.api.cluster.scheduling import Scheduling
+from contracts.api.cluster.seal import Unseal
+from contracts.api.cluster.self_init import SelfInit
+from contracts.api.cluster.status import ClusterStatus
+from contracts.api.cluster.storage import Storage
+from contracts.api.cluster.telemetry import Telemetry
+from contracts.api.cluster.tls import Tls
+from contracts.api.cluster.upgrade import Upgrade
+from contracts.api.group import API_VERSION, CLUSTER_KIND
+from contracts.api.meta import ApiModel, ObjectMeta, SecretReference, as_map, as_set
+from contracts.api.oversize import oversize
+from contracts.api.violation import InvalidClusterError, Violation, shown
+from runtime.limits.nesting import too_deep, too_many
+
+VERSION_PATTERN = (
+    r"^v?(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)"
+    r"(-[0-9A-Za-z-]+(\.[0-9A-Za-z-]+)*)?(\+[0-9A-Za-z-]+(\.[0-9A-Za-z-]+)*)?$"
+)
+# What a spec may nest: the deepest part of the API, and some room for free data. The API server
+# stores ten thousand levels, at which recursive code breaks.
+LEVELS_MAX = 64
+LEVELS_SHOWN = 5
+# The largest sensible spec has a few thousand; each costs some 50 calls to read and to judge.
+VALUES_MAX = 10_000
+VOTERS_MAX = 15
+_NOT_SERVED = "Accepted, not served by this version."
+
+
+class ClusterSpec(ApiModel):
+    """What the cluster should be."""
+
+    version: str = Field(
+        description=(
+            "OpenBao version to run, a semantic version; the static seal needs 2.4.0 or newer."
+        ),
+        examples=["2.7.2"],
+        pattern=VERSION_PATTERN,
+        min_length=5,
+        max_length=64,
+    )
+    image: Image | None = Field(
+        default=None,
+        description="Image of the servers; left out, the operator's own choice for the version.",
+        examples=["registry.example.com/openbao/openbao:2.7.2"],
+    )
+    image_pull_secrets: tuple[SecretReference, ...] = Field(
+        default=(),
+        description="Secrets to pull the image with.",
+        max_length=16,
+        json_schema_extra=as_map("name"),
+    )
+    image_verification: ImageVerification | None = Field(
+        default=None,
+        description="Who must have signed the server image; pods then run exactly that content.",
+    )
+    operator_image_verification: ImageVerification | None = Field(
+        default=None,
+        description=(
+            "Who must have signed the operator's own image before it is used inside server pods. "
+            "Nothing falls back to imageVerification."
+        ),
+    )
+    replicas: int = Field(
+        default=3,
+        description=(
+            "Number of servers, all of them voters. An odd number; 3 survive the loss of one, 5 "
+            "the loss of two."
+        ),
+        ge=1,
+        le=VOTERS_MAX,
+    )
+    profile: Profile | None = Field(
+        default=None,
+        description=(
+            "Security posture. Development takes whatever runs; Hardened refuses what is not fit "
+            "for production. Left out, the condition ProductionReady is False."
+        ),
+    )
+    service_account: ServiceAccountWishes | None = Field(
+        default=None, description="The ServiceAccount of the pods."
+    )
+    pod_metadata: PodMetadata | None = Field(
+        default=None, description="More metadata of the server pods."
+    )
+    resources: Resources | None = Field(
+        default=None, description="Requests and limits of the server container."
+    )
+    scheduling: Scheduling | None = Field(
+        default=None, description="Where the servers run; left out, spread over nodes and zones."
+    )
+    security_context: PodSecurityContext | None = Field(
+        default=None,
+        description="Confinement of the server pods; what is set replaces the operator's own.",
+    )
+    workload_hardening: WorkloadHardening | None = Field(
+        default=None, description="More confinement of the pods, on nodes that have it."
+    )
+    tls: Tls = Field(default_factory=Tls, description="Certificates of the servers.")
+    self_init: SelfInit | None = Field(
+        default=None, description="What the first server does to itself before anybody logs in."
+    )
+    unseal: Unseal = Field(
+        default_factory=Unseal, description="What opens the servers after a start."
+    )
+    storage: Storage = Field(description="The data volume of each server.")
+    service: Service | None = Field(
+        default=None, description="The Service <name>-public that clients use."
+    )
+    network: Network = Field(
+        default_factory=Network, description="What the NetworkPolicy of the servers lets through."
+    )
+    configuration: Configuration = Field(
+        default_factory=Configuration, description="Settings of the server."
+    )
+    audit: tuple[Audit, ...] = Field(
+        default=(),
+        description="Audit devices. They follow this list: what is removed here is switched off.",
+        max_length=16,
+        json_schema_extra=as_map("path"),
+    )
+    audit_file_storage: AuditFileStorage | None = Field(
+        default=None, description="A volume that all servers share for the files of audit devices."
+    )
+    plugins: tuple[Plugin, ...] = Field(
+        default=(), description="Plugins of the server.", max_length=32
+    )
+    telemetry: Telemetry | None = Field(
+        default=None, description="Where the servers send their metrics."
+    )
+    observability: Observability | None = Field(
+        default=None, description="What is offered to those who watch."
+    )
+    paused: bool = Field(
+        default=False,
+        description="Change nothing. Status goes on, and deletion is still carried out.",
+    )
+    hibernate: bool = Field(
+        default=False,
+        description=(
+            "Stop every server and keep volumes, keys and everything else. Set back to false, "
+            "the servers come back with their data."
+        ),
+    )
+    fenced_pods: tuple[PodName, ...] = Field(
+        default=(),
+        description=(
+            "Server pods that must not run: their volumes stay for a look at them. Less than half "
+            "of the servers; a leader hands over first."
+        ),
+        examples=[["first-2"]],
+        max_length=15,
+        json_schema_extra=as_set(),
+    )
+    deletion_policy: DeletionPolicy = Field(
+        default="Retain",
+        description=(
+            "What goes with the cluster when it is deleted. Retain: volumes, unseal key and root "
+            "token stay. DeletePVCs and DeleteAll: they go. Backups always stay."
+        ),
+    )
+    runtime: Runtime | None = Field(default=None, description="Requests to the running cluster.")
+    maintenance: Maintenance | None = Field(
+        default=None, description="Older spelling of runtime, and the maintenance mark."
+    )
+    init_container: InitContainer | None = Field(
+        default=None,
+        description="Accepted and not needed: no configuration is rendered in the pod.",
+    )
+
+    read_replicas: ReadReplicas | None = Field(
+        default=None,
+        description=(
+            "Servers without a vote: more copies of the data, and from OpenBao 2.5.0 on more "
+            "servers that answer reads."
+        ),
+    )
+
+    backup: Backup | None = Field(
+        default=None, description="Scheduled snapshots; left out, none are taken by themselves."
+    )
+    break_glass_ack: str | None = Field(
+        default=None, description="Answer to a safe mode: its nonce.", max_length=256
+    )
+
+    # --- accepted so that manifests of other operators of this API apply; see not_served
+    controller_jwt_mode: Literal["Shared", "Target"] | None = Field(
+        default=None,
+        alias="controllerJWTMode",
+        description="Audience of the operator's tokens. Shared is served, Target is only accepted.",
+    )
+    gateway: Gateway | None = Field(
+        default=None, description="A route of the Gateway API to the public Service."
+    )
+    ingress: Ingress | None = Field(
+        default=None, description="An Ingress in front of the public Service."
+    )
+    reconcile_policies: bool | None = Field(
+        default=None, description=f"Repair the operator's own policies. {_NOT_SERVED}"
+    )
+    recovery_keys: RecoveryKeys | None = Field(
+        default=None, description="Keys of last resort, for people."
+    )
+    restore: RestoreLogin | None = Field(
+        default=None, description="Login of restore jobs; left out, the operator's own role."
+    )
+    upgrade: Upgrade | None = Field(default=None, description="How versions change.")
+
+    @property
+    def servers(self) -> int:
+        """How many servers are asked for, with a vote and without."""
+        return self.replicas + (self.read_replicas.replicas if self.read_replicas else 0)
+
+    @property
+    def self_initializes(self) -> bool:
+        """The user's own requests set up the first logins; else a root token is left."""
+        return self.self_init is not None and self.self_init.enabled
+
+    @property
+    def in_maintenance(self) -> bool:
+        """People work on the cluster: what can wait is not begun."""
+        return self.maintenance is not None and self.maintenance.enabled
+
+    @property
+    def wants_operator_login(self) -> bool:
+        """The first boot sets up a login for the operator."""
+        return (
+            self.self_init is not None
+            and self.self_init.enabled
+            and self.self_init.oidc is not None
+            and self.self_init.oidc.enabled
+        )
+
+
+class OpenBaoCluster(ApiModel):
+    """An OpenBao cluster."""
+
+    api_version: str = API_VERSION
+    kind: str = CLUSTER_KIND
+    metadata: ObjectMeta = Field(default_factory=ObjectMeta)
+    spec: ClusterSpec
+    status: Annotated[ClusterStatus, BeforeValidator(ClusterStatus.lenient)] = Field(
+        default_factory=ClusterStatus
+    )
+
+    @classmethod
+    def from_object(cls, obj: Mapping[str, Any]) -> Self:
+        """Read an object of the API server; raises InvalidClusterError, a Violation per field."""
+        unwieldy = oversize(obj) or _unwieldy(obj.get("spec"))
+        if unwieldy is not None:
+            raise InvalidClusterError([unwieldy])
+        try:
+            return cls.model_validate(obj)
+        except ValidationError as error:
+            raise InvalidClusterError([_violation(part) for part in error.errors()]) from None
+
+
+def _unwieldy(spec: Any) -> Violation | None:
+    # In this order: looking for depths costs memory in step with the number of values.
+    if too_many(spec, VALUES_MAX):
+        message = f"must hold at most {VALUES_MAX} values; write the rest once the cluster runs"
+        return Violation("spec", "", "size", message)
+    deep = too_deep(spec, LEVELS_MAX)
+    if deep is None:
+        return None
+    field = ".".join(["spec", *deep.split(".")[1:LEVELS_SHOWN]])
+    message = f"must not be nested deeper than {LEVELS_MAX} levels; make it flatter"
+    return Violation(field, "", "depth", message)
+
+
+def _violation(part: Any) -> Violation:
+    field = ""
+    for step in part["loc"]:
+        field += f"[{step}]" if isinstance(step, int) else f".{step}"
+    value = "" if part["type"] == "missing" else shown(part["input"])
+    return Violation(field.lstrip("."), value, "schema", part["msg"])

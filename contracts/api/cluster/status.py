@@ -1,0 +1,207 @@
+"""status of an OpenBaoCluster: what the operator observed.
+
+Uses contracts.api.meta. Part of OpenBaoCluster; written by the status pass alone, apart from
+status.adminOps. Printer columns read from here, so they show what is and not what is wished.
+"""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from contracts.api.cluster.status_backup import (
+    BackupStatus,
+    BreakGlass,
+    OperationLock,
+    RestoreStatus,
+)
+from contracts.api.cluster.status_errors import Count, LastError, Text, Word
+from contracts.api.cluster.status_login import OperatorLoginStatus, RecoveryKeysStatus
+from contracts.api.cluster.status_replicas import PolicyReconciliation, ReadReplicasStatus
+from contracts.api.cluster.status_unseal import UnsealStatus
+from contracts.api.cluster.status_upgrade import (
+    BlueGreenStatus,
+    ReleaseStatus,
+    UpgradeRequestsStatus,
+    UpgradeStatus,
+)
+from contracts.api.cluster.upgrade import Strategy
+from contracts.api.meta import ApiModel, Condition, StoredStatus, Timestamp, as_map, as_set
+
+OperationKind = Literal[
+    "Scaling", "Growing", "Recreating", "Rolling", "Hibernating", "Waking", "Fencing", "Draining"
+]
+Phase = Literal["Initializing", "Running", "Upgrading", "BackingUp", "Failed"]
+_Name = Annotated[str, Field(max_length=253)]
+
+
+class OperationStatus(ApiModel):
+    """What is being done to the cluster, step by step."""
+
+    kind: OperationKind = Field(description="What is done.")
+    done: int = Field(default=0, description="Steps that are behind it.", ge=0)
+    total: int = Field(default=0, description="All steps.", ge=0)
+    summary: Word = Field(default="", description="Both in short, such as Rolling 2/3.")
+    started_at: Timestamp | None = Field(default=None, description="When it began.")
+
+
+class WorkloadStatus(ApiModel):
+    """What keeps the pods and their surroundings from being as the spec asks."""
+
+    last_error: LastError | None = Field(
+        default=None, description="The last error; absent if none."
+    )
+    rolling_since: Timestamp | None = Field(
+        default=None,
+        description="Since when pods are being replaced one at a time; absent when none is.",
+    )
+    policy_revision: Word | None = Field(
+        default=None, description="Revision of the operator's own policies, as last verified."
+    )
+    policy_reconciliation: PolicyReconciliation | None = Field(
+        default=None, description="Repair of the operator's own policies."
+    )
+
+
+class RaftStatus(ApiModel):
+    """The members of the raft cluster, as the leader lists them."""
+
+    voters: int = Field(default=0, description="Number of voters.", ge=0)
+    non_voters: int = Field(default=0, description="Number of members without a vote.", ge=0)
+    read_replicas: int | None = Field(
+        default=None,
+        description="Number of members without a vote that are read replicas; absent without any.",
+        ge=0,
+    )
+    healthy_read_replicas: int | None = Field(
+        default=None, description="Number of those that autopilot calls healthy.", ge=0
+    )
+    leader: _Name = Field(default="", description="Node id of the leader.")
+    cluster_id: str = Field(
+        default="",
+        alias="clusterID",
+        description="Id that OpenBao gave to the cluster; servers with another are not of it.",
+        max_length=64,
+    )
+
+
+class AutopilotStatus(ApiModel):
+    """The settings of the autopilot of raft."""
+
+    applied: bool = Field(description="The servers have the settings that the spec asks for.")
+    reason: Word = Field(description="Why, in one word.")
+    message: Text = Field(default="", description="Why, for a person.")
+
+
+class AdminOpsStatus(ApiModel):
+    """What the operator does inside of OpenBao."""
+
+    last_error: LastError | None = Field(
+        default=None, description="The last error; absent if none."
+    )
+    raft: RaftStatus | None = Field(default=None, description="The raft cluster.")
+    recovery_keys: RecoveryKeysStatus | None = Field(
+        default=None, description="First recovery keys; absent if none were asked for."
+    )
+    operator_login: OperatorLoginStatus | None = Field(
+        default=None, description="Login of the operator; absent if it has none of its own."
+    )
+    autopilot: AutopilotStatus | None = Field(
+        default=None, description="How raft treats servers that are gone or new."
+    )
+
+
+class ClusterStatus(StoredStatus):
+    """What the operator observed."""
+
+    observed_generation: int = Field(
+        default=0, description="metadata.generation of the spec that this status speaks of.", ge=0
+    )
+    phase: Phase | None = Field(
+        default=None,
+        description=(
+            "Where the cluster is in its life: Initializing until it served for the first time, "
+            "then Running. Health is told by the conditions."
+        ),
+    )
+    active_leader: _Name = Field(default="", description="Pod that leads, empty if none is known.")
+    ready: str = Field(
+        default="",
+        description="Ready and wanted servers.",
+        examples=["2/3"],
+        pattern=r"^([0-9]+/[0-9]+)?$",
+        max_length=16,
+    )
+    ready_replicas: int = Field(default=0, description="Number of ready servers.", ge=0)
+    replicas: int = Field(default=0, description="Number of server pods.", ge=0)
+    selector: str = Field(
+        default="", description="Selector of the server pods, for kubectl scale.", max_length=1024
+    )
+    sealed: Literal["true", "false", "unknown"] | None = Field(
+        default=None, description="Whether a server is sealed."
+    )
+    current_version: str = Field(
+        default="", description="OpenBao version that runs.", max_length=64
+    )
+    accepted_upgrade_strategy: Strategy | None = Field(
+        default=None, description="Strategy of upgrades that was accepted while nothing was done."
+    )
+    initialized: bool = Field(default=False, description="OpenBao has been initialized.")
+    self_initialized: bool = Field(
+        default=False, description="It initialized itself, so there is no root token."
+    )
+    operation: OperationStatus | None = Field(
+        default=None, description="What is being done to the cluster now; absent if nothing."
+    )
+    unseal: UnsealStatus | None = Field(default=None, description="Keys of the static seal.")
+    tls_secrets: tuple[_Name, ...] | None = Field(
+        default=None,
+        description=(
+            "Secrets of yours with the certificate of the servers: the one of the spec, and those "
+            "before it that pods still mount."
+        ),
+        max_length=16,
+        json_schema_extra=as_set(),
+    )
+    workload: WorkloadStatus | None = Field(default=None, description="Pods and surroundings.")
+    resumed_at: Timestamp | None = Field(
+        default=None, description="When the last pause ended; deadlines count from here at least."
+    )
+    admin_ops: AdminOpsStatus | None = Field(default=None, description="Work inside of OpenBao.")
+    read_replicas: ReadReplicasStatus | None = Field(
+        default=None, description="Servers without a vote."
+    )
+    release: ReleaseStatus | None = Field(
+        default=None, description="Release that the servers are brought to."
+    )
+    upgrade: UpgradeStatus | None = Field(
+        default=None, description="A rolling upgrade that runs or failed; absent if none."
+    )
+    upgrade_requests: UpgradeRequestsStatus | None = Field(
+        default=None, description="Orders to an upgrade that were carried out."
+    )
+    blue_green: BlueGreenStatus | None = Field(
+        default=None, description="An upgrade by a second set of servers."
+    )
+    backup: BackupStatus | None = Field(default=None, description="Scheduled snapshots.")
+    last_backup_time: Timestamp | None = Field(
+        default=None,
+        description="Older spelling of backup.lastBackupTime; read and never written.",
+    )
+    restore: RestoreStatus | None = Field(
+        default=None, description="The last restore, and whether its servers were restarted."
+    )
+    operation_lock: OperationLock | None = Field(
+        default=None, description="Who works on the data now; absent if nobody."
+    )
+    operation_lock_epoch: Count | None = Field(
+        default=None, description="How often the lock has changed hands; it never goes back."
+    )
+    break_glass: BreakGlass | None = Field(
+        default=None, description="A safe mode that only a person can end; absent if never."
+    )
+    conditions: tuple[Condition, ...] = Field(
+        default=(),
+        description="Answers about the cluster; Ready sums them up.",
+        max_length=64,
+        json_schema_extra=as_map("type"),
+    )

@@ -1,0 +1,104 @@
+"""Fields that the schema accepts and this version cannot honour.
+
+Uses contracts.api.cluster.spec. Called by resolve, which turns the answer into the condition
+FieldsNotServed: a field is honoured or named, never passed over in silence. Who builds one of these
+parts deletes its row.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from contracts.api.cluster.image_verification import ImageVerification
+from contracts.api.cluster.spec import ClusterSpec
+from contracts.api.meta import ApiModel
+from contracts.api.values.field_path import values_at
+
+Asked = Callable[[Any], bool]
+
+
+def _asks(value: Any) -> bool:
+    """Whether a value asks for anything: what is absent, empty, switched off or the default does
+    not. The API server writes defaults into what it stores, so nobody knows who meant them."""
+    if isinstance(value, ApiModel):
+        if getattr(value, "enabled", None) is False:
+            return False
+        fields = type(value).model_fields
+        return any(_asks(item) and item != fields[name].default for name, item in value)
+    if isinstance(value, Mapping):
+        if "enabled" in value:
+            return bool(value["enabled"])
+        return any(map(_asks, value.values()))
+    return bool(value)
+
+
+@dataclass(frozen=True, slots=True)
+class NotServed:
+    """A field that is not honoured.
+
+    `essential`: a cluster built without it would be another cluster than the one asked for (less
+    safe, or never repairable after its first boot), so nothing may be built. `asked` says whether
+    the value found there wants what we cannot do.
+    """
+
+    path: str
+    message: str
+    essential: bool = False
+    asked: Asked = _asks
+
+
+def _unless(served: Any) -> Asked:
+    return lambda value: value is not None and value != served
+
+
+def _is_keyless(block: Any) -> bool:
+    return isinstance(block, ImageVerification) and block.enabled and block.keyless
+
+
+_LATER = "is not built into this version"
+_NO_CLUSTER = "has no use: a restore test makes no cluster, but a server within the pod of its job"
+_NO_SETTING = "is no setting of the server, and was none before"
+_KEYLESS = "cannot prove an identity in this version, only a key: sign with a key and set publicKey"
+
+NOT_SERVED: tuple[NotServed, ...] = (
+    NotServed(
+        "spec.selfInit.oidc.policyApproverRef",
+        "has nothing to approve: the operator's policies never change after the first boot",
+    ),
+    NotServed("spec.unseal.kmip.tlsSkipVerify", _NO_SETTING),
+    NotServed("spec.unseal.ocikms.compartmentID", _NO_SETTING),
+    NotServed("spec.unseal.pkcs11.hmacKeyLabel", _NO_SETTING),
+    NotServed(
+        "spec.unseal.pkcs11.generateKey", "is not done: the key must exist before the first start"
+    ),
+    NotServed(
+        "spec.unseal.pkcs11.rsaEncryptLocal", "has another name now: disableSoftwareEncryption"
+    ),
+    NotServed("spec.imageVerification", _KEYLESS, True, _is_keyless),
+    NotServed("spec.operatorImageVerification", _KEYLESS, asked=_is_keyless),
+    NotServed("spec.backup.restoreTest.cleanupAfterSeconds", _NO_CLUSTER),
+    NotServed("spec.backup.restoreTest.clusterTemplate", _NO_CLUSTER),
+    NotServed("spec.backup.restoreTest.credentialsSecretRef", _NO_CLUSTER),
+    NotServed("spec.backup.restoreTest.namespace", _NO_CLUSTER),
+    NotServed("spec.controllerJWTMode", "only Shared is served", True, _unless("Shared")),
+    NotServed("spec.reconcilePolicies", _LATER),
+)
+
+
+def unserved_fields(spec: ClusterSpec) -> tuple[str, ...]:
+    """One line per field that asks for what is not served, "spec.backup is not built ..."."""
+    return tuple(line for line, _ in _unserved(spec))
+
+
+def essential_unserved_fields(spec: ClusterSpec) -> tuple[str, ...]:
+    """The lines of `unserved_fields` without which nothing may be built."""
+    return tuple(line for line, row in _unserved(spec) if row.essential)
+
+
+def _unserved(spec: ClusterSpec) -> Iterator[tuple[str, NotServed]]:
+    for row in NOT_SERVED:
+        for found, value in values_at(spec, row.path.removeprefix("spec.")):
+            path = f"spec.{found}"
+            if row.asked(value):
+                separator = ":" if row.message.startswith("only") else ""
+                yield f"{path}{separator} {row.message}", row

@@ -1,0 +1,192 @@
+"""Rules about spec.upgrade: what an upgrade needs, and when its strategy may change.
+
+Uses the API models. Collected by contracts.api.rules.cluster.
+"""
+
+from collections.abc import Iterator
+
+from contracts.api.cluster.spec import OpenBaoCluster
+from contracts.api.cluster.status_upgrade import UpgradeRequestsStatus
+from contracts.api.rules.rule import Offence, Rule, either, is_set
+
+Old = OpenBaoCluster | None
+
+_SWITCHES = ("upgrade.preUpgradeSnapshot", "upgrade.blueGreen.preUpgradeSnapshot")
+
+
+def _snapshot(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
+    upgrade = new.spec.upgrade
+    if upgrade is None or new.spec.backup:
+        return
+    if upgrade.pre_upgrade_snapshot:
+        yield "spec.upgrade.preUpgradeSnapshot", True
+    if upgrade.blue_green and upgrade.blue_green.pre_upgrade_snapshot:
+        yield "spec.upgrade.blueGreen.preUpgradeSnapshot", True
+
+
+def _blue_green_role(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
+    upgrade = new.spec.upgrade
+    if upgrade is None or upgrade.strategy != "BlueGreen":
+        return
+    if not upgrade.jwt_auth_role and not new.spec.wants_operator_login:
+        yield "spec.upgrade.jwtAuthRole", None
+
+
+def _strategy(cluster: OpenBaoCluster) -> str:
+    return cluster.spec.upgrade.strategy if cluster.spec.upgrade else "RollingUpdate"
+
+
+def _changes_strategy(new: OpenBaoCluster, old: Old) -> bool:
+    return old is not None and _strategy(new) != _strategy(old)
+
+
+def _alone(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
+    if old is None or not _changes_strategy(new, old):
+        return
+    after, before = new.spec, old.spec
+    if (after.version, after.image, after.replicas) != (
+        before.version,
+        before.image,
+        before.replicas,
+    ):
+        yield "spec.upgrade.strategy", _strategy(new)
+
+
+def _idle(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
+    status = new.status
+    busy = (
+        status.upgrade is not None
+        or status.operation_lock is not None
+        or (status.blue_green is not None and status.blue_green.phase != "Idle")
+    )
+    if _changes_strategy(new, old) and busy:
+        yield "spec.upgrade.strategy", _strategy(new)
+
+
+def _unhealthy(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
+    sick = any(one.type == "Available" and one.status != "True" for one in new.status.conditions)
+    if _changes_strategy(new, old) and sick:
+        yield "spec.upgrade.strategy", _strategy(new)
+
+
+def _open_orders(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
+    requests = new.spec.upgrade.requests if new.spec.upgrade else None
+    if requests is None or not _changes_strategy(new, old):
+        return
+    done = new.status.upgrade_requests or UpgradeRequestsStatus()
+    orders = (
+        (requests.retry, done.last_handled_retry),
+        (requests.promote, done.last_handled_promote),
+        (requests.rollback, done.last_handled_rollback),
+    )
+    if any(asked is not None and asked != handled for asked, handled in orders):
+        yield "spec.upgrade.strategy", _strategy(new)
+
+
+_ROLLING = "'RollingUpdate'"
+_NOW, _BEFORE = (either("upgrade.strategy", _ROLLING, of) for of in ("self", "oldSelf"))
+_SPEC_NOW, _SPEC_BEFORE = (
+    either("spec.upgrade.strategy", _ROLLING, of) for of in ("self", "oldSelf")
+)
+_OIDC = (
+    f"({is_set('selfInit.oidc.enabled')} && self.selfInit.enabled && self.selfInit.oidc.enabled)"
+)
+_UNCHANGED = " && ".join(
+    f"{either(field, default)} == {either(field, default, 'oldSelf')}"
+    for field, default in (("version", "''"), ("image", "''"), ("replicas", "3"))
+)
+_NOBODY_IS_SICK = (
+    f"!{is_set('status.conditions')} || !self.status.conditions.exists(one, "
+    "one.type == 'Available' && one.status != 'True')"
+)
+_ORDERS_ARE_DONE = " && ".join(
+    f"(!{is_set(f'spec.upgrade.requests.{name.lower()}')} || "
+    f"self.spec.upgrade.requests.{name.lower()} == "
+    f"{either(f'status.upgradeRequests.lastHandled{name}', repr(''))})"
+    for name in ("Retry", "Promote", "Rollback")
+)
+_IS_IDLE = (
+    "!has(self.status) || (!has(self.status.upgrade) && !has(self.status.operationLock) && "
+    "(!has(self.status.blueGreen) || !has(self.status.blueGreen.phase) || "
+    "self.status.blueGreen.phase == 'Idle'))"
+)
+
+UPGRADE_RULES: tuple[Rule, ...] = (
+    Rule(
+        id="upgrade-snapshot",
+        at="spec",
+        field="spec.upgrade",
+        message=(
+            "must not ask for a snapshot before the upgrade without spec.backup, which says where "
+            "it goes; add that or switch preUpgradeSnapshot off"
+        ),
+        broken=_snapshot,
+        cel="has(self.backup) || ("
+        + " && ".join(f"!{either(switch, 'false')}" for switch in _SWITCHES)
+        + ")",
+    ),
+    Rule(
+        id="blue-green-role",
+        at="spec",
+        field="spec.upgrade",
+        message=(
+            "must be able to log in for strategy BlueGreen: enable selfInit.oidc or set "
+            "upgrade.jwtAuthRole"
+        ),
+        broken=_blue_green_role,
+        cel=f"{_NOW} != 'BlueGreen' || has(self.upgrade.jwtAuthRole) || {_OIDC}",
+        reason="FieldValueRequired",
+    ),
+    Rule(
+        id="upgrade-strategy-alone",
+        at="spec",
+        field="spec.upgrade.strategy",
+        message=(
+            "must not change together with version, image or replicas; change it first, and the "
+            "others once it is accepted"
+        ),
+        broken=_alone,
+        cel=f"{_NOW} == {_BEFORE} || ({_UNCHANGED})",
+        got=_NOW,
+        reason="FieldValueForbidden",
+    ),
+    Rule(
+        id="upgrade-strategy-idle",
+        at="",
+        field="spec.upgrade.strategy",
+        message=(
+            "spec.upgrade.strategy must not change while an upgrade, backup or restore runs; wait "
+            "for its end"
+        ),
+        broken=_idle,
+        cel=f"{_SPEC_NOW} == {_SPEC_BEFORE} || {_IS_IDLE}",
+        got=_SPEC_NOW,
+        reason="FieldValueForbidden",
+    ),
+    Rule(
+        id="upgrade-strategy-healthy",
+        at="",
+        field="spec.upgrade.strategy",
+        message=(
+            "spec.upgrade.strategy must not change while the cluster is not Available; repair it "
+            "first"
+        ),
+        broken=_unhealthy,
+        cel=f"{_SPEC_NOW} == {_SPEC_BEFORE} || {_NOBODY_IS_SICK}",
+        got=_SPEC_NOW,
+        reason="FieldValueForbidden",
+    ),
+    Rule(
+        id="upgrade-strategy-orders",
+        at="",
+        field="spec.upgrade.strategy",
+        message=(
+            "spec.upgrade.strategy must not change before every order of spec.upgrade.requests is "
+            "carried out; wait, or remove the order"
+        ),
+        broken=_open_orders,
+        cel=f"{_SPEC_NOW} == {_SPEC_BEFORE} || ({_ORDERS_ARE_DONE})",
+        got=_SPEC_NOW,
+        reason="FieldValueForbidden",
+    ),
+)

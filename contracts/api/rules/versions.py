@@ -1,0 +1,145 @@
+"""Rules about versions that a running cluster must not be given, and what only newer servers do.
+
+Uses the API models, contracts.api.values.pattern and contracts.server_features. Collected by
+contracts.api.rules.cluster. They are about changes: what was accepted once stays accepted, and the
+operator stops by itself where going on would harm (managers.cluster.resolve.resolve).
+"""
+
+from collections.abc import Iterator
+
+from contracts.api.cluster.configuration import Listener
+from contracts.api.cluster.spec import OpenBaoCluster
+from contracts.api.cluster.status_upgrade import UpgradeStatus
+from contracts.api.rules.rule import Offence, Rule, either, is_set
+from contracts.api.values.pattern import Pattern
+from contracts.server_features import is_older, since
+
+Old = OpenBaoCluster | None
+
+_LISTENER = "spec.configuration.listener"
+_GROUPS = f"{_LISTENER}.tlsKeyExchangePreferences"
+_POST_QUANTUM = Pattern("(?i)mlkem")
+_NUMBERS = "[0-9]+[.][0-9]+[.][0-9]+"
+_FIRST = since("tls-key-exchange")
+
+
+def _running(cluster: OpenBaoCluster) -> Iterator[str]:
+    """Versions that the data may have been written by."""
+    yield cluster.status.current_version
+    upgrade = cluster.status.upgrade
+    if upgrade is not None and not _goes_back(cluster, upgrade):
+        yield upgrade.target_version
+
+
+def _goes_back(cluster: OpenBaoCluster, upgrade: UpgradeStatus) -> bool:
+    """Tell whether an upgrade is given up before a leader of it could write anything."""
+    asked = cluster.spec.version.removeprefix("v")
+    return upgrade.last_step_down_time is None and asked == upgrade.from_version
+
+
+def _downgrade(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
+    changes = old is not None and old.spec.version != new.spec.version
+    if changes and any(is_older(new.spec.version, running) for running in _running(new)):
+        yield "spec.version", new.spec.version
+
+
+def _listener(cluster: OpenBaoCluster) -> Listener:
+    return cluster.spec.configuration.listener or Listener()
+
+
+def _tls12(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
+    listener = _listener(new)
+    groups = listener.tls_key_exchange_preferences
+    only = groups and all(_POST_QUANTUM.found_in(group) for group in groups)
+    if only and listener.tls_min_version != "tls13":
+        yield f"{_LISTENER}.tlsMinVersion", listener.tls_min_version
+
+
+def _too_early(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
+    groups = _listener(new).tls_key_exchange_preferences
+    if old is None or not groups or groups == _listener(old).tls_key_exchange_preferences:
+        return
+    if is_older(new.status.current_version, _FIRST):
+        yield _GROUPS, new.status.current_version
+
+
+def _known(version: str) -> str:
+    return f"{version}.matches('{_NUMBERS}')"
+
+
+def _number(version: str) -> str:
+    """CEL for a version as one number; a pre-release counts as the release it leads to."""
+    part = f"{version}.find('{_NUMBERS}').split('.')"
+    return f"(int({part}[0]) * 1000000000000 + int({part}[1]) * 1000000 + int({part}[2]))"
+
+
+def _not_below(field: str) -> str:
+    """CEL for whether spec.version is not older than a version of the status, if that is known."""
+    absent, there = f"!{is_set(field)}", f"self.{field}"
+    return f"({absent} || !{_known(there)} || {_number('self.spec.version')} >= {_number(there)})"
+
+
+_CURRENT = "self.status.currentVersion"
+_FROM = "self.status.upgrade.fromVersion"
+_GOES_BACK = (
+    f"({is_set('status.upgrade.fromVersion')} && "
+    f"!{is_set('status.upgrade.lastStepDownTime')} && "
+    f"(self.spec.version == {_FROM} || self.spec.version == 'v' + {_FROM}))"
+)
+_IN_LISTENER = "tlsKeyExchangePreferences"
+_NOW, _BEFORE = (either(_GROUPS, "[]", of) for of in ("self", "oldSelf"))
+
+VERSION_RULES: tuple[Rule, ...] = (
+    Rule(
+        id="version-downgrade",
+        at="",
+        field="spec.version",
+        message=(
+            "spec.version must not be older than what runs (status.currentVersion) or than what an "
+            "upgrade has begun with (status.upgrade.targetVersion), because OpenBao cannot read "
+            "newer data; choose a newer one, go back to status.upgrade.fromVersion before a leader "
+            "steps down, or restore a snapshot into a new cluster"
+        ),
+        broken=_downgrade,
+        cel=(
+            "self.spec.version == oldSelf.spec.version || "
+            f"({_not_below('status.currentVersion')} && "
+            f"({_GOES_BACK} || {_not_below('status.upgrade.targetVersion')}))"
+        ),
+        got="self.spec.version",
+        reason="FieldValueForbidden",
+    ),
+    Rule(
+        id="key-exchange-tls13",
+        at=_LISTENER,
+        field=f"{_LISTENER}.tlsMinVersion",
+        message=(
+            "must be tls13 when tlsKeyExchangePreferences holds post-quantum groups only, because "
+            "older TLS knows none of them; set it, or add another group such as X25519"
+        ),
+        broken=_tls12,
+        cel=(
+            f"!has(self.{_IN_LISTENER}) || self.{_IN_LISTENER}.size() == 0 || "
+            f"self.{_IN_LISTENER}.exists(group, !{_POST_QUANTUM.cel('group')}) || "
+            "(has(self.tlsMinVersion) && self.tlsMinVersion == 'tls13')"
+        ),
+        reason="FieldValueRequired",
+    ),
+    Rule(
+        id="key-exchange-running",
+        at="",
+        field=_GROUPS,
+        message=(
+            f"{_GROUPS} needs servers of OpenBao {_FIRST} or newer that run already; upgrade "
+            "first, and set it once they do"
+        ),
+        broken=_too_early,
+        cel=(
+            f"{_NOW}.size() == 0 || {_NOW} == {_BEFORE} || "
+            f"!{is_set('status.currentVersion')} || !{_known(_CURRENT)} || "
+            f"{_number(_CURRENT)} >= {_number(repr(_FIRST))}"
+        ),
+        got=_CURRENT,
+        reason="FieldValueForbidden",
+    ),
+)

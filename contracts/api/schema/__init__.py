@@ -1,0 +1,4 @@
+"""The CustomResourceDefinitions, made of the models and the rules.
+
+Called by `baoctl.generate`.
+"""

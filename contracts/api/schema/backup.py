@@ -1,0 +1,32 @@
+"""The CustomResourceDefinition of OpenBaoBackup.
+
+Uses contracts.api.schema.crd and contracts.api.rules.backup_object. Called by `python -m
+baoctl.generate crd`.
+"""
+
+from contracts.api.backup import OpenBaoBackup
+from contracts.api.group import BACKUP_KIND, BACKUPS
+from contracts.api.rules.backup_object import SNAPSHOT_RULES
+from contracts.api.schema.crd import Column, Schema, definition, object_schema, with_rules
+
+_COLUMNS: tuple[Column, ...] = (
+    ("Cluster", "string", ".spec.cluster", "OpenBaoCluster that the snapshot is of.", 0),
+    ("Origin", "string", ".spec.origin", "Who asked for it.", 0),
+    ("Phase", "string", ".status.phase", "Where it is in its life.", 0),
+    ("Size", "integer", ".status.snapshot.size", "Size of the snapshot in bytes.", 0),
+    ("Proof", "string", ".status.proof.outcome", "How the last test of it ended.", 0),
+    ("Age", "date", ".metadata.creationTimestamp", "Time since creation.", 0),
+    ("Reason", "string", ".status.reason", "Why it is in that phase.", 1),
+    ("Version", "string", ".status.snapshot.version", "OpenBao version that took it.", 1),
+    ("Key", "string", ".status.key", "Object key of the snapshot.", 1),
+)
+
+
+def crd() -> Schema:
+    """The CustomResourceDefinition of OpenBaoBackup, fresh and safe to change."""
+    return definition(BACKUPS, ("obackup",), _COLUMNS, open_api_schema())
+
+
+def open_api_schema() -> Schema:
+    """The structural schema of OpenBaoBackup with its rules."""
+    return with_rules(object_schema(OpenBaoBackup, BACKUP_KIND), SNAPSHOT_RULES)

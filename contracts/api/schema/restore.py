@@ -1,0 +1,30 @@
+"""The CustomResourceDefinition of OpenBaoRestore.
+
+Uses contracts.api.schema.crd and contracts.api.rules.restore. Called by `python -m baoctl.generate
+crd`.
+"""
+
+from contracts.api.group import RESTORE_KIND, RESTORES
+from contracts.api.restore import OpenBaoRestore
+from contracts.api.rules.restore import RESTORE_RULES
+from contracts.api.schema.crd import Column, Schema, definition, object_schema, with_rules
+
+_COLUMNS: tuple[Column, ...] = (
+    ("Cluster", "string", ".spec.cluster", "OpenBaoCluster that gets the data.", 0),
+    ("Phase", "string", ".status.phase", "Where it is in its life.", 0),
+    ("Stage", "string", ".status.execution.stage", "Its last receipt.", 0),
+    ("Age", "date", ".metadata.creationTimestamp", "Time since creation.", 0),
+    ("Message", "string", ".status.message", "What it does or waits for.", 0),
+    ("Backup", "string", ".spec.source.backup", "OpenBaoBackup that is put back.", 1),
+    ("Key", "string", ".status.snapshotKey", "Object key of the snapshot.", 1),
+)
+
+
+def crd() -> Schema:
+    """The CustomResourceDefinition of OpenBaoRestore, fresh and safe to change."""
+    return definition(RESTORES, ("obrestore",), _COLUMNS, open_api_schema())
+
+
+def open_api_schema() -> Schema:
+    """The structural schema of OpenBaoRestore with its rules."""
+    return with_rules(object_schema(OpenBaoRestore, RESTORE_KIND), RESTORE_RULES)

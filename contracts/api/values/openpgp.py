@@ -1,0 +1,178 @@
+"""Whether a server can encrypt to an OpenPGP public key, and from when to when.
+
+Uses contracts.api.values.openpgp_parts and its neighbours. Called by the rules about recovery keys,
+and by the manager that hands the shares out: the server names each share by the fingerprint of the
+key that it is encrypted to.
+
+The key is chosen as the server chooses it (OpenBao 2.4.0 to 2.7, helper/pgpkeys, which encrypts
+with ProtonMail/go-crypto, Entity.EncryptionKey): a subkey whose key flags allow to encrypt
+messages (0x04; to encrypt storage, 0x08, is not enough there), whose algorithm can, that is bound
+to the key, not revoked and not expired; else the key itself on the same conditions. Whatever has
+no such part at any time is refused here. When a part begins and expires is handed back, because
+nothing in contracts knows the time: managers.recovery_keys.decide compares it with the clock.
+
+What is not checked: signatures are not verified, only their 16-bit checksums are compared, so a key
+that was forged with care is taken and the server refuses it; whether the numbers of a key are
+points of its curve or primes; and whether anybody has the private half. Revocations count whatever
+their date and whoever signed them, where the server lets an expired one lapse.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from contracts.api.values.openpgp_packets import NotAKeyError, each_packet, packets_of
+from contracts.api.values.openpgp_parts import (
+    ENCRYPTING,
+    PUBLIC_KEY,
+    RSA,
+    RSA_MINIMUM,
+    Certificate,
+    KeyPart,
+    Subkey,
+    fingerprint_of,
+    read_certificate,
+)
+from contracts.api.values.openpgp_signature import Signature
+
+__all__ = ["NotAKeyError", "PublicKey", "Usable", "read_fingerprint", "read_public_key"]
+
+_MESSAGES = 0x04
+_FOR_EVER = 2**63
+
+
+@dataclass(frozen=True, slots=True)
+class Usable:
+    """A part that the server may encrypt to, in seconds since 1970, both ends included."""
+
+    name: str
+    since: int
+    until: int | None
+    """None: it does not expire."""
+
+
+@dataclass(frozen=True, slots=True)
+class PublicKey:
+    """A public key to which a share can be encrypted."""
+
+    fingerprint: str
+    """Lower-case hex."""
+    parts: tuple[Usable, ...]
+    """At least one."""
+
+
+def read_public_key(text: str) -> PublicKey:
+    """Read the base64 of a binary key, as `gpg --export | base64` gives it.
+
+    Raises NotAKeyError for what is none, for a private key, and for one that the server could not
+    encrypt to at any time. Costs at most a few milliseconds, whatever the text is.
+    """
+    certificate = read_certificate(packets_of(text))
+    key = certificate.key
+    main = _main_signature(certificate)
+    parts: list[Usable] = []
+    problems: list[str] = []
+    for subkey in certificate.subkeys:
+        binding = _newest(subkey.bindings)
+        if binding is None:
+            raise NotAKeyError(
+                f"subkey {subkey.key.key_id} of {key.key_id} is bound by no signature"
+            )
+        problem = _problem(subkey, binding)
+        name = f"subkey {subkey.key.key_id} of {key.key_id}"
+        if problem:
+            problems.append(f"{name} {problem}")
+        else:
+            _check_size(name, subkey.key)
+            parts.append(_usable(name, (key, main), (subkey.key, binding)))
+    if key.algorithm in ENCRYPTING and (main.flags or 0) & _MESSAGES:
+        name = f"key {key.key_id}"
+        _check_size(name, key)
+        parts.append(_usable(name, (key, main)))
+    if not parts:
+        raise NotAKeyError(problems[-1] if problems else _no_part(key, main))
+    return PublicKey(key.fingerprint.lower(), tuple(parts))
+
+
+def read_fingerprint(text: str) -> str:
+    """Lower-case hex of the key in a text, though nothing may be encrypted to it; "" for none."""
+    try:
+        first = next(each_packet(text), None)
+    except NotAKeyError:
+        return ""
+    if first is None or first.tag != PUBLIC_KEY:
+        return ""
+    return fingerprint_of(first.body).lower()
+
+
+def _main_signature(certificate: Certificate) -> Signature:
+    """Choose the signature that says how long the key is good, and what for.
+
+    Of version 4 it is that of a user ID: of one without revocations, of the one that is marked as
+    the primary one, of the newest. The server takes any one of several that are equal; so the one
+    that expires first is taken here.
+    """
+    key = certificate.key
+    if key.version == 6:
+        newest = _newest(certificate.direct)
+        if newest is None:
+            raise NotAKeyError(f"key {key.key_id} has no direct signature of its own")
+        return newest
+    chosen: list[tuple[tuple[int, bool, int], Signature | None]] = []
+    for user_id in certificate.user_ids.values():
+        newest = _newest(user_id.certifications)
+        rank = (
+            user_id.revoked,
+            not (newest and newest.primary),
+            -(newest.created if newest else 0),
+        )
+        chosen.append((rank, newest))
+    if not chosen:
+        raise NotAKeyError(f"key {key.key_id} has no user ID that it signed itself")
+    best = min(rank for rank, _ in chosen)
+    if best[0]:
+        raise NotAKeyError(f"each user ID of key {key.key_id} is revoked")
+    equal = [signature for rank, signature in chosen if rank == best and signature is not None]
+    return min(equal, key=lambda one: (_usable("", (key, one)).until or _FOR_EVER, one.flags or 0))
+
+
+def _newest(signatures: list[Signature]) -> Signature | None:
+    """Return the newest, and of several the first, as the server does."""
+    return max(signatures, key=lambda one: one.created, default=None)
+
+
+def _problem(subkey: Subkey, binding: Signature) -> str:
+    """Say why nothing is ever encrypted to a subkey; "" when something may be."""
+    if subkey.revoked:
+        return "is revoked"
+    if subkey.key.algorithm not in ENCRYPTING:
+        return f"cannot encrypt (algorithm {subkey.key.algorithm})"
+    if binding.flags is None:
+        return "has no key flags"
+    if not binding.flags & _MESSAGES:
+        return f"has key flags {binding.flags:#04x} without 0x04"
+    return ""
+
+
+def _no_part(key: KeyPart, main: Signature) -> str:
+    if key.algorithm in ENCRYPTING:
+        return f"key {key.key_id} has key flags {main.flags or 0:#04x} without 0x04"
+    return f"key {key.key_id} has no part that can encrypt"
+
+
+def _check_size(name: str, key: KeyPart) -> None:
+    if key.algorithm in RSA and key.bits < RSA_MINIMUM:
+        raise NotAKeyError(f"{name} is RSA of {key.bits} bits, less than {RSA_MINIMUM}")
+
+
+def _usable(name: str, *steps: tuple[KeyPart, Signature]) -> Usable:
+    """Tell when all of these keys and signatures are good at once."""
+    since = max(max(key.created, signature.created) for key, signature in steps)
+    until = min((end for step in steps for end in _ends(*step)), default=None)
+    return Usable(name, since, until)
+
+
+def _ends(key: KeyPart, signature: Signature) -> Iterator[int]:
+    if signature.key_lifetime:
+        yield key.created + signature.key_lifetime
+    if signature.lifetime:
+        yield signature.created + signature.lifetime

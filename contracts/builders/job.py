@@ -1,0 +1,176 @@
+"""The Jobs that run the operator's own image: backup, restore, and the test of a backup. Pure.
+
+Called by the plans of those features; the owner reference is added by managers.jobs. A Job runs its
+program once, in one pod that is never started again: what a second start would do to data nobody
+can tell. Semantics: Kubernetes API reference, batch/v1 JobSpec and core/v1 PodSpec.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+from contracts.api.cluster.snapshot_store import BackupTarget
+from contracts.api.cluster.status_errors import SNAPSHOT_MAX
+from contracts.builders.job_pod import (
+    MESH_ANNOTATIONS,
+    MIB,
+    STAY_ANNOTATIONS,
+    executor_container,
+    executor_part,
+    executor_resources,
+    pod_labels,
+    pod_spec,
+    scratch_part,
+)
+from contracts.builders.job_store import store_part
+from contracts.builders.pod_part import PodPart
+from contracts.jobs import env as job_env
+from contracts.jobs.template import Executor
+from contracts.naming import labels, names
+from runtime.builtin_kinds import JOB
+from runtime.types import Object
+
+Mode = Literal["backup", "restore", "restore-test"]
+"""The argument of `baoctl job`, and what the Job is a part of (`labels.JOBS`)."""
+
+# A snapshot of the largest size at 3 MiB/s, and the start of the pod.
+BACKUP_SECONDS = 3600
+TEST_SECONDS = 3600
+# Half an hour to prepare, ten minutes for the server to take it.
+RESTORE_SECONDS = 2400
+
+SCRATCH_VOLUME = "scratch"
+
+
+class Beside(Protocol):
+    """The server that a test restores into: a native sidecar, which goes with the pod."""
+
+    @property
+    def container(self) -> Mapping[str, Any]:
+        """The container, with restartPolicy Always."""
+        ...
+
+    @property
+    def volumes(self) -> Sequence[Mapping[str, Any]]:
+        """Its volumes, of names that no executor has."""
+        ...
+
+    @property
+    def annotations(self) -> Mapping[str, str]:
+        """Of the pod."""
+        ...
+
+    @property
+    def pull_secrets(self) -> Sequence[str]:
+        """Names of Secrets for its image."""
+        ...
+
+
+def backup_job(
+    executor: Executor,
+    target: BackupTarget,
+    env: job_env.BackupEnv,
+    more_labels: Mapping[str, str] | None = None,
+) -> Object:
+    """Build the Job of one backup; `more_labels` are labels of the Job beside our own."""
+    parts = (executor_part(executor, env), store_part(target, read_only=False))
+    shape = _Shape("backup", names.run_job("backup", env.run.name), BACKUP_SECONDS, env.key)
+    job = _job(executor, target, shape, parts, executor_resources(target))
+    job["metadata"]["labels"] = {**(more_labels or {}), **job["metadata"]["labels"]}
+    return job
+
+
+def restore_job(executor: Executor, target: BackupTarget, env: job_env.RestoreEnv) -> Object:
+    """Build the Job of one restore: the whole snapshot is fetched and checked before it is sent."""
+    shape = _Shape("restore", names.run_job("restore", env.run.name), RESTORE_SECONDS, env.key)
+    room = scratch_mib(env.expected_size)
+    parts = (
+        executor_part(executor, env),
+        store_part(target, read_only=True),
+        scratch_part(SCRATCH_VOLUME, env.scratch_path, room),
+    )
+    sure = env.expected_size > 0
+    return _job(executor, target, shape, parts, executor_resources(target, scratch=room, sure=sure))
+
+
+def proof_job(
+    executor: Executor, target: BackupTarget, env: job_env.TestEnv, beside: Beside
+) -> Object:
+    """Build the Job that restores a snapshot into a server of its own, within its pod.
+
+    The executor believes no authority: that server is reached over the loopback of the pod.
+    """
+    shape = _Shape("restore-test", names.run_job("test", env.run.name), TEST_SECONDS, env.key)
+    secrets = tuple(dict.fromkeys((*executor.pull_secrets, *beside.pull_secrets)))
+    executor = dataclasses.replace(executor, authority=None, pull_secrets=secrets)
+    room = scratch_mib(env.expected_size)
+    parts = (
+        executor_part(executor, env),
+        store_part(target, read_only=True),
+        scratch_part(SCRATCH_VOLUME, env.scratch_path, room),
+    )
+    sure = env.expected_size > 0
+    job = _job(executor, target, shape, parts, executor_resources(target, scratch=room, sure=sure))
+    pod = job["spec"]["template"]
+    pod["metadata"]["annotations"] |= beside.annotations
+    pod["spec"]["volumes"] += map(dict, beside.volumes)
+    pod["spec"]["initContainers"] = [dict(beside.container)]
+    return job
+
+
+def scratch_mib(size: int) -> int:
+    """MiB that a snapshot of `size` bytes takes on a disk; that of the largest one, if 0."""
+    return (size or SNAPSHOT_MAX) * 11 // 10 // MIB + 64
+
+
+@dataclass(frozen=True, slots=True)
+class _Shape:
+    """What tells one Job from another."""
+
+    mode: Mode
+    name: str
+    seconds: int
+    """After which Kubernetes ends it."""
+    key: str
+    """Of the snapshot."""
+
+
+def _job(
+    executor: Executor,
+    target: BackupTarget,
+    shape: _Shape,
+    parts: tuple[PodPart, ...],
+    resources: Mapping[str, Any],
+) -> Object:
+    own = labels.component(executor.cluster, shape.mode)
+    notes = {labels.BACKUP_KEY: shape.key}
+    whole = PodPart.merged(parts)
+    container = executor_container(executor.image, shape.mode, whole, resources)
+    return {
+        "apiVersion": JOB.api_version,
+        "kind": JOB.kind,
+        "metadata": {
+            "name": shape.name,
+            "namespace": executor.namespace,
+            "labels": own,
+            "annotations": notes,
+        },
+        "spec": {
+            "activeDeadlineSeconds": shape.seconds,
+            "backoffLimit": 0,
+            "completions": 1,
+            "parallelism": 1,
+            # No second pod while the first one may still work.
+            "podReplacementPolicy": "Failed",
+            "template": {
+                "metadata": {
+                    "labels": {**pod_labels(target), **own},
+                    "annotations": {**MESH_ANNOTATIONS, **STAY_ANNOTATIONS, **notes},
+                },
+                "spec": pod_spec(executor, container, whole.volumes),
+            },
+        },
+    }

@@ -1,0 +1,205 @@
+"""The pod of a job: one container of the operator's own image, and what it may read. Pure.
+
+Called by contracts.builders.job. Every limit is set, because quotas ask for it; nothing is
+written outside of volumes that go with the pod; the container gets its orders as variables and its
+secrets as files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from contracts.api.cluster.snapshot_store import BackupTarget
+from contracts.builders.api_token_volume import api_token_volume
+from contracts.builders.job_store import SECRET_MODE, projected_token
+from contracts.builders.pod_part import PodPart
+from contracts.builders.security_context import container_security, pod_security
+from contracts.jobs import env as job_env
+from contracts.jobs.template import Executor
+from contracts.naming import labels, mount_paths
+
+CONTAINER: Final = "executor"
+PROGRAM: Final = ("python3", "-m", "baoctl", "job")
+JOB_UID_LABEL = "batch.kubernetes.io/controller-uid"
+# What was begun in a store is taken back meanwhile.
+GRACE_SECONDS = 30
+
+MIB = 1024 * 1024
+# Parts in flight that the usual memory has room for.
+_BUFFERS_MIB = 32
+_MEMORY_REQUEST_MIB = 128
+_MEMORY_LIMIT_MIB = 512
+_CPU_REQUEST = "100m"
+# Reading, hashing and TLS keep two cores busy at most.
+_CPU_LIMIT = "2"
+_TMP_MIB = 64
+_LOGS_MIB = 64
+
+TMP_VOLUME = "tmp"
+AUTHORITY_VOLUME = "server-ca"
+LOGIN_VOLUME = "login-token"
+TOKEN_VOLUME = "token"  # noqa: S105  the name of a volume
+API_VOLUME = "api-token"
+
+# A proxy beside a job never ends, and stands between it and the TLS of the servers. Who wants one
+# asks for it in workloadIdentity.podLabels.
+MESH_LABELS: Mapping[str, str] = {"sidecar.istio.io/inject": "false"}
+MESH_ANNOTATIONS: Mapping[str, str] = {
+    "consul.hashicorp.com/connect-inject": "false",
+    "kuma.io/sidecar-injection": "disabled",
+    "linkerd.io/inject": "disabled",
+}
+# What is done once is not to be moved to another node.
+STAY_ANNOTATIONS: Mapping[str, str] = {
+    "cluster-autoscaler.kubernetes.io/safe-to-evict": "false",
+    "karpenter.sh/do-not-disrupt": "true",
+}
+
+
+def pod_labels(target: BackupTarget) -> Mapping[str, str]:
+    """What the spec asks of the pod's labels, for the identity at a cloud, beside our own."""
+    identity = target.workload_identity
+    asked = (identity.pod_labels if identity else None) or {}
+    return {**MESH_LABELS, **labels.users_own(asked)}
+
+
+def pod_spec(
+    executor: Executor, container: Mapping[str, Any], volumes: Sequence[Mapping[str, Any]]
+) -> dict[str, Any]:
+    """Build the pod around its container; it is never started a second time."""
+    security = pod_security(fixed_ids=executor.fixed_ids)
+    if executor.confined:
+        security["appArmorProfile"] = {"type": "RuntimeDefault"}
+    spec: dict[str, Any] = {
+        "restartPolicy": "Never",
+        "serviceAccountName": executor.account,
+        "automountServiceAccountToken": False,
+        "enableServiceLinks": False,
+        "terminationGracePeriodSeconds": GRACE_SECONDS,
+        "securityContext": security,
+        **executor.nodes,
+        "containers": [dict(container)],
+        "volumes": [*map(dict, volumes)],
+    }
+    if executor.pull_secrets:
+        spec["imagePullSecrets"] = [{"name": name} for name in executor.pull_secrets]
+    return spec
+
+
+def executor_container(
+    image: str, mode: str, whole: PodPart, resources: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Build the container; `mode` is the argument of `baoctl job`."""
+    return {
+        "name": CONTAINER,
+        "image": image,
+        "command": [*PROGRAM],
+        "args": [mode],
+        "env": [*map(dict, whole.env)],
+        "resources": dict(resources),
+        "securityContext": container_security(),
+        # The report counts; this is for people, and says something even of a crash.
+        "terminationMessagePolicy": "FallbackToLogsOnError",
+        "volumeMounts": [*map(dict, whole.mounts)],
+    }
+
+
+def executor_part(executor: Executor, env: job_env.Env, *, reports: bool = True) -> PodPart:
+    """What every executor has: orders, a login, a place to write.
+
+    `reports`: and its own account at the API, to say in a status how it ended.
+    """
+    found = [_api_server()] if reports else []
+    found.append(_scratch(TMP_VOLUME, mount_paths.TMP, _TMP_MIB))
+    if executor.authority is not None:
+        # Beside the authority may lie its key: one entry of the Secret, and no other.
+        name, key = executor.authority.secret, executor.authority.key
+        found.append(_entry(AUTHORITY_VOLUME, name, key, job_env.CA_PATH))
+    if executor.login.role:
+        volume = projected_token(LOGIN_VOLUME, _file(job_env.JWT_PATH), executor.audience)
+        found.append(_files(volume, job_env.JWT_PATH))
+    else:
+        token = executor.login.token_secret
+        found.append(_entry(TOKEN_VOLUME, token, "token", job_env.TOKEN_PATH))
+    return PodPart.merged((PodPart(env=tuple(_environment(env))), *found))
+
+
+def scratch_part(volume: str, path: str, mib: int) -> PodPart:
+    """A folder on the node that goes with the pod, and never holds more than `mib` MiB."""
+    return _scratch(volume, path, mib)
+
+
+def executor_resources(target: BackupTarget, *, scratch: int = 0, sure: bool = True) -> Any:
+    """Build requests and limits. `scratch` in MiB; `sure`: the node must have that much free."""
+    more = max(0, target.part_size * target.concurrency // MIB - _BUFFERS_MIB)
+    return _resources(more, scratch, scratch if sure else 0)
+
+
+def plain_resources() -> Any:
+    """Build requests and limits of a job that moves no data."""
+    return _resources(0, 0, 0)
+
+
+def _resources(more: int, scratch: int, sure: int) -> Any:
+    disk = _TMP_MIB + _LOGS_MIB
+    return {
+        "requests": {
+            "cpu": _CPU_REQUEST,
+            "memory": f"{_MEMORY_REQUEST_MIB + more}Mi",
+            "ephemeral-storage": f"{disk + sure}Mi",
+        },
+        "limits": {
+            "cpu": _CPU_LIMIT,
+            "memory": f"{_MEMORY_LIMIT_MIB + 2 * more}Mi",
+            "ephemeral-storage": f"{disk + scratch}Mi",
+        },
+    }
+
+
+def _environment(env: job_env.Env) -> list[Mapping[str, Any]]:
+    told: list[Mapping[str, Any]] = [
+        {"name": "HOME", "value": mount_paths.TMP},
+        _downward(job_env.POD_NAME, "metadata.name"),
+        _downward(job_env.POD_UID, "metadata.uid"),
+        _downward(job_env.JOB_UID, f"metadata.labels['{JOB_UID_LABEL}']"),
+    ]
+    # The kubelet replaces $(NAME) in a value, and takes two dollars for one.
+    told += [
+        {"name": name, "value": value.replace("$", "$$")}
+        for name, value in sorted(env.to_environment().items())
+    ]
+    return told
+
+
+def _downward(variable: str, path: str) -> Mapping[str, Any]:
+    return {"name": variable, "valueFrom": {"fieldRef": {"apiVersion": "v1", "fieldPath": path}}}
+
+
+def _api_server() -> PodPart:
+    mount = {"name": API_VOLUME, "mountPath": mount_paths.API_TOKEN, "readOnly": True}
+    return PodPart(mounts=(mount,), volumes=(api_token_volume(API_VOLUME),))
+
+
+def _scratch(volume: str, path: str, mib: int) -> PodPart:
+    return PodPart(
+        mounts=({"name": volume, "mountPath": path},),
+        volumes=({"name": volume, "emptyDir": {"sizeLimit": f"{mib}Mi"}},),
+    )
+
+
+def _entry(volume: str, secret: str, key: str, path: str) -> PodPart:
+    """One entry of a Secret as one file."""
+    items = [{"key": key, "path": _file(path)}]
+    source = {"secretName": secret, "items": items, "defaultMode": SECRET_MODE}
+    return _files({"name": volume, "secret": source}, path)
+
+
+def _files(volume: Mapping[str, Any], path: str) -> PodPart:
+    folder = path.rpartition("/")[0]
+    mount = {"name": volume["name"], "mountPath": folder, "readOnly": True}
+    return PodPart(mounts=(mount,), volumes=(volume,))
+
+
+def _file(path: str) -> str:
+    return path.rpartition("/")[2]

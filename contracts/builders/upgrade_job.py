@@ -1,0 +1,101 @@
+"""The Job of one step of an upgrade: it asks servers to lead no more, to join, to vote or to go.
+
+Pure. Called by managers.upgrade; the owner reference is added by managers.jobs. Its outcome is the
+condition of the Job and nothing else: it knows no API server. Every action may be repeated, so a
+pod that was evicted is made anew, while one that failed by itself ends the Job at once. Semantics:
+Kubernetes API reference, batch/v1 JobSpec and PodFailurePolicy (stable since 1.31).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any, Final
+
+from contracts.builders.job_pod import (
+    CONTAINER,
+    MESH_ANNOTATIONS,
+    MESH_LABELS,
+    STAY_ANNOTATIONS,
+    executor_container,
+    executor_part,
+    plain_resources,
+    pod_spec,
+)
+from contracts.jobs.env import UpgradeEnv
+from contracts.jobs.template import Executor
+from contracts.jobs.upgrade_actions import ACTIONS, Order
+from contracts.naming import labels, names
+from runtime.builtin_kinds import JOB
+from runtime.types import Object
+
+MODE: Final = "upgrade"
+"""The argument of `baoctl job`, and what the Job is a part of (`labels.JOBS`)."""
+KEPT_SECONDS: Final = 3600
+"""How long the Job and its log can be read after its end."""
+
+_FAILURE_POLICY: Final[Mapping[str, Any]] = {
+    "rules": [
+        {
+            "action": "Ignore",
+            "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}],
+        },
+        {
+            "action": "FailJob",
+            "onExitCodes": {"containerName": CONTAINER, "operator": "NotIn", "values": [0]},
+        },
+    ]
+}
+
+
+def upgrade_job(executor: Executor, order: Order) -> Object:
+    """Build the Job of an order. Raises ValueError for an order that has a problem."""
+    problem = order.problem()
+    if problem:
+        raise ValueError(problem)
+    env = upgrade_env(executor, order)
+    part = executor_part(executor, env, reports=False)
+    own = labels.component(executor.cluster, MODE)
+    notes = {labels.UPGRADE_ACTION: order.action, labels.UPGRADE_RUN_ID: order.run}
+    container = executor_container(executor.image, MODE, part, plain_resources())
+    return {
+        "apiVersion": JOB.api_version,
+        "kind": JOB.kind,
+        "metadata": {
+            "name": names.upgrade_job(executor.cluster, order.action, order.run),
+            "namespace": executor.namespace,
+            "labels": own,
+            "annotations": notes,
+        },
+        "spec": {
+            "activeDeadlineSeconds": ACTIONS[order.action].deadline,
+            "backoffLimit": 0,
+            "completions": 1,
+            "parallelism": 1,
+            "podFailurePolicy": _FAILURE_POLICY,
+            # No second pod while the first one may still work.
+            "podReplacementPolicy": "Failed",
+            "ttlSecondsAfterFinished": KEPT_SECONDS,
+            "template": {
+                "metadata": {
+                    "labels": {**MESH_LABELS, **own},
+                    "annotations": {**MESH_ANNOTATIONS, **STAY_ANNOTATIONS, **notes},
+                },
+                "spec": pod_spec(executor, container, part.volumes),
+            },
+        },
+    }
+
+
+def upgrade_env(executor: Executor, order: Order) -> UpgradeEnv:
+    """Say what the job is told: all pods that may lead are those that the order and we know."""
+    known = (*order.blue, *order.green) or (*executor.servers, *filter(None, [order.target]))
+    server = dataclasses.replace(executor.server_env(), pods=tuple(dict.fromkeys(known)))
+    return UpgradeEnv(
+        server=server,
+        action=order.action,
+        run_id=order.run,
+        target=order.target,
+        blue=order.blue,
+        green=order.green,
+    )

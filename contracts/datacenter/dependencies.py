@@ -1,0 +1,130 @@
+"""What depends on what among the services of a datacenter and the containers of a service.
+
+Uses graphlib and contracts.datacenter. Called by contracts.datacenter.rules.all_rules, which
+refuses circles, and by managers.datacenter, which makes and retires rows in order. Pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from graphlib import CycleError, TopologicalSorter
+from heapq import heappop, heappush
+from typing import TypeAlias
+
+from contracts.datacenter.service_spec import OPENBAO_READY, BootstrapService, ServicePart
+from contracts.datacenter.workload_records import Row
+
+Graph: TypeAlias = Mapping[str, Sequence[str]]
+"""Names, and the names that each depends on."""
+
+
+def find_cycle(graph: Graph) -> tuple[str, ...] | None:
+    """A circle of dependencies; None without one.
+
+    Each name depends on the next one; the last is the first again, the one that sorts first. The
+    same for the same graph, however it is ordered.
+    """
+    sorter = TopologicalSorter({name: sorted(graph[name]) for name in sorted(graph)})
+    try:
+        sorter.prepare()
+    except CycleError as error:
+        # graphlib tells it the other way round: each comes before the next one.
+        names: list[str] = list(reversed(error.args[1]))[:-1]
+        first = names.index(min(names))
+        return (*names[first:], *names[:first], names[first])
+    return None
+
+
+def dependencies(services: Iterable[BootstrapService]) -> dict[str, tuple[str, ...]]:
+    """The names that each service depends on, openbao:ready as every OpenBaoCluster among them.
+
+    Names that no service has stay in; openbao:ready stays as it is while there is no cluster.
+    """
+    listed = tuple(services)
+    vaults = tuple(one.name for one in listed if one.kind == "OpenBaoCluster")
+    return {one.name: _resolved(one, vaults) for one in listed}
+
+
+def _resolved(service: BootstrapService, vaults: tuple[str, ...]) -> tuple[str, ...]:
+    names: dict[str, None] = {}
+    for name in service.depends_on:
+        names.update(dict.fromkeys(vaults if vaults and name == OPENBAO_READY else (name,)))
+    return tuple(names)
+
+
+def creation_order(services: Iterable[BootstrapService]) -> tuple[BootstrapService, ...]:
+    """The services, each behind what it depends on, and as they are listed where that is free.
+
+    Names must be unique. What is part of a circle, or behind one, comes last.
+    """
+    listed = {one.name: one for one in services}
+    return tuple(listed[name] for name in _ordered(dependencies(listed.values())))
+
+
+def part_order(service: BootstrapService) -> tuple[ServicePart, ...]:
+    """The inits and sidecars of a service in the order in which they are started.
+
+    Each behind what it depends on, and as they are listed where that is free.
+    """
+    helpers = {part.name: part for part in service.services if part.role != "Main"}
+    graph = {name: part.depends_on for name, part in helpers.items()}
+    return tuple(helpers[name] for name in _ordered(graph))
+
+
+def _ordered(graph: Graph) -> tuple[str, ...]:
+    names = tuple(graph)
+    places = {name: place for place, name in enumerate(names)}
+    sorter = TopologicalSorter(
+        {name: [other for other in graph[name] if other in places] for name in names}
+    )
+    # Goes on with what no circle blocks.
+    with suppress(CycleError):
+        sorter.prepare()
+    done: dict[str, None] = {}
+    free: list[int] = []
+    while True:
+        for name in sorter.get_ready():
+            heappush(free, places[name])
+        if not free:
+            return (*done, *(name for name in names if name not in done))
+        name = names[heappop(free)]
+        done[name] = None
+        sorter.done(name)
+
+
+def waits_for(row: Row, rows: Iterable[Row], is_running: Callable[[str], bool]) -> tuple[str, ...]:
+    """The names that a row waits for before it is made, in the order of its body; empty for none.
+
+    `rows` are those of its datacenter, `is_running` is asked about their names. A name that no row
+    has is waited for; so is openbao:ready while there is no OpenBaoCluster.
+    """
+    services = {other.name: other.wish.service for other in rows}
+    services[row.name] = row.wish.service
+    names = dependencies(services.values())[row.name]
+    return tuple(name for name in names if name not in services or not is_running(name))
+
+
+def held_by(row: Row, rows: Iterable[Row]) -> tuple[str, ...]:
+    """The names of the rows that depend on a row, sorted: it is not retired before they are gone.
+
+    `rows` are those of its datacenter that are there. A row that depends on it in a circle does not
+    hold it, or neither of them would ever go.
+    """
+    services = {other.name: other.wish.service for other in rows}
+    services[row.name] = row.wish.service
+    graph = dependencies(services.values())
+    below = _below(row.name, graph)
+    return tuple(name for name in sorted(graph) if row.name in graph[name] and name not in below)
+
+
+def _below(name: str, graph: Graph) -> set[str]:
+    """Everything that a name depends on, directly or not, and the name itself."""
+    found: set[str] = set()
+    waiting = [name]
+    while waiting:
+        one = waiting.pop()
+        if one not in found:
+            found.add(one)
+            waiting.extend(graph.get(one, ()))
+    return found

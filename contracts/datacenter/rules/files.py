@@ -1,0 +1,179 @@
+"""Rules about what containers see as files: volumes, files of the configuration, Secrets.
+
+Uses contracts.datacenter.rules.service and runtime.quantity. Collected by
+contracts.datacenter.rules.all_rules.
+"""
+
+import posixpath
+from collections.abc import Iterator
+
+from contracts.api.rules.rule import Offence
+from contracts.api.rules.secrets import SYSTEM_NAME, SYSTEM_SECRET_MESSAGE
+from contracts.api.values.field_path import value_at, values_at
+from contracts.datacenter.rules.service import FORBIDDEN, REQUIRED, Find, ServiceRule
+from contracts.datacenter.service_spec import BootstrapService, ServicePart, Volume
+from contracts.naming import names
+from runtime import quantity
+
+_VOLUMES = "services[].volumes[]"
+_FILES = "services[].configFiles[]"
+_SECRETS = "services[].secrets[]"
+# Not as one pattern: a path may be long, and the API server counts its length times the pattern's.
+_STEPS = ("//", "/..")
+
+SECRET_REFERENCES = ("services[].env[].secret", _SECRETS, "imagePullSecrets[]")
+"""Every reference of a service to a Secret; a test holds it against the model."""
+
+
+def _plain(at: str, field: str, what: str) -> ServiceRule:
+    is_file = what == "file"
+
+    def find(service: BootstrapService) -> Iterator[Offence]:
+        for path, value in values_at(service, at):
+            text = value_at(value, field)
+            if any(steps in text for steps in _STEPS) or (is_file and text.endswith("/")):
+                yield f"{path}.{field}", text
+
+    return ServiceRule(
+        id=f"path-{at.split('.')[-1].removesuffix('[]')}",
+        at=at,
+        field=f"{at}.{field}",
+        message=(
+            f"must be the plain path of a {what}, with no empty step and none that begins with two "
+            "dots; write it out"
+        ),
+        find=find,
+        cel=" && ".join(
+            (
+                *(f"!self.{field}.contains('{steps}')" for steps in _STEPS),
+                *((f"!self.{field}.endsWith('/')",) if is_file else ()),
+            )
+        ),
+    )
+
+
+def _paths_twice(service: BootstrapService) -> Iterator[Offence]:
+    for path, part in values_at(service, "services[]"):
+        seen: set[str] = set()
+        for field, text in _places(part):
+            place = posixpath.normpath(text)
+            if place in seen:
+                yield f"{path}.{field}", text
+            seen.add(place)
+
+
+def _places(part: ServicePart) -> Iterator[tuple[str, str]]:
+    for path in ("volumes[].mountPath", "secrets[].mountPath", "configFiles[].path"):
+        yield from values_at(part, path)
+
+
+def _no_size(service: BootstrapService) -> Iterator[Offence]:
+    for path, volume in values_at(service, _VOLUMES):
+        if volume.kind == "Persistent" and volume.size is None:
+            yield f"{path}.size", None
+
+
+def _no_room(service: BootstrapService) -> Iterator[Offence]:
+    for path, volume in values_at(service, _VOLUMES):
+        if volume.size is not None and quantity.parse(volume.size) <= 0:
+            yield f"{path}.size", volume.size
+
+
+def _class(service: BootstrapService) -> Iterator[Offence]:
+    for path, volume in values_at(service, _VOLUMES):
+        if volume.storage_class_name is not None and volume.kind != "Persistent":
+            yield f"{path}.storageClassName", volume.storage_class_name
+
+
+def _disagree(service: BootstrapService) -> Iterator[Offence]:
+    first: dict[str, Volume] = {}
+    for path, volume in values_at(service, _VOLUMES):
+        if _made_of(first.setdefault(volume.name, volume)) != _made_of(volume):
+            yield path, volume.name
+
+
+def _made_of(volume: Volume) -> tuple[object, ...]:
+    size = None if volume.size is None else quantity.parse(volume.size)
+    return volume.kind, size, volume.storage_class_name
+
+
+def _system_secret(path: str) -> Find:
+    def find(service: BootstrapService) -> Iterator[Offence]:
+        for found, reference in values_at(service, path):
+            if reference is not None and SYSTEM_NAME.found_in(reference.name):
+                yield f"{found}.name", reference.name
+
+    return find
+
+
+# Not by the pattern: there may be very many variables, and the API server counts its length.
+_NO_SYSTEM_NAME = " && ".join(
+    f"!self.name.endsWith('{suffix}')" for suffix in names.SYSTEM_SECRET_SUFFIXES
+)
+
+
+def _secret_rule(path: str) -> ServiceRule:
+    return ServiceRule(
+        id=f"secret-{path.replace('[]', '').removeprefix('services.')}",
+        at=path,
+        field=f"{path}.name",
+        message=SYSTEM_SECRET_MESSAGE,
+        find=_system_secret(path),
+        cel=_NO_SYSTEM_NAME,
+        got="self.name",
+        reason=FORBIDDEN,
+    )
+
+
+FILE_RULES: tuple[ServiceRule, ...] = (
+    _plain(_VOLUMES, "mountPath", "folder"),
+    _plain(_SECRETS, "mountPath", "folder"),
+    _plain(_FILES, "path", "file"),
+    ServiceRule(
+        id="paths",
+        at="services[]",
+        field="services[]",
+        message=(
+            "must use each path once among the volumes, secrets and configFiles of a container; "
+            "choose another path"
+        ),
+        find=_paths_twice,
+    ),
+    ServiceRule(
+        id="volume-size",
+        at=_VOLUMES,
+        field=f"{_VOLUMES}.size",
+        message="must be set for kind Persistent; 10Gi is a good value",
+        find=_no_size,
+        cel="self.kind != 'Persistent' || has(self.size)",
+        reason=REQUIRED,
+    ),
+    ServiceRule(
+        id="volume-room",
+        at=_VOLUMES,
+        field=f"{_VOLUMES}.size",
+        message="must be more than 0; 10Gi is a good value",
+        find=_no_room,
+        cel="!has(self.size) || quantity(self.size).isGreaterThan(quantity('0'))",
+        got="self.size",
+    ),
+    ServiceRule(
+        id="volume-class",
+        at=_VOLUMES,
+        field=f"{_VOLUMES}.storageClassName",
+        message="is only for kind Persistent; remove it or set that kind",
+        find=_class,
+        cel="!has(self.storageClassName) || self.kind == 'Persistent'",
+        reason=FORBIDDEN,
+    ),
+    ServiceRule(
+        id="volumes-agree",
+        field="services",
+        message=(
+            "must describe a volume of one name alike in all containers that share it: kind, size "
+            "and storageClassName; make them the same or rename one"
+        ),
+        find=_disagree,
+    ),
+    *map(_secret_rule, SECRET_REFERENCES),
+)

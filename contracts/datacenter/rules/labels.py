@@ -1,0 +1,104 @@
+"""Rules about the labels and annotations of a service.
+
+Uses contracts.naming.labels and contracts.datacenter.rules.service. Collected by
+contracts.datacenter.rules.all_rules. A mark of ours is believed whoever wrote it, so nobody may
+have one written.
+"""
+
+from collections.abc import Callable, Iterator
+
+from contracts.api.rules.rule import Offence
+from contracts.api.values.field_path import value_at
+from contracts.api.values.pattern import Pattern
+from contracts.datacenter.rules.service import FORBIDDEN, Find, ServiceRule
+from contracts.datacenter.service_spec import BootstrapService
+from contracts.naming import labels
+
+_OURS = (labels.MANAGED_BY, labels.NAME, labels.INSTANCE)
+_WORD = r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?"
+_VALUE = Pattern(f"^({_WORD})?$")
+_STEP = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
+_KEY = Pattern(rf"^({_STEP}(\.{_STEP})*/)?{_WORD}$")
+# Of the part before the slash; the other one is in the pattern.
+_PREFIX_MAX = 253
+
+_IS_OURS = (
+    "("
+    + " || ".join(f"key.startsWith('{beginning}')" for beginning in labels.RESERVED)
+    + f" || key in {list(_OURS)})"
+)
+
+
+def _is_ours(key: str) -> bool:
+    return key.startswith(labels.RESERVED) or key in _OURS
+
+
+def _is_no_key(key: str) -> bool:
+    return len(key.rpartition("/")[0]) > _PREFIX_MAX or not _KEY.found_in(key)
+
+
+def _keys(field: str, is_bad: Callable[[str], bool]) -> Find:
+    def find(service: BootstrapService) -> Iterator[Offence]:
+        yield from ((field, key) for key in sorted(value_at(service, field)) if is_bad(key))
+
+    return find
+
+
+def _values(field: str) -> Find:
+    def find(service: BootstrapService) -> Iterator[Offence]:
+        for _, value in sorted(value_at(service, field).items()):
+            if not _VALUE.found_in(value):
+                yield field, value
+
+    return find
+
+
+def _reserved(field: str) -> ServiceRule:
+    return ServiceRule(
+        id=f"reserved-{field}",
+        at=field,
+        field=field,
+        message=(
+            "must not hold keys that start with openbao.org/ or openbao-, nor "
+            f"{', '.join(_OURS)}, which are marks of the operator and of the servers; remove them"
+        ),
+        find=_keys(field, _is_ours),
+        cel=f"self.all(key, !{_IS_OURS})",
+        got=f"self.filter(key, {_IS_OURS})[0]",
+        reason=FORBIDDEN,
+    )
+
+
+def _spelled_keys(field: str) -> ServiceRule:
+    return ServiceRule(
+        id=f"keys-{field}",
+        at=field,
+        field=field,
+        message=(
+            "must have keys of at most 63 letters, digits, -, _ and . that begin and end with a "
+            "letter or digit, with or without a domain and a slash before them; correct them"
+        ),
+        # Keys have no bound that the API server counts with, so a pattern costs too much there.
+        find=_keys(field, _is_no_key),
+    )
+
+
+def _spelled_values(field: str) -> ServiceRule:
+    return ServiceRule(
+        id=f"values-{field}",
+        at=field,
+        field=field,
+        message=(
+            "must have values of letters, digits, -, _ and . that begin and end with a letter or "
+            "digit; correct them, or use annotations where there is such a field"
+        ),
+        find=_values(field),
+        cel=f"self.all(key, {_VALUE.cel('self[key]')})",
+    )
+
+
+LABEL_RULES: tuple[ServiceRule, ...] = (
+    *map(_reserved, ("labels", "annotations")),
+    *map(_spelled_keys, ("labels", "annotations", "nodeSelector")),
+    *map(_spelled_values, ("labels", "nodeSelector")),
+)

@@ -1,0 +1,72 @@
+"""The spec of an OpenBaoCluster inside a service: read and judged like that of any cluster.
+
+Uses contracts.api.cluster.spec, contracts.api.rules.cluster and contracts.datacenter.names. Called
+by contracts.datacenter.rules.all_rules. CEL can say none of it: to the API server the spec is free
+data.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from pydantic import ValidationError
+
+from contracts.api.cluster.spec import OpenBaoCluster
+from contracts.api.group import API_VERSION, CLUSTER_KIND
+from contracts.api.meta import thaw
+from contracts.api.rules import cluster as cluster_rules
+from contracts.api.violation import InvalidClusterError, Violation, shown
+from contracts.datacenter import names
+from contracts.datacenter.service_spec import BootstrapService
+
+UNKNOWN_MESSAGE = "is no field that is known here; remove it or correct its name"
+_ANY = "dc"
+
+
+def openbao_violations(
+    service: BootstrapService, path: str, datacenter: str = ""
+) -> tuple[Violation, ...]:
+    """What is wrong with `openbao` of a service at `path`; empty where there is none.
+
+    Without a datacenter, as in a set, the cluster has no name yet, and what names its pods or
+    Secrets by it is refused. Fields that no OpenBaoCluster has are refused, for the API server
+    would do so when the cluster is made.
+    """
+    if service.openbao is None:
+        return ()
+    name = names.child(datacenter or _ANY, service.name)
+    found = _judged(name, thaw(service.openbao))
+    # The name of a service has a rule of its own.
+    return tuple(
+        Violation(_placed(one.field, path), one.value, one.rule, one.message)
+        for one in found
+        if not one.field.startswith("metadata")
+    )
+
+
+def _judged(name: str, spec: Any) -> tuple[Violation, ...]:
+    body = {
+        "apiVersion": API_VERSION,
+        "kind": CLUSTER_KIND,
+        "metadata": {"name": name},
+        "spec": spec,
+    }
+    try:
+        cluster = OpenBaoCluster.from_object(body)
+    except InvalidClusterError as error:
+        return error.violations
+    return (*_unknown(body), *cluster_rules.violations(cluster))
+
+
+def _unknown(body: dict[str, Any]) -> Iterator[Violation]:
+    try:
+        OpenBaoCluster.model_validate(body, extra="forbid")
+    except ValidationError as error:
+        for part in error.errors():
+            path = "".join(
+                f"[{step}]" if isinstance(step, int) else f".{step}" for step in part["loc"]
+            )
+            yield Violation(path[1:], shown(part["input"]), "schema", UNKNOWN_MESSAGE)
+
+
+def _placed(field: str, path: str) -> str:
+    return f"{path}.openbao{field.removeprefix('spec')}".lstrip(".")

@@ -1,0 +1,231 @@
+"""Rules about one shared service as a whole: what each kind asks for, and what it must not have.
+
+Uses contracts.datacenter.service_spec and the patterns of contracts.api. Collected by
+contracts.datacenter.rules.all_rules, which puts them wherever a service stands.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from contracts.api.rules.rule import CelReason, Offence
+from contracts.api.values.field_path import value_at, values_at
+from contracts.api.values.pattern import Pattern
+from contracts.datacenter.service_spec import OPENBAO_READY, BootstrapService
+from contracts.naming import names
+
+Find = Callable[[BootstrapService], Iterator[Offence]]
+"""The offences of one service; fields relative to it."""
+
+FORBIDDEN: CelReason = "FieldValueForbidden"
+REQUIRED: CelReason = "FieldValueRequired"
+_VAULT = "OpenBaoCluster"
+_SCALED = ("Deployment", "StatefulSet")
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceRule:
+    """A rule about a service; `at` and `field` are relative to it, "" for the service itself.
+
+    `cel` may say less than `find`, where the API server cannot afford it; empty when it says
+    nothing of it.
+    """
+
+    id: str
+    field: str
+    message: str
+    find: Find
+    cel: str = ""
+    at: str = ""
+    got: str = ""
+    reason: CelReason = "FieldValueInvalid"
+
+
+def _main(service: BootstrapService) -> Iterator[Offence]:
+    mains = [part.name for part in service.services if part.role == "Main"]
+    if service.kind != _VAULT and len(mains) != 1:
+        yield "services", ", ".join(mains) or None
+
+
+def _containers(service: BootstrapService) -> Iterator[Offence]:
+    if service.kind == _VAULT and service.services:
+        yield "services", ", ".join(part.name for part in service.services)
+
+
+def _no_spec(service: BootstrapService) -> Iterator[Offence]:
+    if service.kind == _VAULT and service.openbao is None:
+        yield "openbao", None
+
+
+def _stray_spec(service: BootstrapService) -> Iterator[Offence]:
+    if service.kind != _VAULT and service.openbao is not None:
+        yield "openbao", service.kind
+
+
+def _replicas(service: BootstrapService) -> Iterator[Offence]:
+    if service.replicas is not None and service.kind not in _SCALED:
+        yield "replicas", service.replicas
+
+
+def _persistent(service: BootstrapService) -> Iterator[Offence]:
+    for path, volume in values_at(service, "services[].volumes[]"):
+        if volume.kind == "Persistent" and service.kind != "StatefulSet":
+            yield f"{path}.kind", volume.kind
+
+
+def _on_itself(service: BootstrapService) -> Iterator[Offence]:
+    own = (service.name, OPENBAO_READY) if service.kind == _VAULT else (service.name,)
+    for position, name in enumerate(service.depends_on):
+        if name in own:
+            yield f"dependsOn[{position}]", name
+
+
+_RESERVED_NAME = Pattern(f"({'|'.join(names.RESERVED_SUFFIXES)}|{names.REVISION_SUFFIX[:-1]})$")
+
+
+def _cluster_name(service: BootstrapService) -> Iterator[Offence]:
+    if service.kind == _VAULT and _RESERVED_NAME.found_in(f"-{service.name}"):
+        yield "name", service.name
+
+
+def _account(service: BootstrapService) -> Iterator[Offence]:
+    name = service.service_account_name
+    if name is not None and name.endswith(names.JOB_ACCOUNT_SUFFIXES):
+        yield "serviceAccountName", name
+
+
+_IS_VAULT = f"self.kind == '{_VAULT}'"
+_NO_VAULT = f"self.kind != '{_VAULT}'"
+_NO_JOBS = " && ".join(
+    f"!self.serviceAccountName.endsWith('{suffix}')" for suffix in names.JOB_ACCOUNT_SUFFIXES
+)
+_OF_PODS = (
+    "annotations",
+    "nodeSelector",
+    "tolerations",
+    "runAsUser",
+    "serviceAccountName",
+    "imagePullSecrets",
+)
+"""Fields about pods that an OpenBaoCluster has its own fields for."""
+
+
+def _of_pods(field: str) -> ServiceRule:
+    def find(service: BootstrapService) -> Iterator[Offence]:
+        if service.kind == _VAULT and value_at(service, field):
+            yield field, service.kind
+
+    scalar = field in ("runAsUser", "serviceAccountName")
+    empty = "" if scalar else f" || size(self.{field}) == 0"
+    return ServiceRule(
+        id=f"openbao-{field}",
+        field=field,
+        message=(
+            "is not for kind OpenBaoCluster, whose pods are described by its own spec; remove it "
+            "and say it in openbao"
+        ),
+        find=find,
+        cel=f"{_NO_VAULT} || !has(self.{field}){empty}",
+        reason=FORBIDDEN,
+    )
+
+
+SERVICE_RULES: tuple[ServiceRule, ...] = (
+    ServiceRule(
+        id="main",
+        field="services",
+        message=(
+            "must hold exactly one container of role Main, which is the role of one that names "
+            "none; give the others role Sidecar or Init"
+        ),
+        find=_main,
+        cel=f"{_IS_VAULT} || (has(self.services) && self.services.exists_one(p, p.role == 'Main'))",
+    ),
+    ServiceRule(
+        id="openbao-containers",
+        field="services",
+        message="must be empty for kind OpenBaoCluster, which makes its own pods; remove it",
+        find=_containers,
+        cel=f"{_NO_VAULT} || !has(self.services) || size(self.services) == 0",
+        reason=FORBIDDEN,
+    ),
+    ServiceRule(
+        id="openbao-required",
+        field="openbao",
+        message="must be set for kind OpenBaoCluster; give the spec of the cluster",
+        find=_no_spec,
+        cel=f"{_NO_VAULT} || has(self.openbao)",
+        reason=REQUIRED,
+    ),
+    ServiceRule(
+        id="openbao-stray",
+        field="openbao",
+        message="is only for kind OpenBaoCluster; remove it or set that kind",
+        find=_stray_spec,
+        cel=f"{_IS_VAULT} || !has(self.openbao)",
+        got="self.kind",
+        reason=FORBIDDEN,
+    ),
+    *map(_of_pods, _OF_PODS),
+    ServiceRule(
+        id="openbao-name",
+        field="name",
+        message=(
+            f"must not end like one of {', '.join(names.RESERVED_SUFFIXES)} or in 16 hexadecimal "
+            "digits for kind OpenBaoCluster, whose other objects are called so; choose another name"
+        ),
+        find=_cluster_name,
+        cel=f"{_NO_VAULT} || !{_RESERVED_NAME.cel('(' + repr('-') + ' + self.name)')}",
+        got="self.name",
+    ),
+    ServiceRule(
+        id="replicas",
+        field="replicas",
+        message=(
+            "is only for kinds Deployment and StatefulSet; remove it (an OpenBaoCluster has "
+            "openbao.replicas, a DaemonSet a pod per node)"
+        ),
+        find=_replicas,
+        cel=f"!has(self.replicas) || self.kind in {list(_SCALED)}",
+        reason=FORBIDDEN,
+    ),
+    ServiceRule(
+        id="persistent",
+        field="services",
+        message=(
+            "may have volumes of kind Persistent in kind StatefulSet only, for its pods are the "
+            "ones that keep their names; use EmptyDir, or that kind"
+        ),
+        find=_persistent,
+        cel=(
+            "self.kind == 'StatefulSet' || !has(self.services) || "
+            "self.services.all(p, !has(p.volumes) || p.volumes.all(v, v.kind != 'Persistent'))"
+        ),
+        reason=FORBIDDEN,
+    ),
+    ServiceRule(
+        id="depends-on-itself",
+        field="dependsOn",
+        message=(
+            "must not name the service itself, nor openbao:ready for kind OpenBaoCluster, or it "
+            "would wait for ever; remove that"
+        ),
+        find=_on_itself,
+        cel=(
+            "!has(self.dependsOn) || (!(self.name in self.dependsOn) && "
+            f"({_NO_VAULT} || !('{OPENBAO_READY}' in self.dependsOn)))"
+        ),
+    ),
+    ServiceRule(
+        id="account",
+        field="serviceAccountName",
+        message=(
+            "must not be the account of a job of the operator "
+            f"({', '.join(names.JOB_ACCOUNT_SUFFIXES)}), whose pods may log in to OpenBao; make "
+            "one of your own"
+        ),
+        find=_account,
+        cel=f"!has(self.serviceAccountName) || ({_NO_JOBS})",
+        got="self.serviceAccountName",
+        reason=FORBIDDEN,
+    ),
+)

@@ -1,0 +1,58 @@
+"""Rules that lists of a service hold each key once.
+
+Uses contracts.datacenter.rules.service. Collected by contracts.datacenter.rules.all_rules. The API
+server does this by the types of the lists, without CEL; an answer of a hook is judged by these
+alone.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from contracts.api.rules.rule import Offence
+from contracts.api.values.field_path import value_at, values_at
+from contracts.datacenter.rules.service import ServiceRule
+from contracts.datacenter.service_spec import BootstrapService
+
+KEYS: dict[str, str] = {
+    "services": "name",
+    "services[].dependsOn": "",
+    "services[].env": "name",
+    "services[].ports": "name",
+    "services[].volumes": "name",
+    "services[].configFiles": "path",
+    "services[].secrets": "mountPath",
+    "dependsOn": "",
+    "imagePullSecrets": "name",
+}
+"""Each list of a service that is a map or a set, and the key of its items; "" for the items
+themselves. A test holds it against the schema."""
+
+
+def unique_names(path: str, services: Sequence[BootstrapService]) -> Iterator[Offence]:
+    """The services of a list at `path` whose name is that of one before them."""
+    seen: set[str] = set()
+    for at, service in enumerate(services):
+        if service.name in seen:
+            yield f"{path}[{at}].name", service.name
+        seen.add(service.name)
+
+
+def _rule(path: str, key: str) -> ServiceRule:
+    def find(service: BootstrapService) -> Iterator[Offence]:
+        for found, items in values_at(service, path):
+            seen: set[str] = set()
+            for at, item in enumerate(items):
+                mark = value_at(item, key) if key else item
+                if mark in seen:
+                    yield f"{found}[{at}]{'.' if key else ''}{key}", mark
+                seen.add(mark)
+
+    return ServiceRule(
+        id=f"unique-{path.replace('[]', '')}",
+        at=path,
+        field=path,
+        message=f"must hold each {key or 'entry'} once; remove one or change it",
+        find=find,
+    )
+
+
+UNIQUE_RULES: tuple[ServiceRule, ...] = tuple(_rule(*listed) for listed in KEYS.items())

@@ -1,0 +1,77 @@
+"""config.hcl of a server that is thrown away: it opens what the servers of a cluster can open.
+
+Uses contracts.hcl_quote and contracts.naming.mount_paths. Called by
+contracts.builders.restore_test_server. The seal is copied word by word out of the file that the
+servers run with, so the test can never be about another one. Nothing else of that file is taken
+over: no address, no audit device, no telemetry.
+"""
+
+import re
+from collections.abc import Iterator
+
+from contracts.hcl_quote import quote
+from contracts.naming import mount_paths
+from contracts.naming.ports import API, CLUSTER
+
+LOOPBACK = "127.0.0.1"
+ADDRESS = f"{LOOPBACK}:{API.number}"
+"""Where the server listens, without TLS: inside of its own pod alone."""
+NODE_ID = "restore-test"
+
+# These seals need no other machine, so the server need not even resolve names.
+_LOCAL = frozenset({"static", "pkcs11"})
+_SEAL = re.compile(r'seal "([^"]+)" \{')
+_STARTS = ('seal "', 'plugin "kms" ')
+_ROOT = "plugin_"
+
+
+def throw_away_config(config: str) -> str:
+    """The file for a server that holds nothing yet, from config.hcl as the operator renders it.
+
+    Raises ValueError when that has no seal.
+    """
+    kept = list(_blocks(config))
+    seal_type(config)
+    own = (
+        f'listener "tcp" {{\n'
+        f"  address         = {quote(ADDRESS)}\n"
+        f"  cluster_address = {quote(f'{LOOPBACK}:{CLUSTER.number}')}\n"
+        f"  tls_disable     = true\n"
+        f"}}",
+        f'storage "raft" {{\n'
+        f"  path                   = {quote(mount_paths.DATA)}\n"
+        f"  node_id                = {quote(NODE_ID)}\n"
+        f"  performance_multiplier = 1\n"
+        f"}}",
+        f"api_addr     = {quote(f'http://{ADDRESS}')}\n"
+        f"cluster_addr = {quote(f'https://{LOOPBACK}:{CLUSTER.number}')}\n"
+        f"ui           = false",
+    )
+    roots = [line for line in config.splitlines() if line.startswith(_ROOT)]
+    return "\n\n".join((*own, *roots, *kept)) + "\n"
+
+
+def seal_type(config: str) -> str:
+    """The seal of a rendered config.hcl, "static"; raises ValueError when it has none."""
+    for line in config.splitlines():
+        found = _SEAL.match(line)
+        if found:
+            return found[1]
+    raise ValueError("config.hcl has no seal")
+
+
+def is_local_seal(config: str) -> bool:
+    """Whether the server opens itself without another machine."""
+    return seal_type(config) in _LOCAL
+
+
+def _blocks(config: str) -> Iterator[str]:
+    """The blocks that are kept. In a rendered file a brace in the first column ends one: every
+    value is quoted, and a quoted one has no line break."""
+    lines: list[str] = []
+    for line in config.splitlines():
+        if lines or line.startswith(_STARTS):
+            lines.append(line)
+        if lines and line == "}":
+            yield "\n".join(lines)
+            lines = []

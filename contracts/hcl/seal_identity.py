@@ -1,0 +1,46 @@
+"""What a snapshot can be opened with, as one word: the type of the seal and the id of its key.
+
+Uses the API model and contracts.hcl.seals. Written into manifests by backups, compared by restores
+and tests. No secret is in it. Equal words are no proof: two keys that operators drew have the same
+id, and only the server can tell them apart. Different words are one, as a rule: it says no.
+"""
+
+from contracts.api.cluster.seal import Unseal
+from contracts.api.cluster.spec import OpenBaoCluster
+from contracts.hcl.seals import seal_stanza
+from contracts.unseal_keys import KeyRing
+
+WORD_MAX = 128
+_KEY_ATTRIBUTES = (
+    "current_key_id",
+    "key_name",
+    "kms_key_id",
+    "crypto_key",
+    "key_id",
+    "key_label",
+)
+"""Which attribute of a seal names its key, whatever the seal; the names of no secrets."""
+
+
+def seal_identity(cluster: OpenBaoCluster) -> str:
+    """Return such a word as `static:operator-generated-v1` or `awskms:alias/bao`.
+
+    During a rotation of the static key it is the key that the servers encrypt with.
+    """
+    unseal = cluster.spec.unseal
+    if unseal.type != "static":
+        return f"{unseal.type}:{_key_of(unseal)}".rstrip(":")[:WORD_MAX]
+    ring = KeyRing.parse(cluster.status.unseal.keys) if cluster.status.unseal else None
+    if ring is None:
+        return f"static:{_key_of(unseal)}"[:WORD_MAX]
+    mark = f"@{ring.current.fingerprint}" if ring.current.fingerprint else ""
+    return f"static:{ring.current.id}{mark}"[:WORD_MAX]
+
+
+def _key_of(unseal: Unseal) -> str:
+    try:
+        attributes = seal_stanza(unseal).attributes
+    except ValueError:
+        return ""
+    found = (attributes.get(name) for name in _KEY_ATTRIBUTES)
+    return next((str(value) for value in found if value), "")

@@ -1,0 +1,56 @@
+"""An OpenBaoBackup as the operator makes it: for a time of the schedule, a trigger, an upgrade.
+
+Uses contracts.api and contracts.naming.names. Called by managers.backup, and by whoever upgrades a
+cluster and wants a snapshot of it first: managers.backup then does the rest, and `status.phase`
+tells how it ended. Each name follows from what it is for, so making it again makes no second one.
+"""
+
+from datetime import UTC, datetime
+from typing import Any
+
+from contracts.api.backup import Origin
+from contracts.api.group import BACKUPS
+from contracts.naming import labels, names
+from runtime.types import Object
+
+ORIGIN_LABELS: dict[Origin, str] = {
+    "Manual": "manual",
+    "Scheduled": "scheduled",
+    "PreUpgrade": "pre-upgrade",
+}
+
+
+def for_schedule(namespace: str, cluster: str, scheduled: datetime) -> Object:
+    """The one for a time of the schedule (aware)."""
+    name = names.scheduled_backup(cluster, scheduled)
+    moment = scheduled.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return _object((namespace, cluster, name), "Scheduled", {"scheduledTime": moment}, {})
+
+
+def for_trigger(namespace: str, cluster: str, uid: str, trigger: str, before: str) -> Object:
+    """The one for an annotation on the cluster; see names.triggered_backup."""
+    name = names.triggered_backup(cluster, uid, trigger, before)
+    return _object((namespace, cluster, name), "Manual", {}, {labels.BACKUP_TRIGGER: trigger})
+
+
+def before_upgrade(namespace: str, cluster: str, uid: str, upgrade: str) -> Object:
+    """The one before an upgrade, which holds the operation lock while it runs."""
+    name = names.pre_upgrade_backup(cluster, uid, upgrade)
+    return _object((namespace, cluster, name), "PreUpgrade", {}, {})
+
+
+def _object(
+    place: tuple[str, str, str], origin: Origin, more: dict[str, Any], notes: dict[str, str]
+) -> Object:
+    namespace, cluster, name = place
+    return {
+        "apiVersion": BACKUPS.api_version,
+        "kind": BACKUPS.kind,
+        "metadata": {
+            "namespace": namespace,
+            "name": name,
+            "labels": {**labels.base(cluster), labels.BACKUP_TYPE: ORIGIN_LABELS[origin]},
+            **({"annotations": notes} if notes else {}),
+        },
+        "spec": {"cluster": cluster, "origin": origin, **more},
+    }

@@ -1,0 +1,44 @@
+"""Names of what an upgrade by a second set of servers adds to a cluster.
+
+Uses contracts.naming.names, whose rules hold here too: every function takes the name of the
+OpenBaoCluster and raises ValueError when that name breaks CLUSTER_NAME.
+"""
+
+import hashlib
+from functools import lru_cache
+from typing import Final
+
+from contracts.naming.names import stateful_set
+
+_HOOK_DIGEST: Final = 12
+_LABEL_MAX: Final = 63
+# Of a label, without the hash that Kubernetes adds to the name of a StatefulSet.
+_SET_MAX: Final = _LABEL_MAX - 11
+
+
+def hook_job(cluster: str, identity: str) -> str:
+    """The Job that judges the second set of one upgrade; `identity` is any word for both."""
+    digest = hashlib.sha256(identity.encode()).hexdigest()[:_HOOK_DIGEST]
+    start = f"upgrade-{stateful_set(cluster)}-validation-hook"[
+        : _LABEL_MAX - _HOOK_DIGEST - 1
+    ].rstrip("-")
+    return f"{start}-{digest}"
+
+
+@lru_cache(maxsize=4096)
+def server_set(cluster: str, revision: str = "") -> str:
+    """The StatefulSet of the voters of one revision; "" is the one without.
+
+    Kubernetes puts the name and 11 characters more into a label of the pods, so for a long name of
+    a cluster only a part of the revision is in it.
+    """
+    if not revision:
+        return stateful_set(cluster)
+    return f"{stateful_set(cluster)}-{revision}"[:_SET_MAX]
+
+
+def server_pod(cluster: str, revision: str, ordinal: int) -> str:
+    """Pod number `ordinal` (from 0) of one revision, which is also the raft node id."""
+    if ordinal < 0:
+        raise ValueError(f"ordinal {ordinal}")
+    return f"{server_set(cluster, revision)}-{ordinal}"

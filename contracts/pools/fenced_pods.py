@@ -1,0 +1,32 @@
+"""Which names of spec.fencedPods are heeded: those of servers of the set that serves.
+
+Uses contracts.pools.voter_pool. An upgrade by a second set leaves servers of other names, and a
+fence around one of the former must neither hold a roll back nor be counted as a server that is
+away. While such an upgrade goes on no fence is begun.
+"""
+
+from contracts.api.cluster.spec import OpenBaoCluster
+from contracts.pools.voter_pool import serving_set, takes_over
+
+
+def of_servers(cluster: OpenBaoCluster) -> tuple[str, ...]:
+    """Return the names of servers of the set that serves, in their order."""
+    fenced = cluster.spec.fenced_pods
+    if not fenced:
+        return ()
+    serving = serving_set(cluster)
+    return tuple(name for name in fenced if serving.ordinal_of(name) is not None)
+
+
+def heeded(cluster: OpenBaoCluster) -> tuple[str, ...]:
+    """Return the names that are acted upon now."""
+    return () if takes_over(cluster) else of_servers(cluster)
+
+
+def heeding(cluster: OpenBaoCluster) -> OpenBaoCluster:
+    """Return the cluster with those names alone in its spec; itself if there are no others."""
+    kept = heeded(cluster)
+    if kept == cluster.spec.fenced_pods:
+        return cluster
+    spec = cluster.spec.model_copy(update={"fenced_pods": kept})
+    return cluster.model_copy(update={"spec": spec})

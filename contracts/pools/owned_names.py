@@ -1,0 +1,107 @@
+"""Every name that an object of a cluster can have: for whoever may ask by name and not list.
+
+Pure; built on contracts.naming.names and contracts.pools.voter_pool. Of servers and their volumes
+there are as many names as there are ordinals: those are asked for one after the other, as far as
+BEYOND the last one found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+from contracts.api.cluster.read_replicas import READ_REPLICAS_MAX
+from contracts.api.cluster.spec import VOTERS_MAX
+from contracts.naming import names
+from contracts.optional_kinds import BACKEND_TLS_POLICY, HTTP_ROUTE, SERVICE_MONITOR, TLS_ROUTE
+from contracts.pools.voter_pool import VoterSet
+from runtime.builtin_kinds import (
+    CONFIG_MAP,
+    INGRESS,
+    NETWORK_POLICY,
+    POD_DISRUPTION_BUDGET,
+    ROLE,
+    ROLE_BINDING,
+    SERVICE,
+    SERVICE_ACCOUNT,
+)
+from runtime.cache.optional_kind import OptionalKind
+from runtime.types import Resource
+
+BEYOND = 2
+"""Ordinals after the last one found that are looked at: one in a row of volumes may be missing."""
+
+ORDINALS_MAX = 64
+"""Ordinals of one set that are looked at, whatever an object or a status says. More than a spec may
+ask for, so that servers are seen that came by a number which somebody wrote into a StatefulSet."""
+
+RUN_JOBS: tuple[names.Job, ...] = ("backup", "restore", "upgrade")
+"""Jobs that have an account of their own."""
+
+ACCOUNT_MAX = names.SERVICE_ACCOUNT_NAME_MAX
+
+OPTIONAL_NAMES: Mapping[OptionalKind, Callable[[str], str]] = {
+    BACKEND_TLS_POLICY: names.backend_tls_policy,
+    HTTP_ROUTE: names.http_route,
+    SERVICE_MONITOR: names.service_monitor,
+    TLS_ROUTE: names.tls_route,
+}
+
+COMMON_CLAIMS = (names.audit_claim, names.acme_cache_claim)
+"""Volumes that several servers mount."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServerPool:
+    """A StatefulSet of servers of either kind, and what of it is known by name."""
+
+    stateful_set: str
+    most: int
+    """As many servers as a spec may ask for."""
+
+    def pod(self, ordinal: int) -> str:
+        """Pod number `ordinal` (from 0)."""
+        return f"{self.stateful_set}-{ordinal}"
+
+    def data_claim(self, ordinal: int) -> str:
+        """The PersistentVolumeClaim of that pod."""
+        return names.claim_of_pod(self.pod(ordinal))
+
+
+def server_pools(cluster: str, sets: Iterable[VoterSet]) -> tuple[ServerPool, ...]:
+    """Return the pools of the voters in the order of `sets`, then that of the read replicas."""
+    voters = (ServerPool(one.stateful_set, VOTERS_MAX) for one in sets)
+    return (*voters, ServerPool(names.read_stateful_set(cluster), READ_REPLICAS_MAX))
+
+
+def owned_names(
+    cluster: str, sets: Iterable[VoterSet], accounts: Iterable[str]
+) -> Mapping[Resource, tuple[str, ...]]:
+    """Name all objects that a plan may want and a prune may remove, StatefulSets left out.
+
+    `sets`: of voters that there may be. `accounts`: ServiceAccounts under which its pods run or
+    did run, beside the default one.
+    """
+    users = [one for one in accounts if one and len(one) <= ACCOUNT_MAX]
+    known = tuple(dict.fromkeys((names.service_account(cluster), *users)))
+    return {
+        CONFIG_MAP: (
+            *(one.config_map for one in sets),
+            names.read_config_map(cluster),
+            names.gateway_ca_config_map(cluster),
+            names.self_init_config_map(cluster),
+        ),
+        INGRESS: (names.ingress(cluster),),
+        NETWORK_POLICY: (names.network_policy(cluster), names.jobs_network_policy(cluster)),
+        POD_DISRUPTION_BUDGET: (names.pod_disruption_budget(cluster),),
+        ROLE: tuple(map(names.role, known)),
+        ROLE_BINDING: tuple(map(names.role_binding, known)),
+        SERVICE: (
+            names.headless_service(cluster),
+            names.public_service(cluster),
+            names.read_service(cluster),
+            names.metrics_service(cluster),
+            names.acme_service(cluster),
+        ),
+        SERVICE_ACCOUNT: (*known, *(names.job_service_account(cluster, job) for job in RUN_JOBS)),
+    }

@@ -1,0 +1,37 @@
+"""The two sets of servers of a cluster: what tells the objects of one from those of the other.
+
+Uses contracts.pools.voter_pool, contracts.naming.labels and contracts.naming.names. Called by the
+builders of pods and StatefulSets.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from contracts.naming import labels, names
+from contracts.pools.voter_pool import VoterSet
+
+
+@dataclass(frozen=True, slots=True)
+class Pool:
+    """One set of servers. Every function takes the set of voters that is meant."""
+
+    stateful_set: Callable[[VoterSet], str]
+    config_map: Callable[[VoterSet], str]
+    selector: Callable[[VoterSet], labels.Labels]
+    pod_labels: Callable[[VoterSet], labels.Labels]
+    """A superset of the selector."""
+
+
+VOTERS = Pool(
+    lambda voters: voters.stateful_set,
+    lambda voters: voters.config_map,
+    lambda voters: voters.selector,
+    lambda voters: voters.pod_labels,
+)
+READ_REPLICAS = Pool(
+    lambda voters: names.read_stateful_set(voters.cluster),
+    lambda voters: names.read_config_map(voters.cluster),
+    lambda voters: labels.read_replicas(voters.cluster),
+    lambda voters: labels.read_pod(voters.cluster),
+)
+"""One set, whichever voters it follows."""

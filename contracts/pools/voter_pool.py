@@ -1,0 +1,148 @@
+"""The set of voters: by which names and labels one StatefulSet of servers is told from another.
+
+Uses contracts.naming.names, contracts.naming.revisions and contracts.naming.labels. Called by
+whoever names a voter, its volume or their StatefulSet, so that no other line decides which set
+serves.
+
+A cluster is born with a set that has no revision: StatefulSet `<cluster>`, pods `<cluster>-<n>`. An
+upgrade by a second set leaves it with one that has: `<cluster>-<revision>`, and its pods carry the
+label openbao.org/revision. No name of one is a name of another, nor of another cluster's
+(docs/adr/20261122-sets-of-voters.md).
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final
+
+from contracts.api.cluster.spec import OpenBaoCluster
+from contracts.naming import labels, names, revisions
+from runtime.outcome import Done, Outcome
+
+REVISION_DIGITS = 16
+PROVEN: Final = Done()
+NO_WAY_BACK: Final = "Cleanup"
+"""Phase of an upgrade by a second set in which that set serves, and the former one goes."""
+
+_REVISION = re.compile(f"[0-9a-f]{{{REVISION_DIGITS}}}")
+
+
+@dataclass(frozen=True, slots=True)
+class VoterSet:
+    """One StatefulSet of voters of a cluster.
+
+    `revision` is "" for the set without one, else 16 hexadecimal digits; anything else raises
+    ValueError, as every name here does when that of the cluster is none.
+    """
+
+    cluster: str
+    revision: str = ""
+
+    def __post_init__(self) -> None:
+        """Refuse a revision that no name can be made of."""
+        if self.revision and _REVISION.fullmatch(self.revision) is None:
+            raise ValueError(f"not a revision: {self.revision[:80]!r}")
+
+    @property
+    def stateful_set(self) -> str:
+        """The StatefulSet."""
+        return revisions.server_set(self.cluster, self.revision)
+
+    @property
+    def config_map(self) -> str:
+        """The ConfigMap with config.hcl."""
+        if not self.revision:
+            return names.config_map(self.cluster)
+        return f"{self.stateful_set}-config"
+
+    def pod(self, ordinal: int) -> str:
+        """Pod number `ordinal` (from 0), which is also the raft node id."""
+        return revisions.server_pod(self.cluster, self.revision, ordinal)
+
+    def data_claim(self, ordinal: int) -> str:
+        """The PersistentVolumeClaim of pod number `ordinal`."""
+        return names.claim_of_pod(self.pod(ordinal))
+
+    def pod_dns(self, namespace: str, ordinal: int) -> str:
+        """The DNS name of a pod, through the one headless Service of the cluster."""
+        service = names.headless_service(self.cluster)
+        return f"{self.pod(ordinal)}.{names.service_dns(service, namespace)}"
+
+    def ordinal_of(self, pod_name: str) -> int | None:
+        """The ordinal in a pod's name; None when the pod is not one of this set."""
+        return names.ordinal_in(self.stateful_set, pod_name)
+
+    def claim_ordinal_of(self, claim_name: str) -> int | None:
+        """The ordinal in a data claim's name; None when the claim is not one of this set."""
+        return names.claim_ordinal_in(self.stateful_set, claim_name)
+
+    @property
+    def selector(self) -> labels.Labels:
+        """The selector of the pods.
+
+        That of the set without a revision takes in the voters of any: a StatefulSet keeps to the
+        pods that it made, and its selector can never be changed.
+        """
+        return labels.of_revision(labels.voters(self.cluster), self.revision)
+
+    @property
+    def pod_labels(self) -> labels.Labels:
+        """The labels of a pod; a superset of the selector."""
+        return labels.of_revision(labels.server_pod(self.cluster), self.revision)
+
+
+@dataclass(frozen=True, slots=True)
+class Green:
+    """A second set of voters that is to take over, as it was when the upgrade began.
+
+    `image` is the reference that is written, with `records` of what was proven of it.
+    """
+
+    revision: str
+    version: str
+    image: str
+    replicas: int
+    records: tuple[tuple[str, str], ...] = ()
+    outcome: Outcome = PROVEN
+    """Other than Done: its image may not be used yet."""
+
+
+def takes_over(cluster: OpenBaoCluster) -> bool:
+    """Tell whether a second set is named that is to take over, made already or not."""
+    status = cluster.status.blue_green
+    return status is not None and bool(status.green_revision)
+
+
+def serving_set(cluster: OpenBaoCluster) -> VoterSet:
+    """Return the set that counts as the cluster; without a word in the status, the first one.
+
+    While another set takes over that is blue, as long as there is a way back to it.
+    """
+    return voter_sets(cluster)[0]
+
+
+def voter_sets(cluster: OpenBaoCluster) -> tuple[VoterSet, ...]:
+    """Return every set that a cluster may have now: the one that serves, then the second one."""
+    status = cluster.status.blue_green
+    if status is None:
+        return _first_alone(cluster.metadata.name)
+    blue, green = (
+        _named(cluster, revision) for revision in (status.blue_revision, status.green_revision)
+    )
+    if green.revision in ("", blue.revision):
+        return (blue,)
+    return (green, blue) if status.phase == NO_WAY_BACK else (blue, green)
+
+
+# A pass asks many times, and hardly any cluster has another answer.
+@lru_cache(maxsize=32)
+def _first_alone(cluster: str) -> tuple[VoterSet, ...]:
+    return (VoterSet(cluster),)
+
+
+def _named(cluster: OpenBaoCluster, revision: str | None) -> VoterSet:
+    """Anybody may have written a status: what is no revision names no set."""
+    known = revision is not None and _REVISION.fullmatch(revision) is not None
+    return VoterSet(cluster.metadata.name, revision if known and revision else "")

@@ -1,0 +1,355 @@
+"""What an upgrade by a second set of servers is decided by, and what was decided.
+
+`BlueGreenFacts` is what one pass sees, `BlueGreenCourse` what managers.upgrade.bluegreen.decide
+makes of it: read by resolve, plan, apply and status. No I/O.
+
+Blue is the set of servers that was there before, green the one that takes over. The set of a
+cluster that was never upgraded in this way has no revision: "".
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final, Literal
+
+from contracts.api.cluster.spec import OpenBaoCluster
+from contracts.api.cluster.status_backup import BreakGlass, OperationLock
+from contracts.api.cluster.status_upgrade import BlueGreenStatus, UpgradeRequestsStatus
+from contracts.api.cluster.upgrade import AutoRollback, BlueGreen, PrePromotionHook, UpgradeRequests
+from contracts.jobs import upgrade_actions
+from contracts.naming import names
+from contracts.naming.revisions import server_pod
+from contracts.pause import counted_from, resumed_at
+from contracts.records.desired import CONTENT, Effect
+from contracts.records.event import Note
+from contracts.records.upgrade import FREE_LOCK as FREE_LOCK
+from contracts.records.upgrade import MAKE_SNAPSHOT as MAKE_SNAPSHOT
+from contracts.records.upgrade import TAKE_LOCK as TAKE_LOCK
+from contracts.records.upgrade import HookSeen, JobEnd, Release, SnapshotSeen
+from runtime.outcome import Blocked, Outcome, Wait
+
+Colour = Literal["blue", "green"]
+
+IDLE: Final = "Idle"
+DEPLOYING: Final = "DeployingGreen"
+JOINING: Final = "JoiningMesh"
+SYNCING: Final = "Syncing"
+PROMOTING: Final = "Promoting"
+DEMOTING: Final = "DemotingBlue"
+CLEANUP: Final = "Cleanup"
+RESTORING: Final = "RestoringReadReplicas"
+ROLLING_BACK: Final = "RollingBack"
+ROLLBACK_CLEANUP: Final = "RollbackCleanup"
+
+# What a pass may be told to do, beside what is said of the lock and the snapshot.
+MAKE_JOB: Final = "make-upgrade-job"
+MAKE_HOOK: Final = "make-validation-hook"
+START_HOOK: Final = "start-validation-hook"
+DROP_HOOK: Final = "drop-validation-hook"
+DELETE_SET: Final = "delete-server-set"
+DELETE_CLAIM: Final = "delete-server-claim"
+
+ACTIONS: Final[Mapping[str, str]] = {
+    JOINING: upgrade_actions.JOIN,
+    SYNCING: upgrade_actions.WAIT,
+    PROMOTING: upgrade_actions.PROMOTE,
+    DEMOTING: upgrade_actions.DEMOTE,
+    CLEANUP: upgrade_actions.REMOVE_BLUE,
+    ROLLING_BACK: upgrade_actions.REPAIR,
+    ROLLBACK_CLEANUP: upgrade_actions.REMOVE_GREEN,
+}
+"""What the Job of each phase does; the other phases have none."""
+
+ON_GREEN: Final = (DEMOTING, CLEANUP)
+"""Phases in which clients are sent to green; in the one after these, green is called blue."""
+
+_REVISION = 16
+
+
+def revision_of(release: Release, replicas: int, blue: str = "") -> str:
+    """Return the revision of a set of servers: 16 hexadecimal digits, others than those of blue.
+
+    Blue may have been made for the very same, and run something else by now.
+    """
+    text = "\n".join((release.version, release.image, str(replicas)))
+    found = hashlib.sha256(text.encode()).hexdigest()[:_REVISION]
+    if found != blue:
+        return found
+    return hashlib.sha256(f"{text}\n{blue}".encode()).hexdigest()[:_REVISION]
+
+
+def next_revision(cluster: OpenBaoCluster) -> str:
+    """Return the revision that a set would have which is made for what the spec asks."""
+    status = cluster.status.blue_green
+    blue = (status.blue_revision if status else None) or ""
+    return revision_of(Release.asked(cluster), cluster.spec.replicas, blue)
+
+
+@dataclass(frozen=True, slots=True)
+class ServerSet:
+    """One of the two sets, as it is rendered. `revision` "": the set without one."""
+
+    revision: str
+    release: Release
+    replicas: int
+    applied: bool = True
+    """False: what is there stays as it is; nothing of it is written, made anew or pruned."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimSeen:
+    """One data volume of a set."""
+
+    name: str
+    uid: str
+
+
+@dataclass(frozen=True, slots=True)
+class SetSeen:
+    """One of the two sets at one moment."""
+
+    uid: str = ""
+    """Of its StatefulSet, if that is ours; "" when there is none."""
+    replicas: int = 0
+    """What its StatefulSet asks for."""
+    pods: int = 0
+    """All that are there, those that are ending included."""
+    ready: int = 0
+    """Those that are Ready, unsealed, of the version of their set, and not ending."""
+    trouble: str = ""
+    """Why one cannot run (CrashLoopBackOff, ErrImagePull, ...), for a person; "" when all can."""
+    claims: tuple[ClaimSeen, ...] = ()
+    """Of this cluster."""
+    foreign: tuple[str, ...] = ()
+    """Volumes of that name that an earlier cluster left."""
+
+
+NO_SET: Final = SetSeen()
+
+
+@dataclass(frozen=True, slots=True)
+class Membership:
+    """The raft configuration as the leader tells it, counted by set."""
+
+    leader: Colour | None = None
+    """None: a server of neither set leads."""
+    blue_voters: int = 0
+    blue_peers: int = 0
+    """With and without a vote."""
+    green_voters: int = 0
+    green_peers: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class BlueGreenFacts:
+    """What one pass looks at. `cluster` is the CR as its user wrote it; `now` is UTC."""
+
+    cluster: OpenBaoCluster
+    now: datetime
+    accepted: Release
+    """What blue runs (`status.release`)."""
+    blue: SetSeen = NO_SET
+    green: SetSeen = NO_SET
+    """Of `green_revision`: that of the status, or the one which the spec would have."""
+    membership: Membership | None = None
+    """None: nobody could be asked, or nobody leads."""
+    job: JobEnd | None = None
+    """The Job of `job_name`; None: there is none."""
+    former_job: str = ""
+    """Another Job of an upgrade of this cluster that has not ended; "" when there is none."""
+    job_refused: str = ""
+    """Why the API server did not take that Job; "" when it did, or was not asked."""
+    hook_refused: str = ""
+    """Why there can be no Job for the hook; "" when there can, or nobody tried."""
+    offers_again: bool = False
+    """What was refused is worth another try."""
+    hook: HookSeen | None = None
+    """The Job of managers.upgrade.bluegreen.validation_hook.job_name; None: there is none."""
+    snapshot: SnapshotSeen | None = None
+    """The OpenBaoBackup of `status.blueGreen.preUpgradeSnapshotJobName`."""
+    traffic: str | None = None
+    """Revision that the public Service selects, as last read; None: not known."""
+    refusal: Blocked | None = None
+    """Why what the spec asks for can never come (managers.upgrade.preflight.checks)."""
+    obstacle: Wait | None = None
+    """What is in its way just now."""
+    reads_settled: bool = True
+    """Every read replica has the new release; True without any."""
+    nonce: str = ""
+    """Sixteen random bytes in hexadecimal, new in each pass; for a safe mode that begins now."""
+
+    @property
+    def status(self) -> BlueGreenStatus:
+        """What was written of it."""
+        return self.cluster.status.blue_green or BlueGreenStatus()
+
+    @property
+    def wish(self) -> BlueGreen:
+        """The settings of the strategy."""
+        upgrade = self.cluster.spec.upgrade
+        return (upgrade.blue_green if upgrade else None) or BlueGreen()
+
+    @property
+    def by_itself(self) -> AutoRollback:
+        """When it goes back by itself."""
+        return self.wish.auto_rollback or AutoRollback()
+
+    @property
+    def hook_wish(self) -> PrePromotionHook | None:
+        """The hook that the spec names."""
+        return self.wish.verification.pre_promotion_hook if self.wish.verification else None
+
+    @property
+    def asked(self) -> Release:
+        """What the spec asks for."""
+        return Release.asked(self.cluster)
+
+    @property
+    def target(self) -> Release:
+        """What green runs, as it was when the upgrade began."""
+        return Release(self.status.green_version or "", self.status.green_image or "")
+
+    @property
+    def begun(self) -> bool:
+        """Tell whether an upgrade was begun and has not ended."""
+        return bool(self.status.operation_id and self.status.green_revision)
+
+    @property
+    def blue_revision(self) -> str:
+        """Revision of blue; "" for a set without one."""
+        return self.status.blue_revision or ""
+
+    @property
+    def green_revision(self) -> str:
+        """Revision of green: of the upgrade that goes on, or of the one that might begin."""
+        return self.status.green_revision or self.next_revision
+
+    @property
+    def next_revision(self) -> str:
+        """Revision of what the spec asks for."""
+        return next_revision(self.cluster)
+
+    @property
+    def green_replicas(self) -> int:
+        """How many servers green has, as it was when the upgrade began."""
+        return self.status.green_replicas or self.cluster.spec.replicas
+
+    @property
+    def blue_replicas(self) -> int:
+        """How many servers blue has, as it was when the upgrade began."""
+        return self.status.blue_replicas or self.cluster.spec.replicas
+
+    @property
+    def keeps_volumes(self) -> bool:
+        """Tell whether the volumes of servers that were taken away stay."""
+        return self.cluster.spec.deletion_policy == "Retain"
+
+    @property
+    def lock(self) -> OperationLock | None:
+        """The operation lock as last written."""
+        return self.cluster.status.operation_lock
+
+    @property
+    def job_name(self) -> str:
+        """Name of the Job of this phase and try; "" where there is none."""
+        return job_name(self.cluster)
+
+    @property
+    def waited(self) -> timedelta:
+        """How long this phase, or what comes after its Job, has lasted since the last pause."""
+        began = self.status.start_time
+        if began is None:
+            return timedelta()
+        return self.now - counted_from(began, resumed_at(self.cluster, self.now))
+
+    def pending(self, order: Literal["retry", "promote", "rollback"]) -> str:
+        """Return the order of spec.upgrade.requests that was not handled yet; "" for none."""
+        upgrade = self.cluster.spec.upgrade
+        asked = (upgrade.requests if upgrade else None) or UpgradeRequests()
+        done = self.cluster.status.upgrade_requests or UpgradeRequestsStatus()
+        token = getattr(asked, order) or ""
+        return "" if token == getattr(done, f"last_handled_{order}") else token
+
+
+def offered(effect: str, job: str) -> str:
+    """Name the try to make a Job, by which a refusal is remembered."""
+    return f"{effect} {job}"
+
+
+def run_of(status: BlueGreenStatus) -> str:
+    """Name one try of the Job of a phase: no other upgrade and no other try has it."""
+    words = [status.operation_id or ""]
+    if status.phase in (ROLLING_BACK, ROLLBACK_CLEANUP):
+        words.append("rollback")
+        if status.rollback_attempt:
+            words.append(f"retry-{status.rollback_attempt}")
+    if status.job_failure_count:
+        words.append(f"try-{status.job_failure_count + 1}")
+    return "-".join(words)
+
+
+def job_name(cluster: OpenBaoCluster) -> str:
+    """Name the Job of the phase that a cluster is in; "" where there is none."""
+    status = cluster.status.blue_green
+    if status is None or status.phase not in ACTIONS:
+        return ""
+    return names.upgrade_job(cluster.metadata.name, ACTIONS[status.phase], run_of(status))
+
+
+def order_of(facts: BlueGreenFacts) -> upgrade_actions.Order:
+    """Say what the Job of the phase is told; raises KeyError for a phase without one."""
+    cluster = facts.cluster.metadata.name
+
+    def pods(revision: str, replicas: int) -> tuple[str, ...]:
+        return tuple(server_pod(cluster, revision, ordinal) for ordinal in range(replicas))
+
+    return upgrade_actions.Order(
+        ACTIONS[facts.status.phase],
+        run_of(facts.status),
+        blue=pods(facts.blue_revision, facts.blue_replicas),
+        green=pods(facts.green_revision, facts.green_replicas),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class BlueGreenCourse:
+    """What one pass does about an upgrade by a second set, decided before anything else."""
+
+    place: str
+    """Where the machine is after this pass."""
+    traffic: str
+    """Revision that the public Service selects; "" for the set without one."""
+    blue: ServerSet | None
+    """None: it is gone for good."""
+    green: ServerSet | None = None
+    """None: there is none yet, or none any more."""
+    halt: str = ""
+    """Why no pod may be replaced and no set resized; "" when nothing speaks against it."""
+    status: BlueGreenStatus | None = None
+    """`status.blueGreen` after this pass."""
+    break_glass: BreakGlass | None = None
+    """`status.breakGlass` after this pass."""
+    requests: UpgradeRequestsStatus | None = None
+    """`status.upgradeRequests` after this pass."""
+    accepted: Release | None = None
+    """`status.release` after this pass."""
+    outcome: Outcome = CONTENT
+    effects: tuple[Effect, ...] = ()
+    """Done before the status is written; each may be repeated."""
+    announcements: tuple[Note, ...] = ()
+    """Events that are told once, when the status of this pass was written."""
+
+    def set_of(self, revision: str) -> ServerSet | None:
+        """Return the set of a revision, as it is rendered; None for one that is not."""
+        return next((one for one in self._sets if one.revision == revision), None)
+
+    def other_than(self, revision: str) -> ServerSet | None:
+        """Return the set that stands beside the one of a revision; None for none."""
+        return next((one for one in self._sets if one.revision != revision), None)
+
+    @property
+    def _sets(self) -> tuple[ServerSet, ...]:
+        return tuple(one for one in (self.blue, self.green) if one is not None)

@@ -1,0 +1,140 @@
+"""What a pass wants, and what became of it: two types, so that status cannot be computed from
+things that were merely built.
+
+`Desired` is made by the plan step, `AppliedSet` by the apply step. No I/O.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from contracts.api.cluster.status import OperationKind
+from runtime.apply.apply_result import Applied
+from runtime.apply.intent import Intent
+from runtime.outcome import Done, Outcome
+from runtime.types import ObjectKey, Resource
+from runtime.verdict import Verdict
+
+CONTENT = Done()
+Named = tuple[Resource, ObjectKey]
+"""One object by kind, namespace and name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """A named action that is not the apply of an object, with frozen arguments.
+
+    `name` is looked up in the table of `managers.cluster.apply.actions`.
+    """
+
+    name: str
+    target: str = ""
+    uid: str = ""
+    body: Mapping[str, Any] | None = field(default=None, hash=False)
+    """What is to be sent, when the plan says more than a name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """Something larger that is being done to the cluster, for `status.operation`.
+
+    `done` of `total` steps are behind it; the order of kinds when several go on is that of the
+    steps of the plan.
+    """
+
+    kind: OperationKind
+    done: int
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
+class Rolled:
+    """How far the voters are on the way to the newest template."""
+
+    renewed: tuple[int, ...] = ()
+    """Ordinals of those that are ready and from the newest template."""
+    complete: bool = False
+    """All are, and none is on its way."""
+    pod: str = ""
+    """The one that is about to go, or is not back yet; "" when none is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What one step of the plan wants.
+
+    A `Wait` or `Blocked` lets the other steps go on; only with `gate` does it hold back the
+    objects that start or stop pods.
+    """
+
+    intents: tuple[Intent, ...] = ()
+    effects: tuple[Effect, ...] = ()
+    outcome: Outcome = CONTENT
+    gate: bool = False
+    """The pods may not be touched until this step is content."""
+    operation: Operation | None = None
+    """What is being done to the pods, if it takes several passes."""
+    rolled: Rolled | None = None
+    """None: this step knows nothing of pods."""
+    spared: tuple[Named, ...] = ()
+    """Objects that are no longer wanted and must stay for now; they are not touched."""
+    optional: tuple[Intent, ...] = ()
+    """Objects that no pod needs: applied last, and whatever is wrong with them stops nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Desired:
+    """The whole plan of one pass, in the order in which it is applied."""
+
+    foundation: tuple[Intent, ...]
+    """Objects that a pod needs before it starts, or that guard it; independent of each other."""
+    workload: tuple[Intent, ...]
+    """Objects that start or stop pods; only after the foundation is in place."""
+    effects: tuple[Effect, ...]
+    outcomes: tuple[Outcome, ...]
+    complete: bool
+    """Every step had its say: what is not named here is not wanted and may be pruned."""
+    operation: Operation | None = None
+    rolled: Rolled | None = None
+    """None: the pods were not looked at."""
+    spared: tuple[Named, ...] = ()
+    """What is not named in `intents` and may not be pruned either."""
+
+    optional: tuple[Intent, ...] = ()
+    """Objects that no pod needs, after all others."""
+    optional_kinds: tuple[Resource, ...] = ()
+    """Kinds of others that are there, of which objects that are not named here may be pruned."""
+
+    @property
+    def intents(self) -> tuple[Intent, ...]:
+        """All objects of the plan."""
+        return self.foundation + self.workload + self.optional
+
+
+@dataclass(frozen=True, slots=True)
+class AppliedSet:
+    """What became of a `Desired`."""
+
+    desired: Desired
+    objects: tuple[Applied, ...] = ()
+    outcomes: tuple[Outcome, ...] = ()
+    optional: tuple[Applied, ...] = ()
+    """What became of the objects that no pod needs."""
+
+    @property
+    def in_place(self) -> bool:
+        """Every object that pods need is now as planned."""
+        return all(applied.in_place for applied in self.objects)
+
+    def of(self, *verdicts: Verdict) -> tuple[Applied, ...]:
+        """Return the answers with one of the given verdicts."""
+        return tuple(
+            applied for applied in (*self.objects, *self.optional) if applied.verdict in verdicts
+        )
+
+    @property
+    def conflicts(self) -> tuple[str, ...]:
+        """One sentence for each object of somebody else that stands in our way."""
+        return tuple(applied.message for applied in self.of(Verdict.FOREIGN))

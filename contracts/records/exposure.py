@@ -1,0 +1,172 @@
+"""Ways in from outside: what a spec asks of them, and what is observed of them.
+
+Pure. Wishes are made by managers.networking.exposure_spec, facts by
+managers.networking.exposure_facts; read by the builders and conditions of managers.networking.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from runtime.cache.optional_kind import UNKNOWN, Offer, OptionalKind
+from runtime.types import Resource
+
+
+@dataclass(frozen=True, slots=True)
+class IngressWishes:
+    """An Ingress in front of the public Service."""
+
+    host: str
+    path: str
+    path_type: str
+    class_name: str | None
+    annotations: Mapping[str, str]
+    tls_secret: str | None
+    """Secret with the certificate that the Ingress shows; None: its controller's default."""
+
+
+@dataclass(frozen=True, slots=True)
+class GatewayWishes:
+    """A route of the Gateway API to the public Service."""
+
+    namespace: str
+    """Of the cluster, and so of the route."""
+    gateway: str
+    gateway_namespace: str
+    listener: str | None
+    hostname: str
+    path: str
+    annotations: Mapping[str, str]
+    passthrough: bool
+    backend_hostname: str | None
+    """Name that the Gateway checks on the servers; None: it checks nothing by our wish."""
+
+
+@dataclass(frozen=True, slots=True)
+class MonitorWishes:
+    """A ServiceMonitor of the Prometheus operator, and the Service that it looks for."""
+
+    every_node: bool
+    port: int | None
+    """The port that answers metrics alone; None: that of the API."""
+    interval: str
+    scrape_timeout: str
+    labels: Mapping[str, str]
+    annotations: Mapping[str, str]
+    job_label: str
+    authorization: Mapping[str, object] | None
+    server_name: str
+    skip_verify: bool
+    authority: Mapping[str, object] | None
+    """The `tlsConfig.ca` of a scrape; None where the authorities of the host are trusted."""
+
+
+@dataclass(frozen=True, slots=True)
+class WaysWishes:
+    """What is asked for; None: not asked for."""
+
+    ingress: IngressWishes | None = None
+    gateway: GatewayWishes | None = None
+    monitor: MonitorWishes | None = None
+    authority_wanted: bool = False
+    """Somebody reads the authority of the servers from a ConfigMap."""
+
+    @property
+    def hostnames(self) -> tuple[str, ...]:
+        """Names by which clients and gateways ask the servers for a certificate."""
+        wanted = (
+            self.ingress.host if self.ingress else None,
+            self.gateway.hostname if self.gateway else None,
+            self.gateway.backend_hostname if self.gateway else None,
+        )
+        return tuple(dict.fromkeys(name for name in wanted if name))
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """One condition in the status of an object of somebody else; "" as status: not stated."""
+
+    status: str = ""
+    reason: str = ""
+    message: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ListenerFacts:
+    """One listener of a Gateway, as far as it decides whether our route may attach."""
+
+    name: str
+    protocol: str
+    hostname: str
+    """"" for every host."""
+    passthrough: bool
+    namespaces: str
+    """allowedRoutes.namespaces.from: All, Same, Selector or None."""
+    kinds: tuple[str, ...]
+    """allowedRoutes.kinds; empty: those that fit its protocol."""
+
+
+@dataclass(frozen=True, slots=True)
+class GatewayFacts:
+    """The Gateway that a route names."""
+
+    class_name: str
+    listeners: tuple[ListenerFacts, ...]
+    programmed: Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class ClassFacts:
+    """The GatewayClass of that Gateway."""
+
+    accepted: Verdict
+    supported: Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class RouteFacts:
+    """Our own route, or the policy beside it, and what a gateway says of it."""
+
+    mine: bool
+    accepted: Verdict = Verdict()
+    resolved: Verdict = Verdict()
+
+
+@dataclass(frozen=True, slots=True)
+class IngressFacts:
+    """Our own Ingress."""
+
+    mine: bool
+    addresses: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class WaysFacts:
+    """What is observed of the ways in."""
+
+    offers: Mapping[str, Offer] = field(default_factory=dict)
+    """By name of the definition."""
+    gateway: GatewayFacts | None = None
+    gateway_class: ClassFacts | None = None
+    gateway_readable: bool = True
+    """False: the operator may not read Gateways, so that nothing follows from not seeing one."""
+    class_readable: bool = True
+    route: RouteFacts | None = None
+    policy: RouteFacts | None = None
+    ingress: IngressFacts | None = None
+    monitor: bool = False
+    """Our own ServiceMonitor is there."""
+
+    def offer(self, kind: OptionalKind) -> Offer:
+        """Say what the API server has of a kind."""
+        return self.offers.get(kind.definition, UNKNOWN)
+
+    @property
+    def usable(self) -> tuple[Resource, ...]:
+        """Every optional kind that is there, in the version to use."""
+        return tuple(one.resource for one in self.offers.values() if one.resource is not None)
+
+
+NO_WISHES = WaysWishes()
+NO_FACTS = WaysFacts()

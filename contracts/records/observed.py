@@ -1,0 +1,363 @@
+"""Facts about one cluster, read at the start of a pass; frozen, and judged by nobody here.
+
+Made by `managers.cluster.observe.observer`; read by resolve, plan and status. No I/O.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from typing import Final, Literal
+
+from contracts.naming.labels import Registration
+from contracts.records.environment import NO_ENDPOINTS, AccountFacts, AdmissionFacts, ApiEndpoints
+from contracts.records.exposure import NO_FACTS, WaysFacts
+from contracts.records.secrets import SecretFacts
+from contracts.records.upgrade import NO_FACTS as NO_UPGRADE
+from contracts.records.upgrade import UpgradeFacts
+
+
+@dataclass(frozen=True, slots=True)
+class ContainerExit:
+    """How the server container ended the last time it ended."""
+
+    code: int
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reload:
+    """One attempt to let a running server read its files again: an ephemeral container."""
+
+    number: int
+    """1 for the first attempt in this pod, whatever it was for."""
+    digest: str
+    """First characters of the hash of what was to be read."""
+    exit_code: int | None
+    """None while it has not ended."""
+    asked: datetime | None = None
+    """When it was asked for, by our own note in it."""
+
+
+@dataclass(frozen=True, slots=True)
+class PodFacts:
+    """One server pod."""
+
+    name: str
+    uid: str
+    ordinal: int
+    ip: str
+    ready: bool
+    terminating: bool
+    template: str
+    """Digest of the pod template that this pod was made from (annotation, "" if absent)."""
+    restarts: int
+    last_exit: ContainerExit | None
+    waiting: str
+    """Why the container does not run, in the kubelet's words; "" when it runs."""
+    registration: Registration
+    """What the server says of itself in its pod's labels: a hint, never a proof."""
+    tls_secret: str = ""
+    """The Secret that it mounts as certificate and key, "" for none."""
+    serves: str | None = None
+    """Fingerprint of the certificate that it was last seen to serve; "" when it did not answer,
+    None when nobody looked."""
+    reload_hash: str = ""
+    """Hash of the reloadable files when the pod was made (annotation, "" if absent)."""
+    reloads: tuple[Reload, ...] = ()
+    """Every attempt to reload, in the order in which they were asked for."""
+    unseal: str = ""
+    """Keys of the static seal that its server knows (annotation, "" if absent)."""
+    rewrapped: str = ""
+    """Key under which it wrapped the root key anew when it led (annotation, "" if absent)."""
+    gated: bool = False
+    """The scheduler is told not to place it yet: a scheduling gate stands in its spec."""
+    node: str = ""
+    """Node that it runs on; "" while it has none."""
+    leaves_at: datetime | None = None
+    """When its time to end is over, if it is terminating (metadata.deletionTimestamp)."""
+    maintenance: bool = False
+    """It carries the mark of spec.maintenance."""
+    made: datetime | None = None
+    """When it was made (metadata.creationTimestamp)."""
+    service_account: str = ""
+    """The ServiceAccount that it runs under."""
+    restored: str = ""
+    """UID of the last restore when it was made (annotation, "" if absent)."""
+    fence_gate: bool = False
+    """Our own scheduling gate is among those in its spec: its server cannot start."""
+    first_set: bool = False
+    """Clients find it by the label of the set without a revision."""
+    image: str = ""
+    """Image of its server, as its spec names it."""
+
+
+@dataclass(frozen=True, slots=True)
+class StatefulSetFacts:
+    """The live StatefulSet."""
+
+    uid: str
+    replicas: int
+    ready_replicas: int
+    template: str
+    """Digest annotation of the pod template."""
+    reload_hash: str
+    """Hash annotation of the files that new pods read, and that older ones may read again."""
+    first_boot: bool
+    """Its template still carries the `initialize` document."""
+    settled: bool
+    """The StatefulSet controller has seen the newest spec."""
+    claim_size: str
+    claim_class: str | None
+    """Size and class in the claim template, which can never be changed in place."""
+    unseal: str = ""
+    """Keys of the static seal that its pods know (annotation of the template, "" if absent)."""
+    image_records: tuple[str, ...] = ()
+    """What was proven of images (annotations of the StatefulSet itself)."""
+    version: str = ""
+    fixed: Mapping[str, str] = field(default_factory=dict, hash=False)
+    """What can never be changed in place, as text by name; without size and class of volumes."""
+    service_account: str = ""
+    """The ServiceAccount under which new pods run."""
+    fence_gate: bool = False
+    """Its pods are made with our scheduling gate."""
+    image: str = ""
+    """Image of the servers that are made now."""
+    restored: str = ""
+    """UID of the last restore that its template knows of (annotation, "" if absent)."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimFacts:
+    """One data volume claim."""
+
+    name: str
+    uid: str
+    owner_uid: str
+    terminating: bool
+    requested: str = ""
+    """Size that it asks for, a quantity."""
+    capacity: str = ""
+    """Size that its volume has, a quantity; "" while it has none."""
+    storage_class: str = ""
+    phase: str = ""
+    """Pending, Bound or Lost."""
+    resizing: str = ""
+    """Type of its condition about growth that is True, if any: Resizing,
+    FileSystemResizePending, ControllerResizeError, NodeResizeError."""
+    resize_message: str = ""
+    resizing_since: datetime | None = None
+    adopt: str = ""
+    """Name of the cluster that a person hands it over to (annotation)."""
+    removed_peer: str = ""
+    """Raft node id that was removed for good while this was its volume (annotation)."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReadPoolFacts:
+    """The servers beside the voters that serve: their StatefulSet, pods and data volumes."""
+
+    stateful_set: StatefulSetFacts | None = None
+    pods: tuple[PodFacts, ...] = ()
+    claims: tuple[ClaimFacts, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class NamedClaimFacts:
+    """One volume claim that several servers mount."""
+
+    name: str
+    owner_uid: str
+    terminating: bool
+    access_modes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """How the operator reaches the servers."""
+
+    authority: str
+    """PEM of whom to trust; "" for the authorities of the operator's own host."""
+    server_name: str
+    """The TLS name to ask for, whatever address is dialled."""
+
+
+@dataclass(frozen=True, slots=True)
+class RaftServer:
+    """One member of the raft cluster, as the leader sees it."""
+
+    node_id: str
+    voter: bool
+    healthy: bool
+    """In contact and caught up, by the autopilot's own thresholds: some seconds late."""
+    follows: bool = True
+    """Its log holds what the leader had a moment before."""
+
+
+@dataclass(frozen=True, slots=True)
+class Quorum:
+    """What the leader says of its followers; read only while pods are being replaced."""
+
+    servers: tuple[RaftServer, ...] = ()
+    failure_tolerance: int = 0
+    """How many voters may be lost before nothing can be written any more."""
+    trouble: str = ""
+    """Why the leader could not be asked now, for a person; "" when it could."""
+    refused: str = ""
+    """The path that the operator may not use, "" when none was refused: a person has to act, and
+    `trouble` says how."""
+
+    @property
+    def unanswered(self) -> str:
+        """Say that nobody knows how the followers are, and why; "" when the leader told."""
+        why = self.trouble
+        return f"the leader could not be asked for its followers: {why}" if why else ""
+
+
+@dataclass(frozen=True, slots=True)
+class ImageVerdict:
+    """What is known of the signature of one image that a policy asks about."""
+
+    reference: str
+    """The image as the spec or the installation names it."""
+    pinned: str = ""
+    """`repository@sha256:...` that was proven and is to be used; "" when nothing was proven."""
+    record: str = ""
+    """The annotation by which a StatefulSet remembers the proof."""
+    problem: Literal["", "unproven", "unreachable"] = ""
+    """unproven: a person must act. unreachable: nobody could be asked, or not yet."""
+    message: str = ""
+    retry_after: float = 0.0
+    """Seconds after which it is worth asking again."""
+
+
+EVICT: Final = "evict"
+"""The effect that takes a ready pod away through its budget."""
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """An effect that this process tried, while it remembers: lost with the process."""
+
+    effect: str
+    uid: str
+    at: datetime
+    refused: str = ""
+    """What the other side said; "" when it accepted."""
+
+    def keeps(self, pod: PodFacts) -> str:
+        """Say of a pod that its budget refused this eviction."""
+        return f"{pod.name} is not taken away: {self.refused}"
+
+
+@dataclass(frozen=True, slots=True)
+class TokenIssuer:
+    """Who signs this cluster's ServiceAccount tokens: OIDC discovery of the API server."""
+
+    issuer: str
+    public_keys: tuple[str, ...]
+    """PEM, sorted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """Everything that the decisions of one pass may look at."""
+
+    now: datetime
+    stateful_set: StatefulSetFacts | None = None
+    pods: tuple[PodFacts, ...] = ()
+    claims: tuple[ClaimFacts, ...] = ()
+    read: ReadPoolFacts = ReadPoolFacts()
+    green: ReadPoolFacts = ReadPoolFacts()
+    """The second set of voters, if there is one."""
+    strays: tuple[str, ...] = ()
+    """Names of StatefulSets of voters that no status names, and of which there are pods or volumes;
+    only looked for while the set that ought to serve has no StatefulSet."""
+    rivals: tuple[str, ...] = ()
+    """Those of them that have a StatefulSet of this cluster: one of them may be what serves."""
+    secrets: Mapping[str, SecretFacts] = field(default_factory=dict)
+    reach: Reach | None = None
+    """None: it is not known whom to trust."""
+    acme_claim: NamedClaimFacts | None = None
+    """The claim that servers share in mode ACME; None when it is not there or not wanted."""
+    audit_claim: NamedClaimFacts | None = None
+    """The claim for the files of audit devices; None when it is not there or not wanted."""
+    token_issuer: TokenIssuer | None = None
+    members: int | None = None
+    """How many raft members but read replicas the last status tells of, if it does."""
+    rolling_since: datetime | None = None
+    """Since when, by the last status, pods are being replaced; None when they are not."""
+    resumed_at: datetime | None = None
+    """When the last pause ended; None if there was none."""
+    waking_since: datetime | None = None
+    """Since when, by the last status, the servers come back from hibernation, if they do."""
+    quorum: Quorum | None = None
+    """None: nobody asked, because no pod is to go, or because the operator has no login that ever
+    got an answer."""
+    attempts: tuple[Attempt, ...] = ()
+    images: Mapping[str, ImageVerdict] = field(default_factory=dict)
+    """By reference; only images that a policy asks about."""
+    ways: WaysFacts = NO_FACTS
+    """What is observed of the ways in from outside."""
+    api_server_hosts: tuple[str, ...] = ()
+    """Addresses under which pods reach the API server, without port."""
+    api_endpoints: ApiEndpoints = NO_ENDPOINTS
+    account: AccountFacts | None = None
+    """The ServiceAccount that the spec names; None when it names none or there is none yet."""
+    admission: AdmissionFacts | None = None
+    """Whether the admission policies stand; None: nobody has looked yet."""
+    upgrade: UpgradeFacts = NO_UPGRADE
+
+    def pod(self, ordinal: int) -> PodFacts | None:
+        """Return the pod of an ordinal, if there is one."""
+        return next((pod for pod in self.pods if pod.ordinal == ordinal), None)
+
+    def of_pool(self, pool: ReadPoolFacts) -> Observed:
+        """Return the same with another pool in the place of the voters that serve.
+
+        What a leader says of its followers is about the voters, and left out.
+        """
+        return replace(
+            self, stateful_set=pool.stateful_set, pods=pool.pods, claims=pool.claims, quorum=None
+        )
+
+    def attempted(self, effect: str, uid: str) -> Attempt | None:
+        """Return the last attempt of an effect on an object, if it is remembered."""
+        found = [one for one in self.attempts if (one.effect, one.uid) == (effect, uid)]
+        return found[-1] if found else None
+
+    def refused_eviction(self, within: timedelta) -> str:
+        """Name a ready pod that its disruption budget kept a moment ago, "" for none."""
+        for pod in self.servers:
+            tried = self.attempted(EVICT, pod.uid)
+            if pod.ready and tried and tried.refused and self.now - tried.at < within:
+                return tried.keeps(pod)
+        return ""
+
+    @property
+    def servers(self) -> tuple[PodFacts, ...]:
+        """Return the pods of all servers: the voters, a second set, then the read replicas."""
+        return self.pods + self.green.pods + self.read.pods
+
+    @property
+    def leaders(self) -> tuple[PodFacts, ...]:
+        """Pods that say they are the active server.
+
+        A server without a vote never leads, but a person may have given one to a read replica.
+        """
+        return tuple(p for p in self.servers if p.registration.active and not p.terminating)
+
+    @property
+    def leader_in_doubt(self) -> bool:
+        """Tell whether several servers run and not exactly one of them says that it leads."""
+        running = sum(bool(pod.ip) and not pod.terminating for pod in self.pods)
+        return running > 1 and len(self.leaders) != 1
+
+    @property
+    def holds_data(self) -> bool:
+        """Tell whether a volume exists that may hold the data of this cluster.
+
+        That of a read replica is a whole copy.
+        """
+        return bool(self.claims or self.read.claims)

@@ -1,0 +1,152 @@
+"""What an upgrade is decided by: releases, and what is looked up while one goes on.
+
+`UpgradeFacts` is part of contracts.records.observed; what was decided is
+contracts.records.upgrade_decision. No I/O.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final, Literal
+
+from contracts.api.cluster.spec import OpenBaoCluster
+from contracts.api.cluster.status_upgrade import ReleaseStatus
+from contracts.jobs.upgrade_actions import STEP_DOWN
+from contracts.naming import names
+
+MAKE_HAND_OVER = "make-step-down-job"
+"""Effect that makes the Job which asks a leader to step down."""
+
+TAKE_LOCK: Final = "take-upgrade-lock"
+FREE_LOCK: Final = "free-upgrade-lock"
+MAKE_SNAPSHOT: Final = "make-upgrade-snapshot"
+"""Effects of an upgrade of either strategy, done before anything is planned."""
+SNAPSHOT_TRIES: Final = 3
+"""Snapshots before an upgrade that may fail before it is given up."""
+
+JobState = Literal["Active", "Succeeded", "Failed"]
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """What servers run: a version, and the image as the spec names it ("" for the usual one)."""
+
+    version: str
+    image: str = ""
+
+    @staticmethod
+    def asked(cluster: OpenBaoCluster) -> Release:
+        """Read what the spec asks for."""
+        return Release(cluster.spec.version.removeprefix("v"), cluster.spec.image or "")
+
+    @staticmethod
+    def accepted(cluster: OpenBaoCluster) -> Release | None:
+        """Read what was accepted last; None when nothing was yet."""
+        known = cluster.status.release
+        return None if known is None else Release(known.version, known.image or "")
+
+    def status(self) -> ReleaseStatus:
+        """Show it in `status.release`."""
+        return ReleaseStatus(version=self.version, image=self.image or None)
+
+    def __str__(self) -> str:
+        """Name it for a message."""
+        return f"{self.version} ({self.image})" if self.image else self.version
+
+
+@dataclass(frozen=True, slots=True)
+class JobEnd:
+    """A Job of an upgrade at one moment; `message` is the word of Kubernetes or of the executor."""
+
+    name: str
+    state: JobState
+    foreign: bool = False
+    created_at: datetime | None = None
+    message: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class HandOver:
+    """How Jobs ask the leaders of one cluster to step down during one upgrade."""
+
+    cluster: str
+    id: str
+    """Of the attempt to upgrade: each has Jobs of its own."""
+    turn: int = 1
+    """Number of the Job that is there, or comes next: a leader may come back and be asked again."""
+
+    def run(self, pod_uid: str) -> str:
+        """Name what the Job for one leader does."""
+        return f"{self.id}-{pod_uid}-{self.turn}"
+
+    def job(self, pod_uid: str) -> str:
+        """Name the Job for one leader."""
+        return names.upgrade_job(self.cluster, STEP_DOWN, self.run(pod_uid))
+
+
+@dataclass(frozen=True, slots=True)
+class SnapshotSeen:
+    """The OpenBaoBackup that was made before an upgrade, at one moment."""
+
+    name: str
+    phase: str
+    """As in its status; "" before anybody looked at it."""
+    message: str = ""
+    foreign: bool = False
+    """It was not made by this upgrade."""
+
+    @property
+    def failed(self) -> bool:
+        """Tell whether it will never be what the upgrade waits for."""
+        return self.foreign or self.phase in ("Failed", "Unknown")
+
+
+@dataclass(frozen=True, slots=True)
+class HookSeen:
+    """The Job that judges green, at one moment."""
+
+    uid: str
+    state: JobState
+    suspended: bool = False
+    """spec.suspend: none of its pods was ever made."""
+    foreign: bool = False
+    """Another's, or its annotations name another operation, revision or hook."""
+    terminating: bool = False
+    message: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SecondSeen:
+    """What is looked up while a second set of servers takes over, or is about to."""
+
+    job: JobEnd | None = None
+    """The Job of the phase and try; None: there is none, or it was written down that it is done."""
+    former_job: str = ""
+    """The Job of the phase before the way back, as long as it works; "" when none does."""
+    hook: HookSeen | None = None
+    """The Job that judges green; None: there is none."""
+    snapshot: SnapshotSeen | None = None
+    traffic: str | None = None
+    """Revision that the public Service selects; None: nobody looked, or there is no Service."""
+    nonce: str = ""
+    """Sixteen random bytes in hexadecimal, new each time."""
+
+
+@dataclass(frozen=True, slots=True)
+class UpgradeFacts:
+    """What is looked up only while the spec and the accepted release differ, or pods change."""
+
+    asks_quorum: bool = False
+    """The leader has to be asked for its followers, though no pod is about to go."""
+    job: JobEnd | None = None
+    """The Job that `status.upgrade.stepDownJob` names; None: it names none, or it is gone."""
+    handed_over_at: datetime | None = None
+    """When a Job was last made that asks a leader to step down."""
+    snapshot: SnapshotSeen | None = None
+    """The backup that `status.upgrade.snapshot` names; None: it names none, or it is gone."""
+    second: SecondSeen | None = None
+    """None: the upgrade is not one by a second set."""
+
+
+NO_FACTS = UpgradeFacts()

@@ -1,0 +1,86 @@
+"""Which OpenBao version can do what: one table for rules and rendering.
+
+Uses semver. Called by contracts.api.rules.server and its neighbours, and by the features that
+depend on a version. A field that the wanted version cannot honour is refused by name; it is never
+left out in silence. Sources: the release notes of OpenBao, and for 2.4.0 its source, against which
+the integration tests run.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from types import MappingProxyType
+
+import semver
+
+
+@dataclass(frozen=True, slots=True)
+class Feature:
+    """Something that servers can do from version `since` on, and before version `until` if set."""
+
+    since: str
+    source: str
+    until: str | None = None
+
+
+FEATURES: Mapping[str, Feature] = MappingProxyType(
+    {
+        "self-init": Feature("2.4.0", "release notes 2.4.0"),
+        "http-audit": Feature("2.5.0", "release notes 2.5.0; 2.4.0 has no builtin/audit/http"),
+        "metrics-only-listener": Feature(
+            "2.5.0", "release notes 2.5.0; internalshared/configutil/listener.go of 2.4.0 lacks it"
+        ),
+        # Such a server is replaced where another one would reload.
+        "crash-on-reload": Feature(
+            "2.5.0", "release notes 2.5.5: SIGHUP ended standbys that had led before", "2.5.5"
+        ),
+        # A server that does not lead forwards every request before that.
+        "standby-reads": Feature("2.5.0", "release notes 2.5.0; not in the source of 2.4.0"),
+        "plugin-stanza": Feature("2.5.0", "release notes 2.5.0"),
+        "plugin-download": Feature("2.5.0", "release notes 2.5.0"),
+        "kms-plugin": Feature("2.6.0", "release notes 2.6.0"),
+        "self-init-when": Feature("2.6.0", "release notes 2.6.0"),
+        "self-init-headers": Feature("2.6.0", "release notes 2.6.0"),
+        "plugin-pin-optional": Feature("2.7.0", "release notes 2.7.0"),
+        "tls-key-exchange": Feature("2.7.0", "release notes 2.7.0"),
+        "built-in-cloud-kms": Feature(
+            "2.0.0", "release notes 2.7.0: plugins from then on", "2.7.0"
+        ),
+    }
+)
+
+
+def offers(version: str, feature: str) -> bool:
+    """Tell whether an OpenBao version ("v" in front or not) has a feature of the table.
+
+    A pre-release counts as the release that it leads to. A text that is no version offers nothing.
+    Raises KeyError for a feature that is not in the table.
+    """
+    row = FEATURES[feature]
+    found = _release(version)
+    if found is None:
+        return False
+    return _known(row.since) <= found and (row.until is None or found < _known(row.until))
+
+
+def since(feature: str) -> str:
+    """The first version with a feature; raises KeyError for one that is not in the table."""
+    return FEATURES[feature].since
+
+
+def is_older(version: str, than: str) -> bool:
+    """Tell whether a version is older than another, by their releases; False if one is none."""
+    first, second = _release(version), _release(than)
+    return first is not None and second is not None and first < second
+
+
+@lru_cache(maxsize=256)
+def _release(version: str) -> semver.Version | None:
+    try:
+        return semver.Version.parse(version.removeprefix("v")).finalize_version()
+    except ValueError:
+        return None
+
+
+def _known(version: str) -> semver.Version:
+    return semver.Version.parse(version)

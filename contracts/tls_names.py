@@ -1,0 +1,92 @@
+"""By which name servers are known, and where what they serve with lies: one answer for all.
+
+Uses contracts.naming.names, contracts.naming.mount_paths and the API model. Called by
+contracts.hcl.tls (joins), resolve (probes, certificates) and observe (the operator's own client),
+so that no two can differ.
+"""
+
+from contracts.api.cluster.spec import OpenBaoCluster
+from contracts.naming import mount_paths, names
+
+ISSUER_FILE = "pki-ca.crt"
+"""The authority that signs what an ACME server gives out, beside that of its directory."""
+CA_FILE = "ca.crt"
+
+
+def server_name(cluster: OpenBaoCluster) -> str:
+    """The TLS name that peers, probes and the operator ask for, whatever address they dial.
+
+    In mode ACME no certificate carries the cluster's own name, and a server refuses a handshake
+    for a name that is none of its domains; so one of these it must be.
+    """
+    if cluster.spec.tls.mode != "ACME":
+        return names.raft_server_name(cluster.metadata.name)
+    domains = acme_domains(cluster)
+    return next((domain for domain in domains if ".svc" in domain), domains[0])
+
+
+def acme_domains(cluster: OpenBaoCluster) -> tuple[str, ...]:
+    """The names that servers ask certificates for in mode ACME, each once, in the user's order."""
+    acme = cluster.spec.tls.acme
+    given = (acme.domains or (acme.domain,) if acme else ()) or ()
+    asked = tuple(dict.fromkeys(domain.lower() for domain in given if domain))
+    service = names.acme_service(cluster.metadata.name)
+    return asked or (names.service_dns(service, cluster.metadata.namespace),)
+
+
+def acme_directory_ca(cluster: OpenBaoCluster) -> str | None:
+    """The file with the authority of the ACME directory; None: those of the image."""
+    spec = cluster.spec
+    if spec.configuration.acme_ca_root is not None:
+        return spec.configuration.acme_ca_root
+    if spec.tls.acme is None or spec.tls.acme.ca_secret_ref is None:
+        return None
+    return f"{mount_paths.ACME_CA}/{CA_FILE}"
+
+
+def acme_issuer_ca(cluster: OpenBaoCluster) -> str | None:
+    """The file with the authority that signs the servers' certificates; None: those of the image.
+
+    It lies beside that of the directory, which may be another one.
+    """
+    directory = acme_directory_ca(cluster)
+    return None if directory is None else f"{directory.rpartition('/')[0]}/{ISSUER_FILE}"
+
+
+def acme_issuer_secret(cluster: OpenBaoCluster) -> str | None:
+    """The Secret that `acme_issuer_ca` comes from; None: those of the host are trusted."""
+    file = acme_issuer_ca(cluster)
+    if file is None:
+        return None
+    acme, credentials = cluster.spec.tls.acme, cluster.spec.unseal.credentials_secret_ref
+    if file.startswith(f"{mount_paths.SEAL_CREDENTIALS}/"):
+        return credentials.name if credentials else None
+    return acme.ca_secret_ref.name if acme and acme.ca_secret_ref else None
+
+
+def acme_ca_secret(cluster: OpenBaoCluster) -> str | None:
+    """The Secret that is mounted for the ACME client; None when there is none."""
+    tls = cluster.spec.tls
+    if tls.mode != "ACME" or tls.acme is None or tls.acme.ca_secret_ref is None:
+        return None
+    return tls.acme.ca_secret_ref.name
+
+
+def server_secret(cluster: OpenBaoCluster) -> str | None:
+    """The Secret that is mounted as certificate and key; None in mode ACME."""
+    name, tls = cluster.metadata.name, cluster.spec.tls
+    if tls.mode == "ACME":
+        return None
+    if tls.mode == "External" and tls.external and tls.external.server_secret_ref:
+        return tls.external.server_secret_ref.name
+    return names.tls_server_secret(name)
+
+
+def authority_secret(cluster: OpenBaoCluster) -> str | None:
+    """The Secret with the authority that clients trust; None in mode ACME."""
+    name, tls = cluster.metadata.name, cluster.spec.tls
+    if tls.mode == "ACME":
+        return None
+    if tls.mode == "External" and tls.external and tls.external.ca_secret_ref:
+        return tls.external.ca_secret_ref.name
+    return names.tls_ca_secret(name)

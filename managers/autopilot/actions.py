@@ -1,0 +1,60 @@
+"""Reading the settings of the autopilot, and writing them when they differ."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from contracts.records.observed import PodFacts
+from managers.autopilot.decide import Kept, differing
+from managers.bao.client import AUTOPILOT_SETTINGS, Bao, BaoError, Denied
+from managers.bao.login import TokenSource, as_known
+
+FORBIDDEN = 403
+NO_LOGIN = (
+    "the operator has no login of its own, so the servers keep the settings that they have: set "
+    "spec.selfInit.oidc.enabled before the cluster is made, or set them yourself"
+)
+POLICY = (
+    f"give the policy of the operator's role read and update on {AUTOPILOT_SETTINGS}; clusters "
+    "that an older operator made may lack it"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """A session with the servers of a cluster, and the login for it."""
+
+    bao: Bao
+    pods: Sequence[PodFacts]
+    login: TokenSource | None
+
+
+async def keep(asking: Asking, settings: Mapping[str, Any]) -> Kept | None:
+    """Let the leader have these settings; one read, and a write only when they differ.
+
+    None when nobody could be asked now. Never raises.
+    """
+    bao, pods, login = asking.bao, asking.pods, asking.login
+    if login is None:
+        return Kept(applied=False, refused=True, message=NO_LOGIN)
+    leaders = [pod for pod in pods if pod.ip and pod.ready and pod.registration.active]
+    if len(leaders) != 1:
+        return None
+    address = leaders[0].ip
+    try:
+        live = await as_known(bao, address, login, bao.autopilot_settings)
+        if differing(settings, live):
+            await as_known(bao, address, login, partial(_write, bao, settings))
+    except Denied as denied:
+        hint = f": {POLICY}" if denied.code == FORBIDDEN else ""
+        return Kept(applied=False, refused=True, message=f"{denied}{hint}")
+    except BaoError:
+        return None
+    return Kept(applied=True)
+
+
+async def _write(bao: Bao, settings: Mapping[str, Any], address: str, token: str) -> None:
+    await bao.set_autopilot(address, token, settings)

@@ -1,0 +1,69 @@
+"""How ends of OpenBaoBackups become `status.backup` of their cluster: each end once. Pure.
+
+The cluster remembers whose end it counted last, the OpenBaoBackup that it was counted. The first is
+written before the second, so whoever stops in between finds both, and counts nothing twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from contracts.api.backup import TERMINAL, OpenBaoBackup
+from contracts.api.cluster.status_backup import BackupStatus
+
+
+def to_count(backups: Iterable[OpenBaoBackup], cluster_uid: str) -> tuple[OpenBaoBackup, ...]:
+    """The backups whose end is news to this very cluster, in the order in which they ended."""
+    ended = [
+        one
+        for one in backups
+        if one.status.phase in TERMINAL
+        and not one.status.counted
+        and one.spec.origin != "PreUpgrade"
+        and one.status.cluster_uid == cluster_uid
+    ]
+    return tuple(sorted(ended, key=_when))
+
+
+def counted(status: BackupStatus, backup: OpenBaoBackup) -> BackupStatus:
+    """The status after the end of a backup; the same if that was counted already."""
+    if status.last_counted == backup.metadata.uid:
+        return status
+    news = (
+        _success(status, backup) if backup.status.phase == "Completed" else _failure(status, backup)
+    )
+    return status.model_copy(update={**news, "last_counted": backup.metadata.uid})
+
+
+def _success(status: BackupStatus, backup: OpenBaoBackup) -> dict[str, Any]:
+    end, snapshot, report = backup.status.completed_at, backup.status.snapshot, backup.status.report
+    seconds = report.seconds if report else None
+    if seconds is None and end is not None and backup.status.started_at is not None:
+        seconds = (end - backup.status.started_at).total_seconds()
+    return {
+        "last_backup_time": end,
+        "last_backup_name": backup.status.key,
+        "last_backup_size": snapshot.size if snapshot else None,
+        "last_backup_duration": None if seconds is None else f"{max(seconds, 0.0):.3f}s",
+        "latest_snapshot": snapshot,
+        "successful_backups": (status.successful_backups or 0) + 1,
+        "consecutive_failures": 0,
+        "last_failure_reason": None,
+        "last_failure_message": None,
+        "last_failure_time": None,
+    }
+
+
+def _failure(status: BackupStatus, backup: OpenBaoBackup) -> dict[str, Any]:
+    return {
+        "consecutive_failures": (status.consecutive_failures or 0) + 1,
+        "last_failure_reason": backup.status.reason,
+        "last_failure_message": backup.status.message,
+        "last_failure_time": backup.status.completed_at,
+    }
+
+
+def _when(backup: OpenBaoBackup) -> tuple[float, str]:
+    end = backup.status.completed_at
+    return (end.timestamp() if end else 0.0, backup.metadata.uid)

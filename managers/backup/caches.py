@@ -1,0 +1,97 @@
+"""What the two reconcilers of backups read: caches, and nothing that a user's spec points at."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from contracts.api.backup import OpenBaoBackup
+from contracts.api.cluster.spec import OpenBaoCluster
+from contracts.api.cluster.status_backup import Operation
+from contracts.api.restore import ENDED, OpenBaoRestore
+from contracts.api.violation import InvalidClusterError
+from runtime.cache.cache import Cache
+from runtime.memo import remembered
+from runtime.types import Object, ObjectKey, is_terminating, key_of, uid_of
+
+BY_CLUSTER: Final = "cluster"
+"""Index over backups and restores: the key of the cluster that they name."""
+
+KEPT: Final = 512
+"""Backups, and restores, that are kept as they were read: each pass looks at all of its cluster."""
+
+read_cluster = remembered(OpenBaoCluster.from_object)
+read_backup = remembered(OpenBaoBackup.from_object, size=KEPT, slot=uid_of)
+_read_restore = remembered(OpenBaoRestore.from_object, size=KEPT, slot=uid_of)
+
+
+def cluster_named(obj: Object) -> Iterable[str]:
+    """The key of the cluster that a backup or a restore is about, as text."""
+    spec = obj.get("spec")
+    name = spec.get("cluster") if isinstance(spec, dict) else None
+    return (str(ObjectKey(key_of(obj).namespace, name)),) if isinstance(name, str) else ()
+
+
+class BackupSight:
+    """The caches of clusters, backups and restores."""
+
+    def __init__(self, clusters: Cache, backups: Cache, restores: Cache) -> None:
+        self.clusters = clusters
+        self.backups = backups
+        self.restores = restores
+        backups.add_index(BY_CLUSTER, cluster_named)
+        restores.add_index(BY_CLUSTER, cluster_named)
+
+    def cluster(self, key: ObjectKey) -> OpenBaoCluster | None:
+        """The cluster; None when there is none, when it goes, or when nobody can read its spec."""
+        live = self.clusters.get(key)
+        if live is None or is_terminating(live):
+            return None
+        try:
+            return read_cluster(live)
+        except InvalidClusterError:
+            return None
+
+    def live_backups(self, cluster: ObjectKey) -> list[Object]:
+        """The OpenBaoBackups of a cluster that nobody has deleted."""
+        found = self.backups.by_index(BY_CLUSTER, str(cluster))
+        return [live for live in found if not is_terminating(live)]
+
+    def backups_of(self, cluster: ObjectKey) -> Iterator[OpenBaoBackup]:
+        """The same, read; those that nobody can read are left out."""
+        for live in self.live_backups(cluster):
+            try:
+                yield read_backup(live)
+            except InvalidClusterError:
+                continue
+
+    def restores_of(self, cluster: ObjectKey) -> Iterator[OpenBaoRestore]:
+        """The restores into a cluster that have not ended."""
+        for live in self.restores.by_index(BY_CLUSTER, str(cluster)):
+            try:
+                restore = _read_restore(live)
+            except InvalidClusterError:
+                continue
+            if restore.status.phase not in ENDED:
+                yield restore
+
+    def waiting(self, cluster: ObjectKey, *, upgrades: bool) -> frozenset[Operation]:
+        """Which operations are asked for on a cluster and have not ended."""
+        asked: set[Operation] = {"Upgrade"} if upgrades else set()
+        if any(self.restores_of(cluster)):
+            asked.add("Restore")
+        return frozenset(asked)
+
+    def restored_keys(self, namespace: str) -> tuple[str, ...]:
+        """The keys of snapshots that a restore of the namespace is about to read."""
+        keys = []
+        for live in self.restores.list(namespace):
+            try:
+                restore = _read_restore(live)
+            except InvalidClusterError:
+                continue
+            if restore.status.phase in ENDED:
+                continue
+            named = self.backups.get(ObjectKey(namespace, restore.spec.source.backup or ""))
+            keys += [restore.spec.source.key, (named or {}).get("status", {}).get("key")]
+        return tuple(dict.fromkeys(key for key in keys if key))

@@ -1,0 +1,84 @@
+"""The one write of a cluster's `status.backup`, by compare-and-swap."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from pydantic import ValidationError
+
+from contracts.api.cluster.status_backup import BackupStatus
+from contracts.api.group import CLUSTERS
+from managers.backup.status import STATUS_MANAGER
+from runtime.cache.cache import Cache
+from runtime.client.client import Client
+from runtime.errors import Conflict, Transient
+from runtime.types import Object, ObjectKey, resource_version_of, uid_of
+
+TRIES: Final = 5
+PROOF: Final = "restoreTest"
+"""The part of it that managers.restore_test writes."""
+
+Change = Callable[[BackupStatus], BackupStatus]
+
+
+def stored(live: Object) -> BackupStatus:
+    """What a cluster says of its backups; what somebody made unreadable counts as nothing."""
+    status = live.get("status")
+    part: Any = status.get("backup") if isinstance(status, dict) else None
+    try:
+        return BackupStatus.model_validate(part or {})
+    except ValidationError:
+        return BackupStatus()
+
+
+class BackupRecord:
+    """Changes `status.backup` of clusters."""
+
+    def __init__(self, client: Client, clusters: Cache) -> None:
+        self._client = client
+        self._clusters = clusters
+
+    async def change(self, live: Object, change: Change) -> Object:
+        """Apply a change to what is stored now, and return the cluster as it is after that.
+
+        `change` may be called several times, each time with a fresh state; one that changes
+        nothing costs nothing. Raises NotFound when that cluster is gone, Transient when it changes
+        faster than it can be written.
+        """
+        if change(stored(live)) == stored(live):
+            return live
+        key, uid = ObjectKey(live["metadata"]["namespace"], live["metadata"]["name"]), uid_of(live)
+        for _ in range(TRIES):
+            fresh = await self._client.get(CLUSTERS, key)
+            if uid_of(fresh) != uid:
+                raise Transient(f"{CLUSTERS.kind} {key} is not the one of uid {uid} any more")
+            before = stored(fresh)
+            after = change(before)
+            if after == before:
+                self._clusters.observe(fresh)
+                return fresh
+            try:
+                return await self._write(key, fresh, after)
+            except Conflict:
+                continue
+        raise Transient(f"{key} changed again and again while status.backup was written")
+
+    async def _write(self, key: ObjectKey, fresh: Object, after: BackupStatus) -> Object:
+        said = {name: value for name, value in after.to_object().items() if name != PROOF}
+        body = {
+            "apiVersion": CLUSTERS.api_version,
+            "kind": CLUSTERS.kind,
+            "metadata": {
+                "name": key.name,
+                "namespace": key.namespace,
+                "uid": uid_of(fresh),
+                "resourceVersion": resource_version_of(fresh),
+            },
+            "status": {"backup": said},
+        }
+        result = await self._client.apply(
+            CLUSTERS, body, field_manager=STATUS_MANAGER, force=True, subresource="status"
+        )
+        self._clusters.observe(result.object)
+        return result.object

@@ -1,0 +1,145 @@
+"""The backup reconciler: drives one OpenBaoBackup through its table, to its end.
+
+Composed by `baoctl.controllers.backup`; called by `runtime.controller.controller` with one key at a
+time. It reads no Secret and opens no address that a user named: the job does both.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Final
+
+import structlog
+
+from contracts.api.backup import TERMINAL, BackupObjectStatus, OpenBaoBackup
+from contracts.api.group import BACKUPS
+from contracts.api.violation import InvalidClusterError
+from contracts.jobs.template import Executors
+from managers.backup.actions import Acts
+from managers.backup.caches import BackupSight, read_backup
+from managers.backup.dependencies import Hands
+from managers.backup.inputs import Facts, upgrades
+from managers.backup.state_machine import Decision, decide, place_of
+from managers.backup.status import BackupStatusWriter, advance
+from runtime.errors import Conflict, NotFound
+from runtime.outcome import Blocked, Done, Outcome, Wait
+from runtime.types import Object, ObjectKey, Request, is_terminating, key_of
+
+log: structlog.typing.FilteringBoundLogger = structlog.get_logger()
+
+STEPS: Final = 8
+"""Rows that one pass may go through; the longest way has four."""
+
+
+class BackupReconciler:
+    """Takes one snapshot, once."""
+
+    def __init__(self, sight: BackupSight, hands: Hands, executors: Executors) -> None:
+        self._sight = sight
+        self._acts = Acts(sight, hands, executors)
+        self._client = hands.client
+        self._events = hands.events
+        self._clock = hands.clock
+        self._statuses = BackupStatusWriter(hands.client, sight.backups)
+
+    async def __call__(self, request: Request) -> Outcome:
+        """Go as far as it goes now. Raises transient errors, which are retried with backoff."""
+        live = self._sight.backups.get(request)
+        for _ in range(STEPS):
+            if live is None or is_terminating(live):
+                # Its Job goes with it; managers.backup.schedule gives the lock back.
+                return Done()
+            try:
+                live, outcome = await self._step(live, read_backup(live))
+            except InvalidClusterError as invalid:
+                return Blocked("InvalidSpec", str(invalid))
+            except NotFound:
+                return Done()
+            except Conflict:
+                live = await self._fresh(request)
+                continue
+            if outcome is not None:
+                return outcome
+        return Done(0.0)
+
+    async def _step(self, live: Object, backup: OpenBaoBackup) -> tuple[Object, Outcome | None]:
+        """Carry out one row; the outcome is None while there is more to do at once."""
+        if backup.status.phase in TERMINAL:
+            return live, Done()
+        facts = await self._look(backup)
+        decision = decide(facts)
+        turn = await self._acts.perform(decision, facts)
+        stays = place_of(facts.status) == "Waiting" and turn.receipts is None
+        if stays and facts.seems_to_hold and not facts.paused:
+            # From a pass that was cut short: whoever goes first must not wait for us.
+            await self._acts.give_back(facts)
+        after = advance(turn.facts, turn.decision, turn.receipts)
+        written = await self._statuses.write(live, after)
+        self._tell(live, backup.status, after)
+        if turn.warning:
+            self._events.event(live, "Warning", "RetentionProtectionCut", turn.warning)
+        return written, _outcome(turn.decision, after)
+
+    async def _look(self, backup: OpenBaoBackup) -> Facts:
+        meta, now = backup.metadata, self._clock.now()
+        place = ObjectKey(meta.namespace, backup.spec.cluster)
+        cluster = self._sight.cluster(place)
+        moves = cluster is not None and upgrades(cluster, now)
+        facts = Facts(backup, now, cluster, self._sight.waiting(place, upgrades=moves))
+        here = place_of(backup.status)
+        if here == "Waiting" or facts.report is not None or facts.paused:
+            return facts
+        facts = replace(facts, job=await self._acts.look(facts), job_asked=True)
+        if here == "Prepared":
+            return facts
+        if facts.job is None or facts.job.state != "Active":
+            # What it said at its end may not have come through the watch yet.
+            fresh = await self._client.get(BACKUPS, ObjectKey(meta.namespace, meta.name))
+            said = BackupObjectStatus.lenient(fresh.get("status")).report
+            status = backup.status.model_copy(update={"report": said})
+            return replace(facts, backup=backup.model_copy(update={"status": status}))
+        await self._acts.keep_lock(facts)
+        return facts
+
+    async def _fresh(self, key: ObjectKey) -> Object | None:
+        try:
+            live = await self._client.get(BACKUPS, key)
+        except NotFound:
+            return None
+        self._sight.backups.observe(live)
+        return live
+
+    def _tell(self, live: Object, before: BackupObjectStatus, after: BackupObjectStatus) -> None:
+        """Say what a person wants to hear, once it is written."""
+        if before.phase == after.phase or after.phase not in ("Running", *TERMINAL):
+            return
+        if after.phase == "Running":
+            self._events.event(live, "Normal", "BackupStarted", after.message)
+            return
+        good = after.phase == "Completed"
+        said = after.message if good else f"{after.reason}: {after.message}"
+        if good:
+            self._events.event(live, "Normal", "BackupCompleted", said)
+        else:
+            self._events.event(live, "Warning", "BackupFailed", said)
+        log.info(
+            "backup ended",
+            audit=True,
+            event_type="backup_job_succeeded" if good else "backup_job_failed",
+            cluster=str(ObjectKey(key_of(live).namespace, live["spec"]["cluster"])),
+            phase=after.phase,
+            reason=after.reason,
+            job=after.job_name,
+        )
+
+
+def _outcome(decision: Decision, after: BackupObjectStatus) -> Outcome | None:
+    """What the controller is told; None when there is another row to go through."""
+    if after.phase in TERMINAL:
+        return Done()
+    row = decision.row
+    if row.to in ("Prepared", "Running"):
+        return None
+    if row.blocked:
+        return Blocked(after.reason, after.message, row.after)
+    return Wait(after.reason, after.message, row.after)

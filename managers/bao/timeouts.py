@@ -1,0 +1,140 @@
+"""How long a pass waits for servers: one budget for all of its questions, and the breakers.
+
+Each pass of a reconciler that asks servers is run by `Patient`, which remembers for it what it may
+still wait; every question of managers.bao.exchange, and every handshake of managers.certs.probe, is
+asked inside of `question`. Outside of such a pass, as in jobs, a question may take its own time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any, Final
+
+from managers.bao.answers import BaoError
+from managers.bao.breakers import Breakers, Server, UnansweredError
+
+if TYPE_CHECKING:
+    from runtime.clock import Clock
+    from runtime.controller.controller import Reconciler
+    from runtime.outcome import Outcome
+    from runtime.types import Request
+
+BUDGET = 10.0
+"""Seconds: twice a question, so that one silent server leaves time to ask the others."""
+API = "api"
+TLS = "tls"
+
+Lives = Callable[[str], Mapping[str, Hashable]]
+"""Namespace -> what the pods there look like, by address."""
+
+
+class OutOfTimeError(BaoError):
+    """A server was not asked, because the pass has waited for others as long as it may."""
+
+
+class Patience:
+    """What one pass may still wait. The time counts in which at least one question is open."""
+
+    def __init__(self, clock: Clock, breakers: Breakers, namespace: str, lives: Lives) -> None:
+        self._clock = clock
+        self._breakers = breakers
+        self._namespace = namespace
+        self._lives = lives
+        self._left = BUDGET
+        self._open = 0
+        self._since = 0.0
+
+    @contextmanager
+    def question(self, address: str, what: str, most: float, line: str) -> Iterator[float]:
+        """Ask inside of this; gives the seconds that it may take. Raises BaoError."""
+        server = Server(self._namespace, address, line)
+
+        def life() -> Hashable:
+            return self._lives(self._namespace).get(address)
+
+        begun = self._clock.monotonic()
+        left = self._left - (begun - self._since if self._open else 0.0)
+        if left <= 0:
+            raise OutOfTimeError(
+                f"{what} of {address} was not asked: this pass waited {BUDGET:g} s for servers; "
+                "the next one asks again"
+            )
+        self._breakers.check(server, what, life)
+        self._begin(begun)
+        try:
+            yield min(most, left)
+        except UnansweredError:
+            self._breakers.unanswered(server, what, life, begun)
+            raise
+        except Exception:
+            # A refused connection is one, and so is what we do not understand.
+            self._breakers.answered(server)
+            raise
+        else:
+            self._breakers.answered(server)
+        finally:
+            self._end()
+
+    def _begin(self, now: float) -> None:
+        if not self._open:
+            self._since = now
+        self._open += 1
+
+    def _end(self) -> None:
+        self._open -= 1
+        if not self._open:
+            self._left -= self._clock.monotonic() - self._since
+
+
+_PATIENCE: Final[ContextVar[Patience | None]] = ContextVar("patience", default=None)
+
+
+@contextmanager
+def question(address: str, what: str, most: float, line: str = API) -> Iterator[float]:
+    """Ask a server inside of this: gives the seconds that it may take, at most `most`.
+
+    An UnansweredError that leaves the block counts as silence, everything else as an answer. Raises
+    BaoError when the server is not to be asked now.
+    """
+    patience = _PATIENCE.get()
+    if patience is None:
+        yield most
+        return
+    with patience.question(address, what, most, line) as seconds:
+        yield seconds
+
+
+class Patient:
+    """Runs the passes of a reconciler, each with a patience of its own."""
+
+    def __init__(self, inner: Reconciler, clock: Clock, breakers: Breakers, lives: Lives) -> None:
+        self._inner = inner
+        self._clock = clock
+        self._breakers = breakers
+        self._lives = lives
+
+    async def __call__(self, request: Request, /) -> Outcome:
+        """Run a pass. Raises what it raises."""
+        patience = Patience(self._clock, self._breakers, request.namespace, self._lives)
+        before = _PATIENCE.set(patience)
+        try:
+            return await self._inner(request)
+        finally:
+            _PATIENCE.reset(before)
+
+
+def lives_of(pods: Iterable[Mapping[str, Any]]) -> Mapping[str, Hashable]:
+    """Say, by address, what tells one life of a server from the next: pure."""
+    return {ip: _life(pod) for pod in pods if (ip := (pod.get("status") or {}).get("podIP"))}
+
+
+def _life(pod: Mapping[str, Any]) -> Hashable:
+    metadata, status = pod["metadata"], pod["status"]
+    ready = [
+        one.get("status") for one in status.get("conditions") or () if one.get("type") == "Ready"
+    ]
+    restarts = [one.get("restartCount", 0) for one in status.get("containerStatuses") or ()]
+    labels = sorted((metadata.get("labels") or {}).items())
+    return metadata.get("uid"), *ready, *restarts, *labels

@@ -1,0 +1,70 @@
+"""Effects of the bootstrap step: drawing a secret once.
+
+Both use a plain create, which the API server refuses when the name is taken: two operators, or
+one that was killed and came back, can never end up with two keys.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping
+
+from contracts.naming import labels
+from contracts.records.desired import Effect
+from contracts.records.resolved import Resolved
+from managers.context.context import FIELD_MANAGER, Context
+from managers.context.rwx_pvc import make_claim_of_all
+from managers.context.secret_builder import secret_object
+from runtime.builtin_kinds import SECRET
+from runtime.errors import AlreadyExists
+from runtime.types import ObjectKey
+
+UNSEAL_KEY_BYTES = 32
+ROOT_TOKEN_BYTES = 24
+
+
+async def draw_unseal_key(context: Context, resolved: Resolved, effect: Effect) -> None:
+    """Create the Secret with the key of the static seal: 32 raw bytes (AES-256).
+
+    The id of the key goes with it, so that nobody ever calls another key by that id.
+    """
+    rotation = resolved.unseal.rotation
+    drawn = context.random_bytes(UNSEAL_KEY_BYTES)
+    marks = {} if rotation is None else {labels.UNSEAL_KEY_ID: rotation.wanted.id}
+    await _create(context, resolved, effect.target, {"key": drawn}, marks)
+
+
+async def draw_root_token(context: Context, resolved: Resolved, effect: Effect) -> None:
+    """Create the Secret with the root token that the first boot will register.
+
+    The token is stored before it exists in the server, so no crash can lose it.
+    """
+    drawn = base64.b32encode(context.random_bytes(ROOT_TOKEN_BYTES)).rstrip(b"=").lower()
+    # A token of the server's own kind starts with "s." and may not be chosen; ours has no dot.
+    await _create(context, resolved, effect.target, {"token": b"root-" + drawn})
+
+
+async def _create(
+    context: Context,
+    resolved: Resolved,
+    name: str,
+    data: Mapping[str, bytes],
+    annotations: Mapping[str, str] | None = None,
+) -> None:
+    body = secret_object(resolved.owner, name, data, immutable=True, annotations=annotations)
+    try:
+        live = await context.client.create(SECRET, body, field_manager=FIELD_MANAGER)
+    except AlreadyExists:
+        # Somebody was faster: the next look decides whose it is.
+        context.secrets.drop(ObjectKey(resolved.namespace, name))
+        return
+    context.secrets.written(live)
+
+
+async def make_audit_claim(context: Context, resolved: Resolved, effect: Effect) -> None:
+    """Create the claim for the files of audit devices."""
+    wanted = resolved.audit_volume
+    if wanted is not None:
+        await make_claim_of_all(
+            context, resolved.owner, effect.target, wanted.size, wanted.storage_class
+        )

@@ -1,0 +1,98 @@
+"""The condition CloudUnsealIdentityReady, and what is said of servers that stay sealed.
+
+Pure; called by managers.cluster.status.conditions and server_conditions.
+
+Whether a key service really lets a server in is known to that service alone; this says what the
+spec gives the servers to prove themselves with.
+"""
+
+from __future__ import annotations
+
+from contracts.api.cluster.spec import ClusterSpec, OpenBaoCluster
+from contracts.conditions.condition import Finding
+from contracts.naming import names
+from contracts.records.observed import Observed
+from contracts.unseal_keys import KeyRing
+from managers.bootstrap.seal.keys import Servers, live_ring, secret_of, stored
+from managers.bootstrap.seal.prerequisites import problems
+
+CLOUD_SEALS = frozenset({"awskms", "azurekeyvault", "gcpckms", "ocikms"})
+GUIDE = 'docs/seals.md, "Which key opens my data", has the steps'
+# What each cloud reads on a ServiceAccount or on a pod to give the pod an identity.
+IDENTITY_MARKS = (
+    "eks.amazonaws.com/role-arn",
+    "iam.gke.io/gcp-service-account",
+    "azure.workload.identity/client-id",
+)
+
+
+def why_sealed(cluster: OpenBaoCluster, observed: Observed) -> str:
+    """Say what a person can do about servers of a static seal that do not open; "" for others.
+
+    Every server is sealed for a moment after a start, so it is said as a condition of time.
+    """
+    unseal, name = cluster.spec.unseal, cluster.metadata.name
+    servers = Servers.of(observed, initialized=True)
+    if unseal.type != "static" or not servers.shut:
+        return ""
+    told = cluster.status.unseal.keys if cluster.status.unseal else ""
+    ring = live_ring(servers, told)
+    if ring is None:
+        return ""
+    known = " or ".join(key.id for key in ring.keys)
+    lasts = (
+        f"If this lasts for more than a minute, no server can open its data with the key {known}"
+    )
+    if unseal.secret_name is not None:
+        return (
+            f"{lasts}: keep that key in Secret {unseal.secret_name}, and name the key that the "
+            "data was sealed with in spec.unseal.static, by currentKey and currentKeyID"
+        )
+    newer = next((key for key in stored(name, unseal, observed, ring)), None)
+    if newer is not None and newer.generation > ring.newest:
+        if unseal.static_key().current_key_id == newer.id:
+            return f"{lasts}: new pods also get the key {newer.id}"
+        secret = secret_of(name, newer, None)
+        return (
+            f"{lasts}, and Secret {secret} holds a newer one: set "
+            f"spec.unseal.static.currentKeyID to {newer.id}"
+        )
+    after, before = _absent(name, ring, observed)
+    return f"{lasts}: restore {after} from a backup of Secrets{before}. {GUIDE}"
+
+
+def _absent(cluster: str, ring: KeyRing, observed: Observed) -> tuple[str, str]:
+    """The Secret of the key after those of the ring, and that of the key before if it is absent."""
+    after = f"Secret {names.unseal_key_secret(cluster, ring.newest + 1)}"
+    oldest = min(key.generation for key in ring.keys)
+    before = names.unseal_key_secret(cluster, oldest - 1) if oldest > 1 else ""
+    if ring.other is not None or not before or before in observed.secrets:
+        return after, ""
+    return after, f", or else Secret {before}"
+
+
+def unseal_identity(spec: ClusterSpec, observed: Observed) -> Finding | None:
+    """Judge by what the spec gives; None for other seals than those of a cloud."""
+    kind = "CloudUnsealIdentityReady"
+    name = spec.unseal.secret_name
+    if spec.unseal.type not in CLOUD_SEALS:
+        return None
+    if name is not None:
+        wrong = problems(spec.unseal, observed.secrets.get(name))
+        if wrong:
+            return Finding(kind, "False", "CredentialsSecretMissing", wrong[0])
+        told = f"The servers use the credentials of Secret {name}"
+        return Finding(kind, "True", "CredentialsSecretConfigured", told)
+    account = spec.service_account
+    marks = (account.annotations if account else None) or {}
+    found = next((mark for mark in IDENTITY_MARKS if marks.get(mark)), None)
+    if found is not None:
+        told = f"spec.serviceAccount.annotations: {found} is {marks[found]}"
+        return Finding(kind, "True", "WorkloadIdentityConfigured", told)
+    return Finding(
+        kind,
+        "Unknown",
+        "AmbientIdentityAssumed",
+        "Neither spec.unseal.credentialsSecretRef nor an annotation of the ServiceAccount says who "
+        "the servers are: they use what their node gives them, if it does",
+    )

@@ -1,0 +1,263 @@
+"""What must be in the Secret of a seal before a pod may start with it.
+
+Pure; looks at shapes alone (`managers.bootstrap.seal.secret`). Called by managers.bootstrap.plan.
+A server without these ends right after its start and says why in its log only; here the field, the
+Secret, the key and the next step are named instead, and no pod is touched.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from types import MappingProxyType
+
+from contracts.api.cluster.seal import Unseal
+from contracts.naming.mount_paths import SEAL_CREDENTIALS
+from contracts.records.secrets import CredentialFacts, SecretFacts
+from managers.bootstrap.seal.pod_part import GOOGLE_FILE, PIN, TOKEN
+
+REFERENCE = "spec.unseal.credentialsSecretRef.name"
+AWS_PAIR = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY")
+AZURE_CLIENT = ("AZURE_TENANT_ID", "AZURE_CLIENT_ID", "AZURE_CLIENT_SECRET")
+OCI_CONFIG = "config"
+
+Keys = Mapping[str, CredentialFacts]
+Problems = Iterator[str]
+
+
+def problems(unseal: Unseal, secret: SecretFacts | None) -> tuple[str, ...]:
+    """Everything that keeps servers from opening with this seal; empty when nothing is known to.
+
+    `secret` is the one that `credentialsSecretRef` names; None when it does not exist. For a static
+    seal nothing is said here: see managers.bootstrap.plan.
+    """
+    if unseal.type == "static":
+        return ()
+    name = unseal.secret_name
+    if name is not None and secret is None:
+        return (f"{REFERENCE}: Secret {name} does not exist: create it with {_wanted(unseal)}",)
+    keys: Keys = secret.keys if secret is not None else {}
+    return tuple(CHECKS[unseal.type](unseal, name, keys))
+
+
+def _wanted(unseal: Unseal) -> str:
+    return WANTED.get(unseal.type, "the files that the seal needs")
+
+
+def _missing(path: str, secret: str, key: str, what: str) -> str:
+    return f"{path}: Secret {secret} has no key {key}: add {what} under it"
+
+
+# --- files --------------------------------------------------------------------------------------
+
+
+def mounted_key(path: str | None) -> str | None:
+    """The key of the Secret that a path in the pod means; None for a file of another folder."""
+    folder, _, key = (path or "").rpartition("/")
+    return key if folder == SEAL_CREDENTIALS and key else None
+
+
+def _file(field: str, path: str | None, secret: str | None, keys: Keys) -> Problems:
+    """A file that the spec names: in the folder of the Secret, and in the Secret."""
+    if path is None:
+        return
+    key = mounted_key(path)
+    if key is None:
+        yield f"{field}: {path} is no file of {SEAL_CREDENTIALS}, the only folder that holds yours"
+    elif secret is None:
+        yield (
+            f"{field}: {path} needs a Secret: put the file under the key {key} into one and name "
+            "it in spec.unseal.credentialsSecretRef"
+        )
+    elif key not in keys:
+        yield _missing(field, secret, key, "the file")
+    elif keys[key].blank:
+        yield f"{field}: key {key} of Secret {secret} is blank: put the file there"
+    elif keys[key].problem:
+        yield f"{field}: key {key} of Secret {secret}: {keys[key].problem}"
+
+
+def _judged(facts: CredentialFacts | None) -> CredentialFacts | None:
+    """A file whose content is still to be judged; None when `_file` says what is wrong with it."""
+    return None if facts is None or facts.blank or facts.problem else facts
+
+
+def _authority(field: str, path: str | None, secret: str | None, keys: Keys) -> Problems:
+    yield from _file(field, path, secret, keys)
+    found = _judged(keys.get(mounted_key(path) or ""))
+    if found is not None and not found.certificate:
+        yield (
+            f"{field}: key {mounted_key(path)} of Secret {secret} holds no PEM certificate that "
+            "can be read: put the authority's certificate there"
+        )
+
+
+def _pair(
+    fields: tuple[str, str], paths: tuple[str | None, str | None], secret: str | None, keys: Keys
+) -> Problems:
+    certificate, private = (_judged(keys.get(mounted_key(path) or "")) for path in paths)
+    for field, path in zip(fields, paths, strict=True):
+        yield from _file(field, path, secret, keys)
+    if certificate is None or private is None:
+        return
+    if not certificate.certificate:
+        yield (
+            f"{fields[0]}: key {mounted_key(paths[0])} of Secret {secret} holds no PEM certificate "
+            "that can be read: put the client certificate there"
+        )
+    elif not private.public_key or private.certificate:
+        yield (
+            f"{fields[1]}: key {mounted_key(paths[1])} of Secret {secret} holds no PEM private key "
+            "without a passphrase: put the key of the client certificate there"
+        )
+    elif certificate.public_key != private.public_key:
+        yield (
+            f"{fields[1]}: key {mounted_key(paths[1])} of Secret {secret} does not belong to the "
+            f"certificate under {mounted_key(paths[0])}: put the two that belong together there"
+        )
+
+
+# --- one function per seal ----------------------------------------------------------------------
+
+
+def _transit(unseal: Unseal, secret: str | None, keys: Keys) -> Problems:
+    seal = unseal.transit
+    if seal is None:
+        return
+    at = "spec.unseal.transit"
+    if seal.token is None:
+        yield from _token(secret, keys)
+    # What lies there is trusted even when no field names it.
+    authority = seal.tls_ca_cert
+    if authority is None and "ca.crt" in keys:
+        authority = f"{SEAL_CREDENTIALS}/ca.crt"
+    yield from _authority(f"{at}.tlsCACert", authority, secret, keys)
+    fields = (f"{at}.tlsClientCert", f"{at}.tlsClientKey")
+    yield from _pair(fields, (seal.tls_client_cert, seal.tls_client_key), secret, keys)
+
+
+def _token(secret: str | None, keys: Keys) -> Problems:
+    if secret is None:
+        yield (
+            "spec.unseal.credentialsSecretRef: the seal transit needs a token: put one under the "
+            f"key {TOKEN} into a Secret and name that here"
+        )
+    elif TOKEN not in keys:
+        yield _missing(REFERENCE, secret, TOKEN, "a token for the sealing OpenBao")
+    elif keys[TOKEN].blank:
+        yield f"{REFERENCE}: key {TOKEN} of Secret {secret} is blank: put a token there"
+    elif keys[TOKEN].trailing_newline:
+        yield (
+            f"{REFERENCE}: key {TOKEN} of Secret {secret} ends with a newline, which would be sent "
+            "as a part of the token: write it without (printf, not echo)"
+        )
+
+
+def _awskms(unseal: Unseal, secret: str | None, keys: Keys) -> Problems:
+    if secret is None:
+        return
+    there = [name for name in AWS_PAIR if name in keys and not keys[name].blank]
+    if len(there) == 1:
+        other = next(name for name in AWS_PAIR if name not in there)
+        yield _missing(REFERENCE, secret, other, f"what belongs to {there[0]}")
+
+
+def _azurekeyvault(unseal: Unseal, secret: str | None, keys: Keys) -> Problems:
+    if secret is None:
+        return
+    for name in AZURE_CLIENT:
+        if name not in keys or keys[name].blank:
+            yield _missing(REFERENCE, secret, name, "the value of your client")
+
+
+def _gcpckms(unseal: Unseal, secret: str | None, keys: Keys) -> Problems:
+    seal = unseal.gcp_cloud_kms
+    if seal is None or (secret is None and seal.credentials is None):
+        return
+    field = "spec.unseal.gcpCloudKMS.credentials"
+    path = seal.credentials or f"{SEAL_CREDENTIALS}/{GOOGLE_FILE}"
+    yield from _file(field, path, secret, keys)
+    found = _judged(keys.get(mounted_key(path) or ""))
+    if found is not None and not found.json_object:
+        yield (
+            f"{field}: key {mounted_key(path)} of Secret {secret} is no JSON object: put the "
+            "credentials file of a service account there"
+        )
+
+
+def _kmip(unseal: Unseal, secret: str | None, keys: Keys) -> Problems:
+    if unseal.kmip is None:
+        return
+    seal, at = unseal.kmip.newest(), "spec.unseal.kmip"
+    fields = (f"{at}.clientCert", f"{at}.clientKey")
+    yield from _pair(fields, (seal.client_cert, seal.client_key), secret, keys)
+    yield from _authority(f"{at}.caCert", seal.ca_cert, secret, keys)
+
+
+def _ocikms(unseal: Unseal, secret: str | None, keys: Keys) -> Problems:
+    if secret is None:
+        return
+    found = keys.get(OCI_CONFIG)
+    if found is not None and found.problem:
+        yield f"{REFERENCE}: key {OCI_CONFIG} of Secret {secret}: {found.problem}"
+        return
+    if found is None or found.oci is None:
+        yield _missing(REFERENCE, secret, OCI_CONFIG, "an OCI profile [DEFAULT]")
+        return
+    for entry in found.oci.missing:
+        yield (
+            f"{REFERENCE}: the profile [DEFAULT] under {OCI_CONFIG} of Secret {secret} has no "
+            f"{entry}: add it"
+        )
+    if found.oci.key_file:
+        field = f"{REFERENCE}: key_file of the profile under {OCI_CONFIG}"
+        yield from _file(field, found.oci.key_file, secret, keys)
+
+
+def _pkcs11(unseal: Unseal, secret: str | None, keys: Keys) -> Problems:
+    seal = unseal.pkcs11
+    if seal is None:
+        return
+    if seal.pin is None and secret is None:
+        yield (
+            "spec.unseal.credentialsSecretRef: the seal pkcs11 needs the PIN of the token: put it "
+            f"under the key {PIN} into a Secret and name that here"
+        )
+    elif seal.pin is None and secret is not None and (PIN not in keys or keys[PIN].blank):
+        yield _missing(REFERENCE, secret, PIN, "the PIN of the token")
+    runtime = seal.runtime
+    for kind, sources in (("env", runtime.env), ("fileEnv", runtime.file_env)) if runtime else ():
+        for position, source in enumerate(sources):
+            field = f"spec.unseal.pkcs11.runtime.{kind}[{position}].secretKey"
+            if secret is None:
+                yield f"{field}: there is no Secret: name one in spec.unseal.credentialsSecretRef"
+            elif source.secret_key not in keys:
+                yield _missing(field, secret, source.secret_key, f"what {source.name} is to hold")
+
+
+def _kms(unseal: Unseal, secret: str | None, keys: Keys) -> Problems:
+    # What a plugin needs is known to the plugin alone.
+    yield from ()
+
+
+CHECKS: Mapping[str, Callable[[Unseal, str | None, Keys], Problems]] = MappingProxyType(
+    {
+        "transit": _transit,
+        "awskms": _awskms,
+        "azurekeyvault": _azurekeyvault,
+        "gcpckms": _gcpckms,
+        "kmip": _kmip,
+        "ocikms": _ocikms,
+        "pkcs11": _pkcs11,
+        "kms": _kms,
+    }
+)
+WANTED: Mapping[str, str] = MappingProxyType(
+    {
+        "transit": f"the key {TOKEN}",
+        "awskms": f"the keys {' and '.join(AWS_PAIR)}",
+        "azurekeyvault": f"the keys {', '.join(AZURE_CLIENT)}",
+        "gcpckms": f"the key {GOOGLE_FILE}",
+        "ocikms": f"the key {OCI_CONFIG}",
+        "pkcs11": f"the key {PIN}",
+    }
+)

@@ -1,0 +1,132 @@
+"""Wrapping the root key with the newest key of the static seal, so that the old one may go.
+
+Called by managers.cluster.adminops.reconcile, which has a session with the servers. OpenBao 2.4.0
+wraps the root key anew when a server with another key takes the lead, but gives up without a word
+to us when there is no recovery key (openbao issue 3996), as after every declarative first boot. A
+rotation of the root key writes it with the current key of the leader, whatever else there is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+
+from contracts.api.cluster.spec import OpenBaoCluster
+from contracts.naming import labels
+from contracts.records.observed import Attempt, PodFacts
+from contracts.unseal_keys import KeyRing
+from managers.bao.client import Bao, BaoError, Denied
+from managers.bao.login import TokenSource, as_known
+from managers.context.context import FIELD_MANAGER, Context
+from runtime.apply.ownership import Owner
+from runtime.builtin_kinds import POD
+from runtime.errors import NotFound, PatchFailed
+from runtime.types import ObjectKey
+
+REWRAP = "rewrap-root-key"
+RECHECK = 2.0
+BY_HAND = "done"
+"""What a person writes behind the id of the key who wrapped the root key in our place."""
+# A refusal is not asked for again before this, unless another server leads.
+REFUSED_PATIENCE = timedelta(minutes=5)
+_PATH = f"/metadata/annotations/{labels.UNSEAL_REWRAPPED.replace('/', '~1')}"
+
+
+@dataclass(frozen=True, slots=True)
+class Servers:
+    """A session with the servers of a cluster, and the login for it."""
+
+    bao: Bao
+    pods: Sequence[PodFacts]
+    login: TokenSource | None
+
+
+def due(cluster: OpenBaoCluster, pods: Sequence[PodFacts]) -> PodFacts | None:
+    """The leader that is to wrap the root key anew; None when nothing is to be done, or not yet.
+
+    Every server must know both keys and encrypt with the one that stays: then whatever the leader
+    writes can be read by each of them after a restart.
+    """
+    if cluster.spec.unseal.type != "static" or len(pods) != cluster.spec.servers:
+        return None
+    rings = {pod.unseal for pod in pods}
+    ring = KeyRing.parse(rings.pop()) if len(rings) == 1 else None
+    if ring is None or ring.other is None or not all(pod.ready and pod.ip for pod in pods):
+        return None
+    if ring.other.id == cluster.spec.unseal.static_key().current_key_id:
+        # The old key still comes first: the next roll turns them round.
+        return None
+    if any(pod.rewrapped == ring.current.id for pod in pods):
+        return None
+    leaders = [pod for pod in pods if pod.registration.active]
+    return leaders[0] if len(leaders) == 1 else None
+
+
+async def rewrap(context: Context, cluster: OpenBaoCluster, owner: Owner, servers: Servers) -> bool:
+    """Do the next part of it when it is due; tell whether there is more to do soon.
+
+    Two marks on the leader's pod: first that the root key was wrapped and at which index of the
+    raft log, then, when every server has that index in its own copy, that the old key may go. A
+    server that restarts with the new key alone before it has, could never catch up: it takes no
+    part in raft until it is unsealed. The marks go with the pod, so they never speak of another
+    row of a rotation. Safe to repeat: a crash before the first mark rotates the root key once more.
+    """
+    leader = due(cluster, servers.pods)
+    ring = KeyRing.parse(leader.unseal) if leader is not None else None
+    if leader is None or ring is None or _refused(context, leader):
+        return False
+    key, _, index = leader.rewrapped.partition("@")
+    try:
+        if key == ring.current.id and index.isdigit():
+            if not await _everywhere(servers, int(index)):
+                return True
+            mark = key
+        elif key == ring.current.id and index == BY_HAND:
+            mark = f"{key}@{await servers.bao.applied_index(leader.ip)}"
+        elif servers.login is None:
+            return False
+        else:
+            await as_known(servers.bao, leader.ip, servers.login, servers.bao.rotate_root_key)
+            mark = f"{ring.current.id}@{await servers.bao.applied_index(leader.ip)}"
+    except Denied as denied:
+        context.attempts.note(Attempt(REWRAP, leader.uid, context.clock.now(), str(denied)))
+        return False
+    except BaoError:
+        # The next look asks again.
+        return True
+    await _mark(context, owner, leader, mark)
+    return True
+
+
+async def _everywhere(servers: Servers, index: int) -> bool:
+    """Whether every server has that index of the log in its own copy. Raises Denied, BaoError."""
+    applied = [await servers.bao.applied_index(pod.ip) for pod in servers.pods]
+    return all(found >= index for found in applied)
+
+
+async def _mark(context: Context, owner: Owner, leader: PodFacts, mark: str) -> None:
+    ops = [
+        {"op": "test", "path": "/metadata/uid", "value": leader.uid},
+        {"op": "add", "path": _PATH, "value": mark},
+    ]
+    try:
+        key = ObjectKey(owner.namespace, leader.name)
+        await context.client.json_patch(POD, key, ops, field_manager=FIELD_MANAGER)
+    except (NotFound, PatchFailed):
+        # Another pod has its name; that one knows nothing of this.
+        return
+    if "@" not in mark:
+        context.events.event(
+            owner.identity(),
+            "Normal",
+            "RootKeyRewrapped",
+            f"The root key is wrapped with the unseal key {mark} on every server",
+        )
+
+
+def _refused(context: Context, leader: PodFacts) -> bool:
+    tried = context.attempts.last(REWRAP, leader.uid)
+    if tried is None or not tried.refused:
+        return False
+    return context.clock.now() - tried.at < REFUSED_PATIENCE

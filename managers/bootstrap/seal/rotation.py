@@ -1,0 +1,291 @@
+"""Which keys of the static seal the servers know now, and how they get from one key to the next.
+
+Pure. Called by managers.cluster.resolve.resolve; docs/adr/20261121-static-key-rotation.md says why
+each step is where it is. What every server of the cluster knows moves one row at a time:
+
+| servers know | when all of them do | step |
+|---|---|---|
+| old | the new key is stored | Spread |
+| old, new | - | Switch |
+| new, old | the root key is wrapped with new | Retire |
+| new | nothing is left to do | |
+
+A server encrypts with the key that comes first and reads with both, so whatever one of them writes,
+in each row and between two of them, every other one can read after a restart. The row lies in the
+pod template and in each pod, as an annotation: nothing else has to be remembered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from contracts.api.cluster.seal import Unseal
+from contracts.api.cluster.status_unseal import Step
+from contracts.naming import labels, names
+from contracts.ownership_conflict import foreign_secret
+from contracts.records.observed import Observed, PodFacts, StatefulSetFacts
+from contracts.unseal_keys import KeyRing, Rotation, UnsealKey, generated_file
+from managers.bootstrap.seal.keys import Servers, live_ring, opening, secret_of, stored
+from runtime.outcome import Blocked
+
+REFUSED = "UnsealKeyRotationRefused"
+
+
+@dataclass(frozen=True, slots=True)
+class Situation:
+    """What a row of the table looks at."""
+
+    cluster: str
+    live: KeyRing
+    wanted: UnsealKey
+    everywhere: bool
+    """Every server runs, is ready and knows exactly the keys of `live`."""
+    rewrapped: bool
+    """A leader of that row wrapped the root key anew."""
+    stored: bool
+    """The wanted key is in its Secret."""
+    supplied: bool
+    shut: bool = False
+    """Every server is sealed."""
+    kept: bool = True
+    """The current key is in its Secret."""
+
+    @property
+    def locked_out(self) -> bool:
+        """No server can open its data, and the spec names a key that none of them knows.
+
+        Beside one key any other may be learned at once. Of two keys one has to go for a newer one,
+        which only exists when the two do not open the data: it is drawn when one key is left.
+        """
+        if not self.shut or not self.stored or self.wanted in self.live.keys:
+            return False
+        newer = not self.supplied and self.wanted.generation > self.live.newest
+        return self.live.other is None or newer
+
+
+def rotation(
+    cluster: str, unseal: Unseal, observed: Observed, told: str, *, initialized: bool = False
+) -> Rotation:
+    """Decide for a static seal.
+
+    `told`: the row of the last status, for want of a StatefulSet. `initialized`: data exists, by
+    that status.
+    """
+    servers = Servers.of(observed, initialized=initialized)
+    supplied = unseal.secret_name
+    live = live_ring(servers, told)
+    seeking = servers.undecided or servers.shut
+    keys = stored(cluster, unseal, observed, live) if seeking else ()
+    live = opening(live, keys, servers, unseal.static_key().current_key_id)
+    if live is None:
+        first = _named(unseal, observed, 1)
+        return Rotation(KeyRing(first), first)
+    wanted = (
+        _known(live, unseal)
+        or _newer(live, keys, unseal)
+        or _named(unseal, observed, live.newest + 1)
+    )
+    refusal = _refusal(cluster, live, wanted, unseal, observed)
+    if refusal is not None:
+        # Whatever is asked for, the servers keep what they know; a half-done rotation waits.
+        return Rotation(live, live.current, "Refused", refusal=refusal)
+    here = Situation(
+        cluster=cluster,
+        live=live,
+        wanted=wanted,
+        everywhere=_everywhere(observed, live),
+        rewrapped=any(
+            pod.unseal == str(live) and pod.rewrapped == live.current.id for pod in observed.servers
+        ),
+        stored=bool(supplied) or secret_of(cluster, wanted, supplied) in observed.secrets,
+        supplied=bool(supplied),
+        shut=servers.shut,
+        kept=bool(supplied) or secret_of(cluster, live.current, supplied) in observed.secrets,
+    )
+    return next(act(here) for applies, act in TABLE if applies(here))
+
+
+def _known(live: KeyRing, unseal: Unseal) -> UnsealKey | None:
+    static = unseal.static_key()
+    same_file = (key for key in live.keys if key.id == static.current_key_id)
+    found = next(same_file, None)
+    if found is None or (unseal.secret_name and found.file != static.file):
+        return None
+    return found
+
+
+def _newer(live: KeyRing, keys: Sequence[UnsealKey], unseal: Unseal) -> UnsealKey | None:
+    """A key that was drawn after those that the servers know, if the spec names one."""
+    wanted = unseal.static_key().current_key_id
+    return next((key for key in keys if key.id == wanted and key.generation > live.newest), None)
+
+
+def _named(unseal: Unseal, observed: Observed, generation: int) -> UnsealKey:
+    static = unseal.static_key()
+    if unseal.secret_name is None:
+        return UnsealKey(static.current_key_id, generated_file(generation))
+    secret = observed.secrets.get(unseal.secret_name)
+    content = secret.keys.get(static.file) if secret else None
+    return UnsealKey(static.current_key_id, static.file, content.fingerprint if content else "")
+
+
+def _everywhere(observed: Observed, live: KeyRing) -> bool:
+    pool = observed.read
+    # Nobody is no witness: what sleeps has read nothing.
+    if not observed.pods or not _knows(observed.stateful_set, observed.pods, live):
+        return False
+    # A server without a vote unseals with the same keys.
+    return not (pool.stateful_set or pool.pods) or _knows(pool.stateful_set, pool.pods, live)
+
+
+def _knows(found: StatefulSetFacts | None, pods: Sequence[PodFacts], live: KeyRing) -> bool:
+    return (
+        found is not None
+        and found.settled
+        and found.unseal == str(live)
+        and len(pods) == found.replicas
+        and all(pod.ready and pod.unseal == str(live) for pod in pods)
+    )
+
+
+# --- refusals -----------------------------------------------------------------------------------
+
+
+def _refusal(
+    cluster: str, live: KeyRing, wanted: UnsealKey, unseal: Unseal, observed: Observed
+) -> Blocked | None:
+    if live.recovered and wanted == live.other:
+        return _older(cluster, live, wanted)
+    if wanted in live.keys:
+        return None
+    if unseal.secret_name is not None:
+        return _unfit(live, wanted, unseal.secret_name, observed)
+    return _used(cluster, live, wanted, observed)
+
+
+def _older(cluster: str, live: KeyRing, wanted: UnsealKey) -> Blocked:
+    newest = live.current
+    return Blocked(
+        REFUSED,
+        f"spec.unseal.static.currentKeyID: {wanted.id} is the id of an older key (Secret "
+        f"{secret_of(cluster, wanted, None)}), and {newest.id} is the newest one (Secret "
+        f"{secret_of(cluster, newest, None)}). The servers open their data with either: set "
+        f"currentKeyID to {newest.id}",
+    )
+
+
+def _used(cluster: str, live: KeyRing, wanted: UnsealKey, observed: Observed) -> Blocked | None:
+    """An id that a key had before, or a key that was drawn under another id and still waits."""
+    for generation in range(1, wanted.generation):
+        name = names.unseal_key_secret(cluster, generation)
+        secret = observed.secrets.get(name)
+        if secret is not None and secret.key_id == wanted.id:
+            return Blocked(
+                REFUSED,
+                f"spec.unseal.static.currentKeyID: {wanted.id} is the id of an older key (Secret "
+                f"{name}), and an id stays tied to its key for ever: set currentKeyID to "
+                f"{live.current.id}, which the servers use, or to an id that was never used",
+            )
+    name = names.unseal_key_secret(cluster, wanted.generation)
+    waiting = observed.secrets.get(name)
+    if waiting is not None and not waiting.mine:
+        return foreign_secret(name, waiting.owner)
+    if waiting is not None and waiting.key_id != wanted.id:
+        return Blocked(
+            REFUSED,
+            f"spec.unseal.static.currentKeyID: the next key was drawn as {waiting.key_id or '?'} "
+            f"(Secret {name}) and an id stays tied to its key for ever: set currentKeyID to "
+            f"{waiting.key_id or '?'}, or back to {live.current.id}",
+        )
+    return None
+
+
+def _unfit(live: KeyRing, wanted: UnsealKey, secret: str, observed: Observed) -> Blocked | None:
+    """Why a key that the user brought cannot be the next one."""
+    where = f"spec.unseal.static: key {wanted.id} in file {wanted.file} of Secret {secret}"
+    twin = next((key for key in live.keys if key.id == wanted.id), None)
+    if twin is not None:
+        return Blocked(
+            REFUSED,
+            f"{where}: the key {wanted.id} lies in file {twin.file}, and an id stays tied to its "
+            "key for ever: give the new key an id of its own",
+        )
+    if any(key.file == wanted.file for key in live.keys):
+        return Blocked(
+            REFUSED,
+            f"{where}: this file holds the key {live.current.id}, which is still needed: put the "
+            "new key under a new key of the Secret and name that in currentKey",
+        )
+    if wanted.fingerprint in {key.fingerprint for key in live.keys} - {""}:
+        return Blocked(REFUSED, f"{where}: it has the bytes of the old key: draw 32 new ones")
+    found = observed.secrets.get(secret)
+    content = found.keys.get(wanted.file) if found else None
+    if content is None:
+        return Blocked("PrerequisitesMissing", f"{where}: no such key in the Secret: add it")
+    if not content.unseal_key:
+        return Blocked(
+            "PrerequisitesMissing",
+            f"{where}: {content.size} bytes are no key: it takes 32 random bytes, raw or in "
+            "hexadecimal digits or base64, and no newline behind them",
+        )
+    return None
+
+
+# --- the table ----------------------------------------------------------------------------------
+
+
+def _keep(here: Situation, step: Step) -> Rotation:
+    return Rotation(here.live, here.wanted, step)
+
+
+def _start(here: Situation) -> Rotation:
+    if not here.everywhere:
+        return _keep(here, "Gathering")
+    if not here.stored:
+        drawn = secret_of(here.cluster, here.wanted, None)
+        return Rotation(here.live, here.wanted, "Drawing", draw=drawn)
+    return Rotation(KeyRing(here.live.current, here.wanted), here.wanted, "Spreading")
+
+
+def _take_up(here: Situation) -> Rotation:
+    beside = here.kept and here.live.current.file != here.wanted.file
+    ring = KeyRing(here.live.current, here.wanted) if beside else KeyRing(here.wanted)
+    return Rotation(ring, here.wanted, "Spreading")
+
+
+def _switch(here: Situation) -> Rotation:
+    if not here.everywhere:
+        return _keep(here, "Spreading")
+    return Rotation(KeyRing(here.wanted, here.live.current), here.wanted, "Switching")
+
+
+def _retire(here: Situation) -> Rotation:
+    if not here.everywhere:
+        return _keep(here, "Switching")
+    if not here.rewrapped:
+        return _keep(here, "Rewrapping")
+    return Rotation(KeyRing(here.live.current), here.wanted, "Retiring")
+
+
+def _rest(here: Situation) -> Rotation:
+    return _keep(here, "Settled")
+
+
+Row = tuple[Callable[[Situation], bool], Callable[[Situation], Rotation]]
+
+TABLE: tuple[Row, ...] = (
+    (lambda s: s.live.keys == (s.wanted,), _rest),
+    # Before any wait for ready servers: there are none until they know this key.
+    (lambda s: s.locked_out, _take_up),
+    (lambda s: s.live.other is None, _start),
+    (lambda s: s.live.other == s.wanted, _switch),
+    # Old and new are known; or the spec names a third key meanwhile: what was begun is ended first.
+    (lambda s: True, _retire),
+)
+"""Guard and action, first match; `_retire` serves both a finished switch and a change of mind."""
+
+
+def pod_annotations(ring: KeyRing | None) -> dict[str, str]:
+    """What a pod template carries so that it tells which keys its servers know."""
+    return {} if ring is None else {labels.UNSEAL_KEYS: str(ring)}

@@ -1,0 +1,176 @@
+"""What may be known of the keys of a Secret for a seal: shapes, never content.
+
+Pure; reads files within the limits of managers.context.secret_files. Called by
+managers.cluster.observe.from_objects when a Secret was read with its content, which is dropped
+right after. Of a secret there remain: whether it is blank, whether it has the size of an AES-256
+key and then a fingerprint, and which public key belongs to it, so that a pair can be told from two
+files that do not fit.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric.types import PublicKeyTypes
+
+from contracts.records.secrets import CredentialFacts, OciProfile
+from managers.context.secret_files import (
+    UNREADABLE,
+    RefusedFileError,
+    UnreadableFileError,
+    certificates,
+    is_json_object,
+    lines,
+    private_key,
+)
+
+# How the static seal reads a file, by its length (OpenBao 2.4.0, go-kms-wrapping static).
+RAW, BASE64_URL, BASE64, HEX = 32, 43, 44, 64
+KEYS_MAX = 64
+# A seal needs four of them at most, and each may hold a key that takes a millisecond.
+FILES_MAX = 16
+FINGERPRINT_DIGITS = 16
+_DOMAIN = b"openbao-operator static unseal key\0"
+_PROFILE = ("user", "fingerprint", "tenancy", "region", "key_file")
+_DELIMITER = re.compile("[=:]")
+_COMMENT = ("#", ";")
+
+
+def credential_facts(data: Mapping[str, str]) -> Mapping[str, CredentialFacts]:
+    """Project `data` of a Secret (base64) to facts by key; what is beyond KEYS_MAX is left out."""
+    facts = {}
+    files = 0
+    for name in sorted(data)[:KEYS_MAX]:
+        try:
+            content = base64.b64decode(data[name], validate=True)
+        except (binascii.Error, ValueError):
+            continue
+        files += _is_file(content)
+        facts[name] = _facts(content, files)
+    return facts
+
+
+def _is_file(content: bytes) -> bool:
+    """Whether it begins like something that is read further: PEM, JSON or a profile."""
+    marked = b"-----BEGIN " in content or b"[DEFAULT]" in content
+    return marked or content.lstrip().startswith(b"{")
+
+
+def _facts(content: bytes, number: int) -> CredentialFacts:
+    """`number`: how many files of the Secret there are up to this one."""
+    key = aes_key(content)
+    bare = CredentialFacts(
+        size=len(content),
+        blank=not content.strip(),
+        trailing_newline=content.endswith(b"\n"),
+        unseal_key=key is not None,
+        fingerprint="" if key is None else fingerprint(key),
+    )
+    try:
+        if number > FILES_MAX and _is_file(content):
+            raise RefusedFileError(
+                f"it is file {number} of its Secret, and up to {FILES_MAX} are read: take out "
+                "those that the seal does not need"
+            )
+        certificate = _certificate(content)
+        return replace(
+            bare,
+            certificate=certificate is not None,
+            public_key=certificate or _private_key(content),
+            json_object=is_json_object(content),
+            oci=_oci(content),
+        )
+    except RefusedFileError as error:
+        return replace(bare, problem=str(error))
+
+
+def aes_key(content: bytes) -> bytes | None:
+    """The 32 bytes that the static seal makes of a file; None when it would refuse it."""
+    try:
+        match len(content):
+            case 32:
+                return content
+            case 43:
+                key = base64.urlsafe_b64decode(content + b"=")
+            case 44:
+                key = base64.b64decode(content, validate=True)
+            case 64:
+                key = binascii.unhexlify(content)
+            case _:
+                return None
+    except (binascii.Error, ValueError):
+        return None
+    return key if len(key) == RAW else None
+
+
+def fingerprint(key: bytes) -> str:
+    """Name 32 random bytes so that nobody can get back from the name to them."""
+    return hashlib.sha256(_DOMAIN + key).hexdigest()[:FINGERPRINT_DIGITS]
+
+
+def _certificate(content: bytes) -> str | None:
+    """The public key of the first certificate of a PEM file, as a digest; None for other files."""
+    if b"-----BEGIN CERTIFICATE-----" not in content:
+        return None
+    try:
+        return _digest(certificates(content)[0].public_key())
+    except RefusedFileError:
+        raise
+    except UNREADABLE:
+        return None
+
+
+def _private_key(content: bytes) -> str:
+    """The public key that belongs to a private one, as a digest; "" for other files."""
+    if b"PRIVATE KEY-----" not in content:
+        return ""
+    try:
+        return _digest(private_key(content).public_key())
+    except RefusedFileError:
+        raise
+    except UNREADABLE:
+        return ""
+
+
+def _digest(key: PublicKeyTypes) -> str:
+    public = key.public_bytes(
+        serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo
+    )
+    return hashlib.sha256(public).hexdigest()
+
+
+def _oci(content: bytes) -> OciProfile | None:
+    """The profile DEFAULT of an OCI configuration; None when the file is none."""
+    if b"[DEFAULT]" not in content:
+        return None
+    try:
+        profile = _default_profile(lines(content))
+    except UnreadableFileError:
+        return None
+    if profile is None:
+        return None
+    missing = tuple(name for name in _PROFILE if not profile.get(name))
+    return OciProfile(missing, profile.get("key_file", ""))
+
+
+def _default_profile(text: Iterable[str]) -> Mapping[str, str] | None:
+    """The entries of the profile DEFAULT; None when no line begins it.
+
+    Not by configparser, which needs the square of the length of a line.
+    """
+    entries: dict[str, str] | None = None
+    inside = False
+    for line in map(str.strip, text):
+        if line.startswith("["):
+            inside = line.startswith("[DEFAULT]")
+            entries = {} if inside and entries is None else entries
+        elif inside and entries is not None and not line.startswith(_COMMENT):
+            name, *value = _DELIMITER.split(line, maxsplit=1)
+            entries[name.strip().lower()] = "".join(value).strip()
+    return entries

@@ -1,0 +1,57 @@
+"""What the configuration of the server needs in its pod: volumes, and the port of metrics. Pure.
+
+Called by `managers.cluster.resolve.resolve`; `managers.bootstrap.audit_storage` sees to the claim.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from contracts.api.cluster.audit import AuditFileStorage
+from contracts.api.cluster.spec import ClusterSpec
+from contracts.builders.pod_part import PodPart
+from contracts.hcl.stanzas import metrics_port
+from contracts.naming import mount_paths, names
+from contracts.naming.ports import Port
+from contracts.records.resolved import AuditVolume
+
+METRICS_PORT_NAME = "metrics"
+
+
+def audit_volume(cluster: str, storage: AuditFileStorage | None) -> AuditVolume | None:
+    """Make every choice about the volume of audit files, once."""
+    if storage is None:
+        return None
+    if storage.mode == "ExistingPVC":
+        return AuditVolume(storage.existing_claim_name or "", False, storage.mount_path)
+    return AuditVolume(
+        names.audit_claim(cluster),
+        managed=True,
+        mount_path=storage.mount_path,
+        size=storage.size or "",
+        storage_class=storage.storage_class_name,
+    )
+
+
+def server_part(spec: ClusterSpec, volume: AuditVolume | None) -> PodPart:
+    """Mount what the rendered configuration writes to, and only that."""
+    mounts: list[Mapping[str, Any]] = []
+    volumes: list[Mapping[str, Any]] = []
+
+    def mount(name: str, path: str, source: Mapping[str, Any]) -> None:
+        mounts.append({"name": name, "mountPath": path})
+        volumes.append({"name": name, **source})
+
+    logging = spec.configuration.logging
+    if logging is not None and (logging.file or logging.pid_file):
+        mount("logs", mount_paths.LOGS, {"emptyDir": {}})
+    # Only for downloads: what a server image brings along lies in this very folder.
+    if any(plugin.image for plugin in spec.plugins):
+        mount("plugins", mount_paths.PLUGINS, {"emptyDir": {}})
+    if volume is not None:
+        claim = {"persistentVolumeClaim": {"claimName": volume.claim}}
+        mount("audit", volume.mount_path, claim)
+    number = metrics_port(spec.observability)
+    ports = () if number is None else (Port(METRICS_PORT_NAME, number).container_port(),)
+    return PodPart(mounts=tuple(mounts), volumes=tuple(volumes), ports=ports)

@@ -1,0 +1,215 @@
+"""Effects of the certificate step: making the authority, issuing the server certificate, a new
+authority step by step, and the shared volume of mode ACME."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from contracts.naming import labels, names
+from contracts.records.desired import Effect
+from contracts.records.resolved import Resolved
+from managers.certs import secret_data
+from managers.certs.chain import first_certificate
+from managers.certs.x509 import KeyPair, issue_server, make_authority, read
+from managers.context.context import FIELD_MANAGER, Context
+from managers.context.rwx_pvc import make_claim_of_all
+from managers.context.secret_builder import secret_object
+from runtime.builtin_kinds import SECRET
+from runtime.errors import AlreadyExists, Conflict, NotFound, PatchFailed, Transient
+from runtime.types import Object, ObjectKey, resource_version_of, uid_of
+
+
+async def issue_authority(context: Context, resolved: Resolved, effect: Effect) -> None:
+    """Create the Secret of the authority; an existing one is never replaced."""
+    pair = make_authority(resolved.name, context.clock.now())
+    data = {secret_data.CA_CERTIFICATE: pair.certificate, secret_data.CA_KEY: pair.key}
+    body = secret_object(resolved.owner, effect.target, data)
+    # What was asked for before there was an authority is answered by the first one.
+    body["metadata"].setdefault("annotations", {})[labels.CA_REQUEST] = resolved.tls.ca_request
+    try:
+        live = await context.client.create(SECRET, body, field_manager=FIELD_MANAGER)
+    except AlreadyExists:
+        context.secrets.drop(ObjectKey(resolved.namespace, effect.target))
+        return
+    context.secrets.written(live)
+
+
+async def issue_server_certificate(context: Context, resolved: Resolved, effect: Effect) -> None:
+    """Issue a server certificate and apply its Secret.
+
+    Raises Transient when the authority went away or bad since it was observed.
+    """
+    authority = await read_authority(context, resolved)
+    names_and_addresses = resolved.certificate_names, resolved.certificate_addresses
+    try:
+        pair = issue_server(authority, *names_and_addresses, context.clock.now())
+    except ValueError as error:
+        raise _unusable(context, resolved, error) from error
+    data = {
+        secret_data.CERTIFICATE: pair.certificate,
+        secret_data.KEY: pair.key,
+        secret_data.CA_CERTIFICATE: authority.certificate,
+    }
+    body = secret_object(resolved.owner, effect.target, data, kind="kubernetes.io/tls")
+    # Forced: the plan proved that the Secret is ours or absent, and its content is only ours.
+    result = await context.client.apply(SECRET, body, field_manager=FIELD_MANAGER, force=True)
+    context.secrets.written(result.object)
+
+
+async def read_authority(context: Context, resolved: Resolved) -> KeyPair:
+    """Read the authority with its key, for one use."""
+    key = ObjectKey(resolved.namespace, names.tls_ca_secret(resolved.name))
+    try:
+        data = decoded(await context.client.get(SECRET, key))
+        pair = secret_data.pair(data, secret_data.CA_CERTIFICATE, secret_data.CA_KEY)
+        read(pair)
+    except (NotFound, ValueError) as error:
+        raise _unusable(context, resolved, error) from error
+    return pair
+
+
+def _unusable(context: Context, resolved: Resolved, error: Exception) -> Transient:
+    key = ObjectKey(resolved.namespace, names.tls_ca_secret(resolved.name))
+    context.secrets.drop(key)
+    return Transient(
+        f"Secret {key} cannot be used to sign: {error}. Restore it, or delete it together with "
+        f"{names.tls_server_secret(resolved.name)} to have a new authority issued"
+    )
+
+
+def decoded(secret: Object) -> dict[str, bytes]:
+    """Return the data of a Secret; raises ValueError for what is not base64."""
+    data = secret.get("data") or {}
+    return {name: base64.b64decode(text) for name, text in data.items()}
+
+
+async def prepare_authority(context: Context, resolved: Resolved, effect: Effect) -> None:
+    """Make the next authority and trust it beside the present one, which goes on to sign."""
+
+    def change(data: Mapping[str, bytes]) -> Change:
+        if secret_data.NEXT_KEY in data or secret_data.FORMER_KEY in data:
+            raise Transient(f"Secret {effect.target} holds a second authority already")
+        made = make_authority(resolved.name, context.clock.now())
+        return {
+            secret_data.NEXT_CERTIFICATE: made.certificate,
+            secret_data.NEXT_KEY: made.key,
+            secret_data.CA_CERTIFICATE: secret_data.bundle(
+                data[secret_data.CA_CERTIFICATE], made.certificate
+            ),
+        }
+
+    await _turn(context, resolved, effect, change, answered=resolved.tls.ca_request)
+
+
+async def promote_authority(context: Context, resolved: Resolved, effect: Effect) -> None:
+    """Let the next authority sign; the present one is kept, key and all, and still trusted."""
+
+    def change(data: Mapping[str, bytes]) -> Change:
+        upcoming = secret_data.pair(data, secret_data.NEXT_CERTIFICATE, secret_data.NEXT_KEY)
+        present = first_certificate(data[secret_data.CA_CERTIFICATE])
+        return {
+            secret_data.FORMER_CERTIFICATE: present,
+            secret_data.FORMER_KEY: data[secret_data.CA_KEY],
+            secret_data.CA_CERTIFICATE: secret_data.bundle(upcoming.certificate, present),
+            secret_data.CA_KEY: upcoming.key,
+            secret_data.NEXT_CERTIFICATE: None,
+            secret_data.NEXT_KEY: None,
+        }
+
+    await _turn(context, resolved, effect, change)
+
+
+async def drop_authority(context: Context, resolved: Resolved, effect: Effect) -> None:
+    """Trust the present authority alone, and forget the former one with its key."""
+
+    def change(data: Mapping[str, bytes]) -> Change:
+        secret_data.pair(data, secret_data.FORMER_CERTIFICATE, secret_data.FORMER_KEY)
+        return {
+            secret_data.FORMER_CERTIFICATE: None,
+            secret_data.FORMER_KEY: None,
+            secret_data.CA_CERTIFICATE: first_certificate(data[secret_data.CA_CERTIFICATE]),
+        }
+
+    await _turn(context, resolved, effect, change)
+
+
+Change = Mapping[str, bytes | None]
+"""Entries of a Secret and their new content; None removes one."""
+
+
+async def _turn(
+    context: Context,
+    resolved: Resolved,
+    effect: Effect,
+    change: Callable[[Mapping[str, bytes]], Change],
+    *,
+    answered: str = "",
+) -> None:
+    """Change the Secret of the authority in one write, which fails when it is not as it was read.
+
+    Raises Transient when it is not what the plan saw; the next pass looks again.
+    """
+    key = ObjectKey(resolved.namespace, effect.target)
+    try:
+        live = await context.client.get(SECRET, key)
+        if uid_of(live) != effect.uid:
+            raise Transient(f"Secret {key} is another one than was looked at")
+        changed = change(decoded(live))
+        ops = [*_guard(live), *_entries(live, changed), *_answer(live, answered)]
+        written = await context.client.json_patch(SECRET, key, ops, field_manager=FIELD_MANAGER)
+    except (NotFound, Conflict, PatchFailed, KeyError, ValueError) as error:
+        context.secrets.drop(key)
+        raise Transient(f"Secret {key} cannot be changed: {error}") from error
+    context.secrets.written(written)
+    context.events.event(
+        resolved.owner.identity(),
+        "Normal",
+        "AuthorityRotated",
+        f"Secret {effect.target}: {TOLD[effect.name]}",
+    )
+
+
+TOLD = {
+    "prepare-authority": "a new authority was made; it is trusted, and signs after the overlap",
+    "promote-authority": "the new authority signs now; the former one is still trusted",
+    "drop-authority": "the former authority is trusted no more, and its key is gone",
+}
+
+
+def _guard(live: Object) -> list[dict[str, Any]]:
+    version = resource_version_of(live)
+    return [{"op": "replace", "path": "/metadata/resourceVersion", "value": version}]
+
+
+def _entries(live: Object, changed: Change) -> list[dict[str, Any]]:
+    there = live.get("data") or {}
+    ops: list[dict[str, Any]] = []
+    for name, content in changed.items():
+        path = f"/data/{name}"
+        if content is not None:
+            text = base64.b64encode(content).decode()
+            ops.append({"op": "add", "path": path, "value": text})
+        elif name in there:
+            ops.append({"op": "remove", "path": path})
+    return ops
+
+
+def _answer(live: Object, answered: str) -> list[dict[str, Any]]:
+    if not answered:
+        return []
+    key = labels.CA_REQUEST
+    if not live["metadata"].get("annotations"):
+        return [{"op": "add", "path": "/metadata/annotations", "value": {key: answered}}]
+    path = f"/metadata/annotations/{key.replace('/', '~1')}"
+    return [{"op": "add", "path": path, "value": answered}]
+
+
+async def make_acme_cache_claim(context: Context, resolved: Resolved, effect: Effect) -> None:
+    """Create the claim with the certificates: what it holds was counted by the ACME server."""
+    wanted = resolved.tls.acme_volume
+    if wanted is not None:
+        await make_claim_of_all(
+            context, resolved.owner, effect.target, wanted.size, wanted.storage_class
+        )

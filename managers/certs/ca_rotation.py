@@ -1,0 +1,105 @@
+"""A new authority in the place of the old one, with an overlap. Pure.
+
+The Secret of the authority tells how far it is; nothing else is remembered:
+
+    steady     ca.key signs                                     (upcoming and former are absent)
+    prepared   next.key is made, ca.crt holds both, ca.key still signs
+    promoted   ca.key is the new one, former.key the old one, ca.crt holds both
+    steady     former.* is gone, ca.crt holds one
+
+Each step is one write. A step forward needs a proof that everybody follows: every pod serves the
+certificate of the Secret that was written after the step before, so its volume also holds the
+bundle written with it; and the overlap, in which clients read the bundle anew. When either cannot
+be had, all stays as it is, and everything works. docs/adr/20261121-authority-rotation.md.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Literal
+
+from contracts.records.observed import Observed
+from contracts.records.resolved import Resolved
+from contracts.records.secrets import CertificateFacts, SecretFacts
+from managers.certs.rollout import all_serve
+from managers.certs.x509 import BACKDATE, SERVER_LIFE
+
+Action = Literal["prepare", "promote", "drop"]
+# A certificate must never have to end before its time because its authority does.
+MARGIN = timedelta(days=30)
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """What to do about the authority now, and when to look again."""
+
+    action: Action | None = None
+    due: datetime | None = None
+    """When time alone brings the next step; None when it does not."""
+    told: str = ""
+    """How far it is, for a person; "" when nothing is going on."""
+
+
+def next_turn(resolved: Resolved, observed: Observed, ca: SecretFacts, server: SecretFacts) -> Turn:
+    """Say what is next; both Secrets are good, and the server certificate is the newest."""
+    signing, leaf = ca.certificate, server.certificate
+    if signing is None or leaf is None:
+        return Turn()
+    if ca.former is not None:
+        return _dropping(resolved, observed, ca.former, leaf)
+    if ca.upcoming is not None:
+        return _promoting(resolved, observed, ca, ca.upcoming, leaf)
+    renew_at = signing.not_after - SERVER_LIFE - MARGIN - 2 * resolved.tls.ca_overlap
+    asked = resolved.tls.ca_request
+    if observed.now >= renew_at or (asked and asked != ca.answered):
+        return Turn("prepare")
+    return Turn(due=renew_at)
+
+
+def is_over(authority: CertificateFacts, now: datetime) -> bool:
+    """Tell whether nobody can trust it any more, whatever is done."""
+    return authority.not_after <= now
+
+
+def _promoting(
+    resolved: Resolved,
+    observed: Observed,
+    ca: SecretFacts,
+    upcoming: CertificateFacts,
+    leaf: CertificateFacts,
+) -> Turn:
+    if ca.certificate is not None and is_over(ca.certificate, observed.now):
+        return Turn("promote")
+    since = max(_made(leaf), _made(upcoming))
+    told = f"a new authority (serial {upcoming.serial}) is trusted beside the present one"
+    return _once_proven(resolved, observed, leaf, since, Turn("promote", told=told))
+
+
+def _dropping(
+    resolved: Resolved, observed: Observed, former: CertificateFacts, leaf: CertificateFacts
+) -> Turn:
+    told = f"the former authority (serial {former.serial}) is still trusted"
+    since = (
+        _made(leaf)
+        if not is_over(former, observed.now)
+        else datetime.min.replace(tzinfo=observed.now.tzinfo)
+    )
+    return _once_proven(resolved, observed, leaf, since, Turn("drop", told=told))
+
+
+def _once_proven(
+    resolved: Resolved, observed: Observed, leaf: CertificateFacts, since: datetime, then: Turn
+) -> Turn:
+    """Hold the turn back until every pod serves the leaf, and the overlap since is over."""
+    if not all_serve(observed.servers, leaf.fingerprint):
+        return Turn(told=f"{then.told}; not every server is known to serve the newest certificate")
+    overlap = resolved.tls.ca_overlap
+    if observed.now - since < overlap:
+        due = since + overlap
+        return Turn(due=due, told=f"{then.told}, until {due.isoformat()} at least")
+    return then
+
+
+def _made(certificate: CertificateFacts) -> datetime:
+    return certificate.not_before + BACKDATE

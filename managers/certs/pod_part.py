@@ -1,0 +1,75 @@
+"""From spec.tls to what the other steps need of it: names, Secrets, and the part of the pod. Pure.
+
+Called by `managers.cluster.resolve.resolve`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from contracts import tls_names
+from contracts.api.cluster.spec import OpenBaoCluster
+from contracts.api.cluster.tls import CacheVolume
+from contracts.api.meta import parse_duration
+from contracts.builders.pod_part import PodPart
+from contracts.naming import mount_paths, names
+from contracts.records.resolved import AcmeVolume, TlsWishes
+
+DEFAULT_CACHE_SIZE = "1Gi"
+SECRET_MODE = 0o440
+TLS_VOLUME = "tls"
+
+
+def tls_wishes(cluster: OpenBaoCluster) -> TlsWishes:
+    """Make every choice about TLS, once."""
+    tls = cluster.spec.tls
+    acme = tls.acme if tls.mode == "ACME" else None
+    return TlsWishes(
+        mode=tls.mode,
+        server_name=tls_names.server_name(cluster),
+        server_secret=tls_names.server_secret(cluster),
+        authority_secret=tls_names.authority_secret(cluster),
+        ca_request=tls.rotate_ca_at or "",
+        ca_overlap=parse_duration(tls.ca_overlap),
+        acme_ca_secret=tls_names.acme_ca_secret(cluster),
+        issuer_secret=tls_names.acme_issuer_secret(cluster) if acme else None,
+        acme_volume=_volume(cluster.metadata.name, acme.shared_cache) if acme else None,
+    )
+
+
+def _volume(cluster: str, cache: CacheVolume | None) -> AcmeVolume | None:
+    if cache is None:
+        return None
+    if cache.mode == "ExistingPVC":
+        return AcmeVolume(cache.existing_claim_name or "", managed=False)
+    return AcmeVolume(
+        names.acme_cache_claim(cluster),
+        managed=True,
+        size=cache.size or DEFAULT_CACHE_SIZE,
+        storage_class=cache.storage_class_name,
+    )
+
+
+def tls_part(wishes: TlsWishes) -> PodPart:
+    """Mount what the server serves with: a Secret, or what its ACME client needs."""
+    mounts: list[Mapping[str, Any]] = []
+    volumes: list[Mapping[str, Any]] = []
+
+    def mount(name: str, path: str, source: Mapping[str, Any], *, read_only: bool = True) -> None:
+        where: dict[str, Any] = {"name": name, "mountPath": path}
+        mounts.append({**where, "readOnly": True} if read_only else where)
+        volumes.append({"name": name, **source})
+
+    if wishes.server_secret is not None:
+        mount(TLS_VOLUME, mount_paths.TLS, _secret(wishes.server_secret))
+    if wishes.acme_ca_secret is not None:
+        mount("acme-ca", mount_paths.ACME_CA, _secret(wishes.acme_ca_secret))
+    if wishes.acme_volume is not None:
+        claim = {"persistentVolumeClaim": {"claimName": wishes.acme_volume.claim}}
+        mount("acme-cache", mount_paths.ACME_CACHE, claim, read_only=False)
+    return PodPart(mounts=tuple(mounts), volumes=tuple(volumes))
+
+
+def _secret(name: str) -> Mapping[str, Any]:
+    return {"secret": {"secretName": name, "defaultMode": SECRET_MODE}}

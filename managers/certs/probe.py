@@ -1,0 +1,91 @@
+"""A TLS handshake with each server, to see the certificate that it serves.
+
+Nothing is trusted because of what is seen here, so nothing is verified: a certificate that is
+compared with the one in the Secret need not be a valid one. What was seen is remembered per life of
+a container, and looked at again only while it is not what it should be.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import hashlib
+import ssl
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+
+from contracts.naming.ports import API
+from contracts.records.observed import PodFacts
+from managers.bao.answers import BaoError
+from managers.bao.breakers import UnansweredError
+from managers.bao.timeouts import TLS, question
+from runtime.limits.http_client import CIPHERS
+
+TIMEOUT = 2.0
+KEPT = 8192
+
+Handshake = Callable[[str, str], Awaitable[str]]
+"""Address and server name -> fingerprint of the certificate, "" when there was no answer."""
+
+
+async def handshake(address: str, server_name: str) -> str:
+    """Shake hands and leave."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
+    context.set_ciphers(CIPHERS)
+    try:
+        writer = await _connect(address, server_name, context)
+    except (BaoError, OSError, ssl.SSLError):
+        return ""
+    tls: ssl.SSLObject = writer.get_extra_info("ssl_object")
+    served = tls.getpeercert(binary_form=True)
+    writer.close()
+    with contextlib.suppress(OSError, TimeoutError, ssl.SSLError):
+        async with asyncio.timeout(TIMEOUT):
+            await writer.wait_closed()
+    # A server that goes on sending would hold the connection for half a minute.
+    writer.transport.abort()
+    return hashlib.sha256(served).hexdigest() if served else ""
+
+
+async def _connect(address: str, server_name: str, context: ssl.SSLContext) -> asyncio.StreamWriter:
+    with question(address, "the handshake", TIMEOUT, TLS) as seconds:
+        try:
+            async with asyncio.timeout(seconds):
+                _, writer = await asyncio.open_connection(
+                    address, API.number, ssl=context, server_hostname=server_name
+                )
+        except TimeoutError as error:
+            raise UnansweredError(f"the handshake of {address}: no answer") from error
+    return writer
+
+
+class ServedCertificates:
+    """What the servers of all clusters were seen to serve."""
+
+    def __init__(self, shake: Handshake = handshake) -> None:
+        self._shake = shake
+        self._seen: OrderedDict[str, tuple[int, str]] = OrderedDict()
+
+    async def of(
+        self, pods: Iterable[PodFacts], expected: str, server_name: str
+    ) -> Mapping[str, str]:
+        """Return what each pod serves, by UID; pods that are not ready are left out.
+
+        Only those are asked that were not seen to serve what is expected.
+        """
+        ready = [pod for pod in pods if pod.ready and pod.ip]
+        ask = [pod for pod in ready if self._seen.get(pod.uid) != (pod.restarts, expected)]
+        answers = await asyncio.gather(*(self._shake(pod.ip, server_name) for pod in ask))
+        for pod, served in zip(ask, answers, strict=True):
+            self._seen[pod.uid] = (pod.restarts, served)
+            self._seen.move_to_end(pod.uid)
+        told = {pod.uid: self._seen[pod.uid][1] for pod in ready}
+        while len(self._seen) > KEPT:
+            # Of pods that are gone, most likely; else they are looked at once more.
+            self._seen.popitem(last=False)
+        return told
+
+    def __len__(self) -> int:
+        return len(self._seen)

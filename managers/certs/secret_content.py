@@ -1,0 +1,108 @@
+"""From the content of a Secret to the public facts of what it holds. Pure; drops every key.
+
+Called by `managers.cluster.observe.from_objects` when a Secret was read, so once per version of it.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from contracts.records.secrets import CertificateFacts
+from contracts.tls_names import ISSUER_FILE
+from managers.certs import secret_data
+from managers.certs.chain import build, fingerprints
+from managers.certs.x509 import KeyPair, read
+from managers.context.secret_files import UNREADABLE, check_trusted, entry
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """What a Secret holds, for SecretFacts of the same field names."""
+
+    certificate: CertificateFacts | None = None
+    authority: str = ""
+    problem: str = ""
+    trusted: tuple[str, ...] = ()
+    chain_problem: str = ""
+    chain_until: datetime | None = None
+    chain_root: str = ""
+    upcoming: CertificateFacts | None = None
+    former: CertificateFacts | None = None
+
+
+NOTHING = Content()
+
+
+def content_of(data: Mapping[str, str] | None) -> Content:
+    """Read the `data` of a Secret (base64); None when only metadata was asked for."""
+    if data is None:
+        return NOTHING
+    try:
+        return _content({name: base64.b64decode(text) for name, text in data.items()})
+    except UNREADABLE as error:
+        return Content(problem=f"its content cannot be used: {error}")
+
+
+def _content(data: Mapping[str, bytes]) -> Content:
+    if secret_data.CERTIFICATE in data:
+        return _server(data)
+    if ISSUER_FILE in data:
+        return _authority(data, ISSUER_FILE)
+    if secret_data.CA_CERTIFICATE in data or secret_data.CA_KEY in data:
+        return _authority(data, secret_data.CA_CERTIFICATE)
+    return Content(problem="it holds no certificate")
+
+
+def _server(data: Mapping[str, bytes]) -> Content:
+    pair = secret_data.pair(data, secret_data.CERTIFICATE, secret_data.KEY)
+    authority = data.get(secret_data.CA_CERTIFICATE, b"")
+    if not authority:
+        return Content(read(pair), chain_problem=f"{secret_data.CA_CERTIFICATE} missing")
+    trusted = _trusted(authority, secret_data.CA_CERTIFICATE, connects=True)
+    certificate = read(pair, authority)
+    chain = build(pair.certificate, authority)
+    return Content(
+        certificate,
+        authority.decode(),
+        trusted=trusted,
+        chain_problem=chain.problem,
+        chain_until=chain.until,
+        chain_root=chain.root,
+    )
+
+
+def _authority(data: Mapping[str, bytes], file: str) -> Content:
+    authority = data.get(file, b"")
+    issues = file == ISSUER_FILE
+    trusted = _trusted(authority, file, connects=issues) if authority else ()
+    try:
+        signing = read(secret_data.pair(data, file, secret_data.CA_KEY), authority)
+    except ValueError as error:
+        # Whoever only wants to know whom to trust needs no key of it.
+        return Content(None, authority.decode(), f"its content cannot be used: {error}", trusted)
+    return Content(
+        signing,
+        authority.decode(),
+        trusted=trusted,
+        upcoming=_beside(data, secret_data.NEXT_CERTIFICATE, secret_data.NEXT_KEY),
+        former=_beside(data, secret_data.FORMER_CERTIFICATE, secret_data.FORMER_KEY),
+    )
+
+
+def _trusted(authority: bytes, file: str, *, connects: bool) -> tuple[str, ...]:
+    """Name the authorities of a file; `connects`: the operator itself is to trust them."""
+    with entry(file):
+        named = fingerprints(authority)
+        if connects:
+            check_trusted(authority.decode())
+    return named
+
+
+def _beside(data: Mapping[str, bytes], certificate: str, key: str) -> CertificateFacts | None:
+    if certificate not in data and key not in data:
+        return None
+    pair: KeyPair = secret_data.pair(data, certificate, key)
+    return read(pair, pair.certificate)

@@ -1,0 +1,81 @@
+"""What the adminops reconciler does about keys: recovery shares, and the keys of its own login.
+
+Each duty costs nothing once its status says that it is done.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from contracts.api.cluster.spec import OpenBaoCluster
+from contracts.api.cluster.status import AdminOpsStatus
+from contracts.api.cluster.status_login import OperatorLoginStatus, RecoveryKeysStatus
+from contracts.records.observed import PodFacts
+from managers.bao.client import Bao
+from managers.bao.login import TokenSource
+from managers.cluster.observe.observer import Observer
+from managers.context.context import Context
+from managers.jwt_auth.actions import look as look_at_login
+from managers.recovery_keys.actions import hand_over
+from managers.recovery_keys.decide import due as shares_due
+from runtime.apply.ownership import Owner
+from runtime.errors import Transient
+
+
+class KeyDuties:
+    """Both duties, for one cluster at a time."""
+
+    def __init__(self, context: Context, observer: Observer) -> None:
+        self._context = context
+        self._observer = observer
+
+    async def look(
+        self,
+        bao: Bao,
+        pods: Sequence[PodFacts],
+        login: TokenSource | None,
+        cluster: OpenBaoCluster,
+        owner: Owner,
+    ) -> dict[str, Any]:
+        """Return the parts of `status.adminOps` that are about keys, as they are now.
+
+        Without a leader, or when somebody does not answer, they are as they were. Raises what the
+        API server refuses.
+        """
+        before = cluster.status.admin_ops or AdminOpsStatus()
+        shares, trusted = before.recovery_keys, before.operator_login
+        leader = next(
+            (pod for pod in pods if pod.ready and pod.ip and pod.registration.active), None
+        )
+        if leader is not None:
+            try:
+                trusted = await self._trusted(bao, leader.ip, login, cluster)
+                shares = await self._shares(bao, leader.ip, login, cluster, owner)
+            except Transient:
+                # The next look, which a quiet cluster gets every minute, asks again.
+                pass
+        return {"recovery_keys": shares, "operator_login": trusted}
+
+    async def _shares(
+        self,
+        bao: Bao,
+        address: str,
+        login: TokenSource | None,
+        cluster: OpenBaoCluster,
+        owner: Owner,
+    ) -> RecoveryKeysStatus | None:
+        before = cluster.status.admin_ops.recovery_keys if cluster.status.admin_ops else None
+        if not shares_due(cluster.spec, before):
+            return before
+        return await hand_over(self._context, bao, address, login, cluster.spec, owner)
+
+    async def _trusted(
+        self, bao: Bao, address: str, login: TokenSource | None, cluster: OpenBaoCluster
+    ) -> OperatorLoginStatus | None:
+        before = cluster.status.admin_ops.operator_login if cluster.status.admin_ops else None
+        oidc = cluster.spec.self_init.oidc if cluster.spec.self_init else None
+        if login is None or oidc is None or not cluster.spec.wants_operator_login:
+            return before
+        issuer = await self._observer.token_issuer()
+        return await look_at_login(bao, address, login, issuer, oidc.issuer, before)

@@ -1,0 +1,124 @@
+"""The adminops reconciler: what the operator does inside of OpenBao, once data exists.
+
+It owns `status.adminOps` and nothing else. For now it watches over the raft membership; upgrades
+and backups will be its steps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from contracts.api.cluster.spec import OpenBaoCluster
+from contracts.api.cluster.status import AutopilotStatus
+from contracts.api.violation import InvalidClusterError
+from contracts.pools.voter_pool import serving_set, voter_sets
+from contracts.records.observed import Reach
+from managers.autopilot.actions import Asking, keep
+from managers.autopilot.decide import SET_AUTOPILOT, autopilot_status, is_pointless, refusal, wanted
+from managers.bao.login import Logins
+from managers.bootstrap.seal.rewrap import RECHECK, Servers, rewrap
+from managers.cluster.adminops.keys import KeyDuties
+from managers.cluster.apply.status_writer import StatusWriter
+from managers.cluster.observe.from_objects import server_facts
+from managers.cluster.observe.observer import CLUSTER_INDEX, Observer
+from managers.cluster.reconcile import owner_of, read_cluster
+from managers.context.context import Context
+from managers.membership.decide import Expected, as_object, judge
+from managers.membership.green_members import servers_beside
+from managers.membership.observe import ask
+from managers.upgrade.decide import as_accepted
+from runtime.apply.ownership import Owner
+from runtime.builtin_kinds import POD
+from runtime.cache.cache import Cache
+from runtime.outcome import Done, Outcome, Wait, combine
+from runtime.types import Request, Resource, is_terminating
+
+
+class AdminOpsReconciler:
+    """Asks the servers of one cluster and reports what they say."""
+
+    def __init__(
+        self,
+        clusters: Cache,
+        informers: Mapping[Resource, Cache],
+        observer: Observer,
+        statuses: StatusWriter,
+        context: Context,
+        logins: Logins,
+    ) -> None:
+        self._clusters = clusters
+        self._pods = informers[POD]
+        self._observer = observer
+        self._statuses = statuses
+        self._context = context
+        self._logins = logins
+        self._keys = KeyDuties(context, observer)
+
+    async def __call__(self, request: Request) -> Outcome:
+        """Look once. Raises transient errors, which the controller retries with backoff."""
+        live = self._clusters.get(request)
+        if live is None:
+            self._logins.forget(request)
+            return Done()
+        if is_terminating(live):
+            return Done()
+        try:
+            cluster = read_cluster(live)
+        except InvalidClusterError:
+            # The workload reconciler says so.
+            return Done()
+        if cluster.spec.paused or cluster.spec.hibernate or not cluster.status.initialized:
+            # Who sleeps, or falls asleep, has no answers: the last ones stand.
+            return Done()
+        owner = owner_of(live)
+        reach = await self._observer.reach(cluster, owner)
+        if reach is None:
+            # Nobody watches Secrets: without a timer it would be found by accident only.
+            recheck = self._observer.installation.secret_recheck
+            return Wait("TLSSecretMissing", "the authority of the servers is not known", recheck)
+        status, outcome = await self._look(cluster, owner, reach)
+        await self._statuses.write_adminops(live, status)
+        return outcome
+
+    async def _look(
+        self, cluster: OpenBaoCluster, owner: Owner, reach: Reach
+    ) -> tuple[dict[str, object], Outcome]:
+        found = self._pods.by_index(CLUSTER_INDEX, str(owner.key))
+        pods = server_facts(voter_sets(cluster), found)
+        readers = cluster.spec.servers - cluster.spec.replicas
+        async with self._logins.session(reach.authority, reach.server_name) as bao:
+            login = await self._logins.of_cluster(cluster, owner)
+            answers = await ask(bao, pods, login, health=bool(readers))
+            autopilot = await self._autopilot(cluster, owner, Asking(bao, pods, login))
+            keys = await self._keys.look(bao, pods, login, cluster, owner)
+            more = await rewrap(self._context, cluster, owner, Servers(bao, pods, login))
+            answers = replace(answers, unusable=bao.unusable)
+        now = self._context.clock.now()
+        expected = Expected(
+            owner.name,
+            as_accepted(cluster).spec.replicas,
+            readers,
+            serving_set(cluster).revision,
+            servers_beside(cluster),
+        )
+        status, outcome = judge(answers, expected, cluster.status.admin_ops, now)
+        if more:
+            outcome = combine(outcome, Done(RECHECK))
+        return as_object(status.model_copy(update={"autopilot": autopilot, **keys})), outcome
+
+    async def _autopilot(
+        self, cluster: OpenBaoCluster, owner: Owner, asking: Asking
+    ) -> AutopilotStatus | None:
+        """Keep the autopilot's settings; what was refused lately is not asked again."""
+        previous = cluster.status.admin_ops.autopilot if cluster.status.admin_ops else None
+        settings, now = wanted(cluster.spec), self._context.clock.now()
+        tried = self._context.attempts.last(SET_AUTOPILOT, owner.uid)
+        if is_pointless(tried, settings, now):
+            return previous
+        kept = await keep(asking, settings)
+        if kept is None:
+            return previous
+        if kept.refused:
+            self._context.attempts.note(refusal(owner.uid, settings, now))
+        return autopilot_status(kept)

@@ -1,0 +1,194 @@
+"""Looks at the servers of a cluster whose data were replaced, for managers.restore.
+
+What it means is decided there (managers.restore.server_recovery).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+
+from contracts.api.cluster.spec import OpenBaoCluster
+from contracts.naming import names
+from contracts.pools.voter_pool import serving_set, voter_sets
+from contracts.records.observed import PodFacts
+from managers.bao.client import Bao, BaoError, Denied
+from managers.bao.login import Logins, TokenSource, as_known
+from managers.bao.models import Health, Member
+from managers.cluster.observe.from_objects import server_facts
+from managers.cluster.observe.observer import CLUSTER_INDEX, Observer
+from managers.restore.server_recovery import CopiesSeen, CopySeen, ServerSeen, ServersSeen
+from runtime.apply.ownership import Owner
+from runtime.builtin_kinds import POD
+from runtime.cache.cache import Cache
+from runtime.types import Resource
+
+
+class RestoredServers:
+    """Asks the servers that the spec wants, over their own TLS and with the operator's login."""
+
+    def __init__(
+        self, informers: Mapping[Resource, Cache], observer: Observer, logins: Logins
+    ) -> None:
+        self._pods = informers[POD]
+        self._observer = observer
+        self._logins = logins
+
+    async def copies(self, cluster: OpenBaoCluster, owner: Owner) -> CopiesSeen:
+        """Ask every server how far its copy is; see `managers.restore.server_recovery`."""
+        reach = await self._observer.reach(cluster, owner)
+        pods = self._pods_of(cluster, owner)
+        servers = servers_there(cluster, owner.name, pods)
+        if reach is None:
+            return CopiesSeen([CopySeen(name) for name in servers])
+        async with self._logins.session(reach.authority, reach.server_name) as bao:
+            return await copies_of(bao, servers, pods)
+
+    def _pods_of(self, cluster: OpenBaoCluster, owner: Owner) -> Mapping[str, PodFacts]:
+        found = self._pods.by_index(CLUSTER_INDEX, str(owner.key))
+        return {pod.name: pod for pod in server_facts(voter_sets(cluster), found)}
+
+    async def look(self, cluster: OpenBaoCluster, owner: Owner, restore: str) -> ServersSeen:
+        """Look at every server; see managers.restore.server_recovery.ServerSight."""
+        wanted, voters = wanted_servers(cluster, owner.name)
+        reach = await self._observer.reach(cluster, owner)
+        pods = self._pods_of(cluster, owner)
+        if reach is None:
+            return ServersSeen([seen_of(name, pods.get(name), restore) for name in wanted], voters)
+        present = [pods[name] for name in wanted if name in pods]
+        async with self._logins.session(reach.authority, reach.server_name) as bao:
+            healths = await _healths(bao, present)
+            led = await _led(bao, [pod for pod in present if pod.name in healths])
+            login = await self._logins.of_cluster(cluster, owner)
+            leader = leader_of(present, healths)
+            members, refused = await _members(bao, leader, login)
+        servers = [
+            seen_of(name, pods.get(name), restore, healths.get(name), led=name in led)
+            for name in wanted
+        ]
+        return ServersSeen(servers, voters, members, refused)
+
+
+def wanted_servers(cluster: OpenBaoCluster, name: str) -> tuple[Sequence[str], frozenset[str]]:
+    """The names of all servers that are to run, and of those that are to vote."""
+    spec = cluster.spec
+    serving = serving_set(cluster)
+    voters = [serving.pod(ordinal) for ordinal in range(spec.replicas)]
+    readers = [names.read_pod(name, number) for number in range(spec.servers - spec.replicas)]
+    away = frozenset(spec.fenced_pods)
+    running = [one for one in (*voters, *readers) if one not in away]
+    return running, frozenset(one for one in voters if one not in away)
+
+
+def servers_there(
+    cluster: OpenBaoCluster, name: str, pods: Mapping[str, PodFacts]
+) -> Sequence[str]:
+    """The names of the servers that are restarted after a restore: wanted, or on their way out.
+
+    One that the spec asks for no more votes until it has left: it needs the data as the others do.
+    """
+    expected, _ = wanted_servers(cluster, name)
+    away = frozenset(cluster.spec.fenced_pods)
+    there = (pod.name for pod in pods.values() if not pod.terminating and pod.name not in away)
+    return tuple(dict.fromkeys((*expected, *there)))
+
+
+def seen_of(
+    name: str,
+    pod: PodFacts | None,
+    restore: str,
+    health: Health | None = None,
+    *,
+    led: bool = False,
+) -> ServerSeen:
+    """What is known of one server."""
+    if pod is None or pod.terminating:
+        return ServerSeen(name)
+    return ServerSeen(
+        name,
+        present=True,
+        restarted=pod.restored == restore,
+        ready=pod.ready,
+        health=health,
+        led=led,
+    )
+
+
+def leader_of(pods: Sequence[PodFacts], healths: Mapping[str, Health]) -> PodFacts | None:
+    """The one server that answers that it leads; None if that is not exactly one."""
+    leaders = [
+        pod
+        for pod in pods
+        if (health := healths.get(pod.name)) is not None
+        and health.initialized
+        and not health.sealed
+        and not health.standby
+    ]
+    return leaders[0] if len(leaders) == 1 else None
+
+
+async def copies_of(bao: Bao, wanted: Sequence[str], pods: Mapping[str, PodFacts]) -> CopiesSeen:
+    """Ask the leader how far it is, and after that every server. Never raises.
+
+    In this order: who is as far as the leader was has all that the leader had then.
+    """
+    present = [pods[name] for name in wanted if name in pods]
+    healths = await _healths(bao, present)
+    leader = leader_of(present, healths)
+    reached = await _applied(bao, leader) if leader else None
+    answers = await asyncio.gather(*(_applied(bao, pod) for pod in present))
+    indexes = {pod.name: index for pod, index in zip(present, answers, strict=True)}
+    copies = [
+        CopySeen(name, name in healths and healths[name].sealed, indexes.get(name))
+        for name in wanted
+    ]
+    return CopiesSeen(copies, leader.name if leader else "", reached)
+
+
+async def _healths(bao: Bao, pods: Sequence[PodFacts]) -> Mapping[str, Health]:
+    """What those that answer say, by name."""
+    answers = await asyncio.gather(*(_health(bao, pod) for pod in pods))
+    return {pod.name: health for pod, health in zip(pods, answers, strict=True) if health}
+
+
+async def _led(bao: Bao, pods: Sequence[PodFacts]) -> frozenset[str]:
+    """Names of those that know who leads."""
+    answers = await asyncio.gather(*(_leader(bao, pod) for pod in pods))
+    return frozenset(pod.name for pod, known in zip(pods, answers, strict=True) if known)
+
+
+async def _leader(bao: Bao, pod: PodFacts) -> str:
+    try:
+        return await bao.leader_address(pod.ip)
+    except (Denied, BaoError):
+        return ""
+
+
+async def _applied(bao: Bao, pod: PodFacts) -> int | None:
+    if not pod.ip or pod.terminating:
+        return None
+    try:
+        return await bao.applied_index(pod.ip) or None
+    except (Denied, BaoError):
+        return None
+
+
+async def _health(bao: Bao, pod: PodFacts) -> Health | None:
+    if not pod.ip or pod.terminating:
+        return None
+    try:
+        return await bao.health(pod.ip)
+    except BaoError:
+        return None
+
+
+async def _members(
+    bao: Bao, leader: PodFacts | None, login: TokenSource | None
+) -> tuple[tuple[Member, ...] | None, str]:
+    """Ask the leader for its members: them, or why it does not say."""
+    if login is None or leader is None:
+        return None, ""
+    try:
+        return await as_known(bao, leader.ip, login, bao.members), ""
+    except (Denied, BaoError) as error:
+        return None, str(error)

@@ -1,0 +1,112 @@
+"""The apply step: the only writer of a cluster's objects (Secrets excepted, which are drawn)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from contracts.ownership_conflict import foreign
+from contracts.records.desired import AppliedSet, Desired
+from runtime.apply.apply import OwnedApply
+from runtime.apply.apply_result import Applied
+from runtime.apply.intent import Intent
+from runtime.apply.ownership import Owner
+from runtime.builtin_kinds import (
+    CONFIG_MAP,
+    INGRESS,
+    NETWORK_POLICY,
+    POD_DISRUPTION_BUDGET,
+    ROLE,
+    ROLE_BINDING,
+    SERVICE,
+    SERVICE_ACCOUNT,
+)
+from runtime.errors import ApiError, Transient
+from runtime.outcome import Blocked, Done, Outcome, Wait
+from runtime.verdict import Verdict
+
+# What may be deleted because a complete plan does not name it. Volumes, keys and the StatefulSet
+# are not here and never will be.
+PRUNED = (
+    CONFIG_MAP,
+    INGRESS,
+    NETWORK_POLICY,
+    POD_DISRUPTION_BUDGET,
+    ROLE,
+    ROLE_BINDING,
+    SERVICE,
+    SERVICE_ACCOUNT,
+)
+TERMINATING_RECHECK = 5.0
+OPTIONAL_RETRY = 10.0
+# How the API server (1.36) answers a change that managers.workload.storage.recreate_statefulset
+# does not know of.
+IMMUTABLE = "updates to statefulset spec for fields other than"
+
+
+class Applier:
+    """Applies a `Desired` in its order and removes what it no longer names."""
+
+    def __init__(self, owned: OwnedApply) -> None:
+        self._owned = owned
+
+    async def apply(self, owner: Owner, desired: Desired) -> AppliedSet:
+        """Apply the foundation, then the workload, then what no pod needs, then prune.
+
+        The workload waits until all of the foundation is in place: a pod must not start without
+        its policy, nor against a configuration that is somebody else's.
+        """
+        bindings = tuple(i for i in desired.foundation if i.resource == ROLE_BINDING)
+        others = tuple(i for i in desired.foundation if i.resource != ROLE_BINDING)
+        objects = await self._owned.ensure_all(owner, others)
+        # After the roles: the API server lets nobody be bound to one that it does not find.
+        objects += await self._owned.ensure_all(owner, bindings)
+        if all(applied.in_place for applied in objects):
+            objects += await self._owned.ensure_all(owner, desired.workload)
+        optional, trouble = await self._optional(owner, desired.optional)
+        told = tuple(outcome_of(applied) for applied in (*objects, *optional))
+        done = AppliedSet(desired, objects, told + trouble, optional)
+        if desired.complete and done.in_place:
+            # After the workload: the new pod template no longer mounts what goes away here.
+            keep = {(intent.resource, intent.key) for intent in desired.intents}
+            keep |= {*desired.spared}
+            # The kinds of others last: their API may be away.
+            await self._owned.prune(owner, (*PRUNED, *desired.optional_kinds), keep)
+        return done
+
+    async def _optional(
+        self, owner: Owner, intents: Sequence[Intent]
+    ) -> tuple[tuple[Applied, ...], tuple[Outcome, ...]]:
+        """Apply objects of which each may fail for itself, and for nothing else."""
+        applied: list[Applied] = []
+        trouble: list[Outcome] = []
+        for intent in intents:
+            try:
+                applied.append(await self._owned.ensure(owner, intent))
+            except (ApiError, Transient) as error:
+                told = f"{intent} cannot be written: {error}"
+                trouble.append(Wait("TransientError", told, OPTIONAL_RETRY))
+        return tuple(applied), tuple(trouble)
+
+
+def outcome_of(applied: Applied) -> Outcome:
+    """Say what one answer means for the pass."""
+    match applied.verdict:
+        case Verdict.FOREIGN:
+            return foreign(applied.message)
+        case Verdict.REJECTED if IMMUTABLE in applied.message:
+            return Blocked("StatefulSetImmutable", immutable(applied))
+        case Verdict.REJECTED:
+            return Blocked("Rejected", f"The API server refuses what is wanted: {applied.message}")
+        case Verdict.TERMINATING:
+            return Wait("Reconciling", applied.message, TERMINATING_RECHECK)
+        case Verdict.SKIPPED | Verdict.CREATED | Verdict.UPDATED:
+            return Done()
+
+
+def immutable(applied: Applied) -> str:
+    """Say how a StatefulSet gets around a change that nobody can make in place."""
+    key = applied.intent.key
+    return (
+        f"{applied.message}. The pods go on as they are. To have the StatefulSet made anew around "
+        f"them: kubectl -n {key.namespace} delete statefulset {key.name} --cascade=orphan"
+    )

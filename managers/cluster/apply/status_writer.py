@@ -1,0 +1,202 @@
+"""The one write of a cluster's status: only when it differs, with a field manager of its own."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any, Protocol
+
+from contracts.api.cluster.status import ClusterStatus
+from contracts.api.group import CLUSTERS
+from contracts.records.event import Note
+from managers.cluster.status.events import notes
+from managers.upgrade.events import notes as of_upgrade
+from runtime.cache.cache import Cache
+from runtime.client.client import Client
+from runtime.clock import Clock
+from runtime.errors import Conflict, NotFound, PatchFailed
+from runtime.events import EventRecorder
+from runtime.types import Object, ObjectKey, key_of, resource_version_of, uid_of
+
+STATUS_MANAGER = "openbao-operator-status"
+ADMINOPS_MANAGER = "openbao-operator-adminops"
+ADMINOPS = "adminOps"
+CONDITIONS = "conditions"
+OTHERS = frozenset({ADMINOPS, "backup", "operationLock", "operationLockEpoch", "restore"})
+"""Sub-trees with writers of their own: managers.backup, managers.operation_lock, managers.restore.
+"""
+
+# Details may lag this many seconds behind, so that a pod's first moments are not told one by one;
+# a headline never waits. A new leader is one, and so is a ready server more or less once the
+# cluster runs: people and clients look there.
+DETAIL_INTERVAL = 2.0
+HEADLINES = frozenset(
+    {"Ready", "Available", "Degraded", "Stalled", "OpenBaoInitialized", "Conflict"}
+)
+
+
+class Counting(Protocol):
+    """Counts what changes of a status say, and drops it with the cluster."""
+
+    def changed(
+        self, key: ObjectKey, before: ClusterStatus, after: ClusterStatus, now: datetime
+    ) -> None:
+        """Count what is new in `after`."""
+
+    def forget(self, key: ObjectKey) -> None:
+        """Drop the series of a cluster that is gone."""
+
+
+class StatusWriter:
+    """Writes one part of the status for one field manager."""
+
+    def __init__(
+        self,
+        client: Client,
+        clusters: Cache,
+        events: EventRecorder,
+        clock: Clock,
+        counting: Counting | None = None,
+    ) -> None:
+        """`counting` is told of every write of the status, once it has succeeded."""
+        self._counting = counting
+        self._client = client
+        self._clusters = clusters
+        self._events = events
+        self._clock = clock
+        self._written: dict[ObjectKey, float] = {}
+
+    async def write(
+        self, live: Object, status: ClusterStatus, told: Sequence[Note] = ()
+    ) -> float | None:
+        """Apply everything but what is in OTHERS, if it is not there already.
+
+        `told`: events about what the pass decided, which nothing but this write carries out.
+        Returns None, or after how many seconds a change of mere details is due that was held
+        back. What flipped is told as events, once the write that says so has succeeded.
+        """
+        wanted = _ours(status.to_object())
+        have = _ours(live.get("status") or {})
+        if have == wanted:
+            return None
+        before = ClusterStatus.lenient(have)
+        key = key_of(live)
+        now = self._clock.monotonic()
+        due = self._written.get(key, now - DETAIL_INTERVAL) + DETAIL_INTERVAL - now
+        if due > 0 and not _is_headline(before, status):
+            return due
+        if await self._apply(live, wanted, STATUS_MANAGER):
+            self._written[key] = now
+            if self._counting is not None:
+                self._counting.changed(key, before, status, self._clock.now())
+            flipped = notes(before.conditions, status.conditions)
+            for note in (*flipped, *of_upgrade(before, status), *told):
+                self._events.event(live, note.kind, note.reason, note.text)
+        return None
+
+    def forget(self, key: ObjectKey) -> None:
+        """Drop what is remembered of a cluster that is gone."""
+        self._written.pop(key, None)
+        if self._counting is not None:
+            self._counting.forget(key)
+
+    async def write_adminops(self, live: Object, adminops: dict[str, Any]) -> bool:
+        """Apply `adminOps` alone, if it is not there already; tell whether we wrote."""
+        if (live.get("status") or {}).get(ADMINOPS, {}) == adminops:
+            return False
+        return await self._apply(live, {ADMINOPS: adminops}, ADMINOPS_MANAGER)
+
+    async def _apply(self, live: Object, status: dict[str, Any], manager: str) -> bool:
+        metadata = live["metadata"]
+        body = {
+            "apiVersion": CLUSTERS.api_version,
+            "kind": CLUSTERS.kind,
+            "metadata": {
+                "name": metadata["name"],
+                "namespace": metadata["namespace"],
+                # A cluster that was deleted and made anew has a status of its own.
+                "uid": uid_of(live),
+            },
+            "status": status,
+        }
+        try:
+            # Forced: each manager owns its part whole, and repairs what others wrote into it.
+            result = await self._client.apply(
+                CLUSTERS, body, field_manager=manager, force=True, subresource="status"
+            )
+        except NotFound:
+            return False
+        self._clusters.observe(result.object)
+        await self._clear(result.object, status)
+        return True
+
+    async def _clear(self, live: Object, wanted: dict[str, Any]) -> None:
+        """Take away what is left in our parts because somebody else wrote it, too.
+
+        An apply leaves a field alone that another manager owns: of a status that was edited or put
+        back, an upgrade that is long over would stay for ever.
+        """
+        ops = leftovers(live.get("status") or {}, wanted)
+        if not ops:
+            return
+        here: list[dict[str, Any]] = [
+            {"op": "test", "path": "/metadata/uid", "value": uid_of(live)},
+            {
+                "op": "replace",
+                "path": "/metadata/resourceVersion",
+                "value": resource_version_of(live),
+            },
+        ]
+        # Whoever wrote in between wakes the next pass, which looks again.
+        with contextlib.suppress(NotFound, Conflict, PatchFailed):
+            written = await self._client.json_patch(
+                CLUSTERS,
+                key_of(live),
+                [*here, *ops],
+                field_manager=STATUS_MANAGER,
+                subresource="status",
+            )
+            self._clusters.observe(written)
+
+
+def leftovers(have: dict[str, Any], wanted: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the steps of a JSON patch that make our parts of a status what was applied.
+
+    Conditions of others are left alone: their list is made for several writers.
+    """
+    ours = {ADMINOPS: have.get(ADMINOPS)} if wanted.keys() == {ADMINOPS} else _ours(have)
+    return [
+        {"op": "replace", "path": f"/status/{part}", "value": wanted[part]}
+        if part in wanted
+        else {"op": "remove", "path": f"/status/{part}"}
+        for part, value in ours.items()
+        if part != CONDITIONS and value is not None and wanted.get(part) != value
+    ]
+
+
+def _ours(status: dict[str, Any]) -> dict[str, Any]:
+    return {part: value for part, value in status.items() if part not in OTHERS}
+
+
+def _is_headline(before: ClusterStatus, after: ClusterStatus) -> bool:
+    """Tell whether a change may not wait."""
+    if after.active_leader and after.active_leader != before.active_leader:
+        return True
+    if before.phase == "Running" and after.ready_replicas != before.ready_replicas:
+        return True
+    return _headline(before) != _headline(after)
+
+
+def _headline(status: ClusterStatus) -> tuple[object, ...]:
+    """What of a status may not wait."""
+    # What an upgrade decided is what its next pass goes by.
+    upgrades = (
+        status.release,
+        status.upgrade,
+        status.upgrade_requests,
+        status.blue_green,
+        status.break_glass,
+    )
+    said = sorted((c.type, c.status) for c in status.conditions if c.type in HEADLINES)
+    return (*said, *upgrades, status.phase, status.observed_generation, status.initialized)

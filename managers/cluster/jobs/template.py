@@ -1,0 +1,202 @@
+"""What the jobs of a cluster have in common, decided. Pure.
+
+Called by `managers.cluster.jobs.template_source`, which brings what has to be asked.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from contracts import tls_names
+from contracts.api.cluster.job_roles import DEFAULTS, chosen, job_role
+from contracts.api.cluster.spec import OpenBaoCluster
+from contracts.jobs.template import Asked, AuthorityFile, Executor, JobLogin
+from contracts.naming import names
+from contracts.naming.names import Job
+from contracts.pools.owned_names import ORDINALS_MAX
+from contracts.pools.voter_pool import voter_sets
+from contracts.records.environment import ApiEndpoints
+from contracts.records.observed import ImageVerdict
+from managers.context.installation import Installation
+from runtime.outcome import Blocked, Wait
+from runtime.types import ObjectKey
+
+UNAVAILABLE = "ImageRegistryUnavailable"
+IMAGE_UNKNOWN = "ExecutorImageUnknown"
+NO_LOGIN = "ExecutorLoginMissing"
+ACCOUNT_MISSING = "ExecutorAccountMissing"
+VERIFICATION_FAILED: dict[Job, str] = {
+    "backup": "BackupExecutorImageVerificationFailed",
+    "restore": "RestoreExecutorImageVerificationFailed",
+    "upgrade": "UpgradeExecutorImageVerificationFailed",
+}
+CLAIM_MISSING = "SnapshotVolumeMissing"
+_RECHECK = 10.0
+# The Service of the API server; pods know it by this port.
+SERVICE_PORT = 443
+
+
+def executor_image(
+    cluster: OpenBaoCluster, job: Job, asked: Asked, installation: Installation
+) -> str:
+    """Choose the image, before anything is proven of it; "" when nobody knows one."""
+    block = cluster.spec.upgrade if job == "upgrade" else cluster.spec.backup
+    return asked.image or (block.image if block else None) or installation.operator_image
+
+
+def image_unknown(job: Job) -> Blocked:
+    """Say that there is no image to run."""
+    block = "upgrade" if job == "upgrade" else "backup"
+    return Blocked(
+        IMAGE_UNKNOWN,
+        f"the operator does not know its own image, which jobs run: set spec.{block}.image, or "
+        "the variable OPERATOR_IMAGE of the operator",
+    )
+
+
+def account_missing(account: str) -> Wait:
+    """Say that the account of the jobs is still to be made."""
+    return Wait(ACCOUNT_MISSING, f"ServiceAccount {account} is not there yet", 1.0)
+
+
+def wanted_claim(cluster: OpenBaoCluster, job: Job, asked: Asked) -> str:
+    """Name the volume claim that snapshots are kept on; "" for a store in the network, or none."""
+    backup = None if job == "upgrade" else cluster.spec.backup
+    own = backup.target.pvc if backup else None
+    return (own.claim_name if own else "") if asked.claim is None else asked.claim
+
+
+def claim_missing(claim: str) -> Blocked:
+    """Say that there is nothing to keep snapshots on."""
+    return Blocked(
+        CLAIM_MISSING,
+        f"PersistentVolumeClaim {claim} does not exist, and the operator never makes it: create "
+        "it, or name another one in pvc.claimName",
+        _RECHECK,
+    )
+
+
+def proven_image(
+    cluster: OpenBaoCluster, job: Job, reference: str, verdict: ImageVerdict | None
+) -> str | Wait | Blocked:
+    """Return the reference that may run: pinned to what was proven, if a policy asks.
+
+    No policy for the servers' image stands in for the one of the operator's images.
+    """
+    policy = cluster.spec.operator_image_verification
+    if policy is None or not policy.enabled:
+        return reference
+    if policy.keyless:
+        return Blocked(
+            VERIFICATION_FAILED[job],
+            f"spec.operatorImageVerification: asks who signed image {reference}, and this version "
+            "proves keys alone; sign with a key and set publicKey",
+        )
+    if verdict is not None and verdict.pinned:
+        return verdict.pinned
+    if policy.failure_policy == "Warn":
+        return reference
+    if verdict is None:
+        return Wait(UNAVAILABLE, f"image {reference}: nobody has looked at it yet", 1.0)
+    if verdict.problem == "unreachable":
+        return Wait(UNAVAILABLE, verdict.message, verdict.retry_after)
+    return Blocked(VERIFICATION_FAILED[job], verdict.message, verdict.retry_after)
+
+
+def login_of(cluster: OpenBaoCluster, job: Job, asked: Asked) -> JobLogin | Blocked:
+    """Choose the login: what is said in so many words wins over the role of the first boot.
+
+    A role wins over a token where both are said, and what a restore says over what its cluster
+    says. The root token is never used.
+    """
+    spec = cluster.spec
+    # Restores have none here: each brings its own.
+    wishes = spec.upgrade if job == "upgrade" else spec.backup if job == "backup" else None
+    own = wishes.token_secret_ref if wishes else None
+    if asked.role or (not asked.token_secret and chosen(getattr(spec, job), "jwtAuthRole")):
+        return JobLogin(role=asked.role or job_role(spec, job))
+    if asked.token_secret or own:
+        return JobLogin(token_secret=asked.token_secret or (own.name if own else ""))
+    if spec.wants_operator_login:
+        return JobLogin(role=DEFAULTS[job])
+    block = f"spec.{job}"
+    return Blocked(
+        NO_LOGIN,
+        f"{block}.jwtAuthRole: is not set, and the cluster made no role for its jobs (spec.selfInit"
+        f".oidc.enabled is off): set {block}.jwtAuthRole or a tokenSecretRef",
+    )
+
+
+def authority_of(cluster: OpenBaoCluster) -> AuthorityFile | None:
+    """Name the authorities that signed the servers' certificates, as the servers have them.
+
+    None: one that the system knows. Never the Secret of the authority itself, which holds its key.
+    """
+    if cluster.spec.tls.mode == "ACME":
+        issuer = tls_names.acme_issuer_secret(cluster)
+        return AuthorityFile(issuer, tls_names.ISSUER_FILE) if issuer else None
+    secret = tls_names.server_secret(cluster)
+    return AuthorityFile(secret, tls_names.CA_FILE) if secret else None
+
+
+def forbidden_addresses(hosts: tuple[str, ...], endpoints: ApiEndpoints) -> tuple[str, ...]:
+    """List where the API server is: ADDRESS:PORT, an IPv6 address in brackets."""
+    found = [(host, SERVICE_PORT) for host in hosts]
+    found += [(address, endpoints.port) for address in endpoints.addresses]
+    return tuple(
+        dict.fromkeys(
+            f"[{address}]:{port}" if ":" in address else f"{address}:{port}"
+            for address, port in found
+        )
+    )
+
+
+def executor_of(
+    cluster: OpenBaoCluster,
+    job: Job,
+    image: str,
+    login: JobLogin,
+    installation: Installation,
+    forbidden: tuple[str, ...],
+) -> Executor:
+    """Put everything together."""
+    spec, key = cluster.spec, key_of(cluster)
+    hardening = spec.workload_hardening
+    return Executor(
+        cluster=key.name,
+        namespace=key.namespace,
+        image=image,
+        account=names.job_service_account(key.name, job),
+        audience=installation.audience_of(key),
+        login=login,
+        authority=authority_of(cluster),
+        server_name=tls_names.server_name(cluster),
+        servers=servers_of(cluster),
+        forbidden=forbidden,
+        pull_secrets=tuple(secret.name for secret in spec.image_pull_secrets),
+        fixed_ids=installation.platform != "openshift",
+        confined=hardening is not None and hardening.app_armor_enabled,
+        nodes=_nodes(cluster),
+    )
+
+
+def key_of(cluster: OpenBaoCluster) -> ObjectKey:
+    """Return namespace and name."""
+    return ObjectKey(cluster.metadata.namespace, cluster.metadata.name)
+
+
+def servers_of(cluster: OpenBaoCluster) -> tuple[str, ...]:
+    """Name the pods that may lead: those that are wanted, and those that are about to go.
+
+    While there is a second set of voters: as many of each.
+    """
+    raft = cluster.status.admin_ops.raft if cluster.status.admin_ops else None
+    known = raft.voters + raft.non_voters - (raft.read_replicas or 0) if raft else 0
+    count = max(cluster.spec.replicas, min(known, ORDINALS_MAX))
+    return tuple(one.pod(ordinal) for one in voter_sets(cluster) for ordinal in range(count))
+
+
+def _nodes(cluster: OpenBaoCluster) -> dict[str, Any]:
+    """Return the nodes that the cluster may use; how its servers keep apart is no matter here."""
+    wishes = cluster.spec.scheduling.to_object() if cluster.spec.scheduling else {}
+    return {key: wishes[key] for key in ("nodeSelector", "tolerations") if wishes.get(key)}

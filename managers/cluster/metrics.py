@@ -1,0 +1,247 @@
+"""The Prometheus families about clusters.
+
+Nearly all of them are read at each scrape off the clusters in the cache and what was last read of
+their Secrets: nothing is kept, so no series contradicts another and none outlives its cluster. Two
+counters are fed pass by pass. Only the leader tells them: a standby would tell everything twice.
+Composed by `baoctl.process.wiring`; docs/status.md lists what is here, and a test compares.
+
+Labels are namespace, name and words of a fixed set (reliability T18): a fleet of N clusters gives
+at most `SERIES_PER_CLUSTER` times N series, whatever their users write.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final, get_args
+
+from contracts import tls_names
+from contracts.api.cluster.status import OperationKind, Phase
+from contracts.api.violation import InvalidClusterError
+from managers.cluster.observe.from_objects import SecretReading
+from managers.cluster.reconcile import read_cluster
+from managers.context.reads.secrets import SecretStore
+from runtime.cache.cache import Cache
+from runtime.controller.controller import Reconciler
+from runtime.metrics.families import Reading
+from runtime.metrics.metrics import Metrics
+from runtime.outcome import Outcome
+from runtime.types import Object, ObjectKey, Request, key_of
+
+PHASES: Final = frozenset(get_args(Phase))
+OPERATIONS: Final = frozenset(get_args(OperationKind))
+TOLD_CONDITIONS: Final = frozenset(
+    {
+        "Ready",
+        "Reconciling",
+        "Stalled",
+        "Available",
+        "Degraded",
+        "Paused",
+        "TLSReady",
+        "OpenBaoSealed",
+        "OpenBaoLeader",
+        "RaftMembershipReady",
+        "ProductionReady",
+    }
+)
+STATUSES: Final = frozenset({"True", "False", "Unknown"})
+_READ_REPLICAS: Final = ("desired", "ready", "registered", "healthy")
+ABOUT: Final = ("namespace", "name")
+
+Row = tuple[tuple[str, ...], float]
+"""Values of the labels after namespace and name, and the value of the series."""
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """One family of gauges: what it says of a cluster and its status, as stored."""
+
+    name: str
+    meaning: str
+    read: Callable[[Object, Object], Iterable[Row]]
+    labels: tuple[str, ...] = ()
+
+
+def _map(value: Any) -> Object:
+    """Somebody may have made a status unreadable; that is no reason to fail a scrape."""
+    return value if isinstance(value, dict) else {}
+
+
+def _number(value: Any) -> Iterator[Row]:
+    if isinstance(value, int) and not isinstance(value, bool):
+        yield (), float(value)
+
+
+def _phase(_: Object, status: Object) -> Iterator[Row]:
+    phase = status.get("phase")
+    if isinstance(phase, str) and phase in PHASES:
+        yield (phase,), 1.0
+
+
+def _operation(_: Object, status: Object) -> Iterator[Row]:
+    kind = _map(status.get("operation")).get("kind")
+    if isinstance(kind, str) and kind in OPERATIONS:
+        yield (kind,), 1.0
+
+
+def _conditions(_: Object, status: Object) -> Iterator[Row]:
+    conditions = status.get("conditions")
+    told: set[str] = set()
+    for one in conditions if isinstance(conditions, list) else ():
+        kind, state = (_map(one).get(field) for field in ("type", "status"))
+        known = isinstance(kind, str) and kind in TOLD_CONDITIONS and kind not in told
+        if known and isinstance(state, str) and state in STATUSES:
+            told.add(str(kind))
+            yield (str(kind), state.lower()), 1.0
+
+
+def _ready(_: Object, status: Object) -> Iterator[Row]:
+    return _number(status.get("readyReplicas", 0))
+
+
+def _desired(spec: Object, _: Object) -> Iterator[Row]:
+    return _number(spec.get("replicas"))
+
+
+def _replicas_of_readers(field: str) -> Callable[[Object, Object], Iterator[Row]]:
+    def read(_: Object, status: Object) -> Iterator[Row]:
+        return _number(_map(status.get("readReplicas")).get(f"{field}Replicas"))
+
+    return read
+
+
+FAMILIES: Final = (
+    Family("openbao_cluster_phase", "1 for the phase that a cluster is in.", _phase, ("phase",)),
+    Family("openbao_cluster_ready_replicas", "Servers that are ready.", _ready),
+    Family("openbao_cluster_desired_replicas", "Servers that the spec asks for.", _desired),
+    Family(
+        "openbao_cluster_condition",
+        "1 for the status that a condition has now.",
+        _conditions,
+        ("type", "status"),
+    ),
+    Family(
+        "openbao_cluster_operation",
+        "1 for what is being done to a cluster; none while nothing is.",
+        _operation,
+        ("kind",),
+    ),
+    *(
+        Family(
+            f"openbao_cluster_read_replicas_{field}",
+            f"Servers without a vote: {field}.",
+            _replicas_of_readers(field),
+        )
+        for field in _READ_REPLICAS
+    ),
+)
+EXPIRY: Final = "openbao_tls_cert_expiry_timestamp"
+EXPIRY_MEANING: Final = "When the server certificate ends, in seconds since 1970, by spec.tls.mode."
+ROTATIONS: Final = "openbao_tls_rotation_total"
+ROTATIONS_MEANING: Final = "Server certificates that were replaced; the first one is none."
+LEADER_CHANGES: Final = "openbao_cluster_leader_changes_total"
+LEADER_CHANGES_MEANING: Final = "Times that another server was seen to lead than before."
+# Phase, two numbers, conditions, an operation, readers, one certificate, two counters.
+SERIES_PER_CLUSTER: Final = 1 + 2 + len(TOLD_CONDITIONS) + 1 + len(_READ_REPLICAS) + 1 + 2
+
+
+@dataclass(slots=True)
+class _Seen:
+    """What the last pass of a cluster found; "" is nothing."""
+
+    certificate: str = ""
+    leader: str = ""
+
+
+class ClusterMetrics:
+    """The families of all clusters that this process watches over."""
+
+    def __init__(
+        self,
+        metrics: Metrics,
+        clusters: Cache,
+        secrets: SecretStore[SecretReading],
+        leads: Callable[[], bool],
+    ) -> None:
+        self._clusters = clusters
+        self._secrets = secrets
+        self._leads = leads
+        self._seen: dict[ObjectKey, _Seen] = {}
+        for family in FAMILIES:
+            metrics.read_gauge(
+                family.name, family.meaning, (*ABOUT, *family.labels), self._reader(family)
+            )
+        metrics.read_gauge(EXPIRY, EXPIRY_MEANING, (*ABOUT, "type"), self._expiries)
+        self._rotations = metrics.object_counter(ROTATIONS, ROTATIONS_MEANING)
+        self._changes = metrics.object_counter(LEADER_CHANGES, LEADER_CHANGES_MEANING)
+
+    def note(self, key: ObjectKey) -> None:
+        """Count what changed since the last pass of that cluster."""
+        live = self._clusters.get(key)
+        if live is None:
+            self._seen.pop(key, None)
+            self._rotations.forget(key)
+            self._changes.forget(key)
+            return
+        seen = self._seen.get(key)
+        if seen is None:
+            seen = self._seen[key] = _Seen()
+            self._rotations.start(key)
+            self._changes.start(key)
+        leader = _map(live.get("status")).get("activeLeader")
+        if isinstance(leader, str) and leader not in ("", seen.leader):
+            if seen.leader:
+                self._changes.inc(key)
+            seen.leader = leader
+        found = self._certificate(live)
+        if found is not None and found[0] != seen.certificate:
+            if seen.certificate:
+                self._rotations.inc(key)
+            seen.certificate = found[0]
+
+    def _reader(self, family: Family) -> Callable[[], Iterator[Reading]]:
+        def read() -> Iterator[Reading]:
+            for live in self._told():
+                for labels, value in family.read(_map(live.get("spec")), _map(live.get("status"))):
+                    yield (*key_of(live), *labels), value
+
+        return read
+
+    def _expiries(self) -> Iterator[Reading]:
+        for live in self._told():
+            found = self._certificate(live)
+            if found is not None:
+                _, end, mode = found
+                yield (*key_of(live), mode), end.timestamp()
+
+    def _told(self) -> Iterable[Object]:
+        return self._clusters.list() if self._leads() else ()
+
+    def _certificate(self, live: Object) -> tuple[str, datetime, str] | None:
+        """Fingerprint, end and mode of the server certificate, as far as it was read."""
+        try:
+            cluster = read_cluster(live)
+        except InvalidClusterError:
+            return None
+        secret = tls_names.server_secret(cluster)
+        if secret is None:
+            return None
+        known = self._secrets.known(ObjectKey(cluster.metadata.namespace, secret))
+        certificate = known.content.certificate if known is not None else None
+        if certificate is None:
+            return None
+        return certificate.fingerprint, certificate.not_after, cluster.spec.tls.mode
+
+
+def counted(reconcile: Reconciler, metrics: ClusterMetrics) -> Reconciler:
+    """The same reconciler, with its passes noted, whatever became of them."""
+
+    async def count(request: Request, /) -> Outcome:
+        try:
+            return await reconcile(request)
+        finally:
+            metrics.note(request)
+
+    return count

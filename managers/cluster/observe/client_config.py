@@ -1,0 +1,66 @@
+"""How the operator reaches the servers of a cluster: whom it trusts, and for which name it asks.
+
+Pure; called by `managers.cluster.observe.observer`, which puts the answer into `Observed`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from contracts import tls_names
+from contracts.api.cluster.spec import OpenBaoCluster
+from contracts.records.observed import PodFacts, Reach
+from contracts.records.secrets import SecretFacts
+from contracts.tenancy import secret_access
+from managers.context.secret_files import ascii_pem
+
+
+def tls_secrets(cluster: OpenBaoCluster, pods: Iterable[PodFacts]) -> tuple[str, ...]:
+    """Name all Secrets with certificates."""
+    wanted = (tls_names.authority_secret(cluster), tls_names.acme_ca_secret(cluster))
+    named = (name for name in wanted if name)
+    return tuple(dict.fromkeys((*named, *reach_secrets(cluster, pods))))
+
+
+def reach_secrets(cluster: OpenBaoCluster, pods: Iterable[PodFacts]) -> tuple[str, ...]:
+    """Name those that tell whom to trust; what pods still mount from before is among them.
+
+    Of pods only what the cluster may name: whoever may write pods must not choose what is read.
+    """
+    access = secret_access(cluster)
+    issuer = tls_names.acme_issuer_secret(cluster) if cluster.spec.tls.mode == "ACME" else None
+    mounted = (pod.tls_secret for pod in pods if access.allows(pod.tls_secret))
+    wanted = (tls_names.server_secret(cluster), issuer, *mounted)
+    return tuple(dict.fromkeys(name for name in wanted if name))
+
+
+def reach_of(
+    cluster: OpenBaoCluster, secrets: Mapping[str, SecretFacts], pods: Iterable[PodFacts]
+) -> Reach | None:
+    """Say how to reach the servers; None when it is not known whom to trust.
+
+    While the certificates move from one Secret to another, both kinds of servers are trusted.
+    """
+    name = tls_names.server_name(cluster)
+    if cluster.spec.tls.mode == "ACME":
+        issuer = tls_names.acme_issuer_secret(cluster)
+        if issuer is None:
+            # A public authority: those that the operator's own host knows.
+            return Reach("", name)
+        found = secrets.get(issuer)
+        return _reach(found.authority, name) if found and found.authority else None
+    own = secrets.get(tls_names.server_secret(cluster) or "")
+    if own is None or not own.authority or not _is_meant(cluster, own):
+        return None
+    older = (secrets.get(pod.tls_secret) for pod in pods if pod.tls_secret != own.name)
+    known = (own.authority, *(secret.authority for secret in older if secret))
+    return _reach("".join(f"{pem.strip()}\n" for pem in dict.fromkeys(known) if pem), name)
+
+
+def _reach(authority: str, name: str) -> Reach:
+    return Reach(ascii_pem(authority), name)
+
+
+def _is_meant(cluster: OpenBaoCluster, secret: SecretFacts) -> bool:
+    """Tell whether it is ours, or was named by the user, whose it may be."""
+    return secret.mine or cluster.spec.tls.mode == "External"

@@ -1,0 +1,114 @@
+"""Looks at the ways in: which optional kinds there are, our own objects of them, the Gateway.
+
+Reads only. Costs nothing for a cluster that asks for no way in, and no request while the kind of
+its route is not there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from contracts.api.cluster.spec import OpenBaoCluster
+from contracts.naming import names
+from contracts.optional_kinds import (
+    BACKEND_TLS_POLICY,
+    GATEWAY,
+    GATEWAY_CLASS,
+    HTTP_ROUTE,
+    SERVICE_MONITOR,
+    TLS_ROUTE,
+)
+from contracts.records.exposure import GatewayFacts, GatewayWishes, IngressFacts, WaysFacts
+from managers.context.context import MARKS
+from managers.context.reads.negative_ttl_getter import Found, SeenObjects
+from managers.networking.exposure_facts import (
+    class_facts,
+    gateway_facts,
+    ingress_facts,
+    policy_facts,
+    route_facts,
+)
+from managers.networking.exposure_spec import ways_wishes
+from runtime.apply.ownership import Claim, Owner, claim_of
+from runtime.builtin_kinds import INGRESS
+from runtime.cache.cache import Cache
+from runtime.cache.optional import OptionalKinds
+from runtime.cache.optional_kind import UNKNOWN, OptionalKind
+from runtime.memo import remembered
+from runtime.types import Object, ObjectKey, Resource
+
+wishes_of = remembered(ways_wishes)
+
+
+class WaysIn:
+    """Facts about the ways in to a cluster."""
+
+    def __init__(
+        self, kinds: OptionalKinds, informers: Mapping[Resource, Cache], named: SeenObjects
+    ) -> None:
+        self._kinds = kinds
+        self._informers = informers
+        self._named = named
+
+    async def facts(self, cluster: OpenBaoCluster, owner: Owner) -> WaysFacts:
+        """Look at what the spec asks for. Raises the API's errors."""
+        wishes, offers = wishes_of(cluster), self._kinds.offers
+        if wishes.ingress is None and wishes.gateway is None and wishes.monitor is None:
+            return WaysFacts(offers)
+        found = WaysFacts(
+            offers,
+            ingress=self._ingress(owner) if wishes.ingress else None,
+            monitor=self._is_there(SERVICE_MONITOR, owner, names.service_monitor(owner.name)),
+        )
+        if wishes.gateway is None:
+            return found
+        return await self._gateway(found, owner, wishes.gateway)
+
+    def _ingress(self, owner: Owner) -> IngressFacts | None:
+        live = self._informers[INGRESS].get(ObjectKey(owner.namespace, names.ingress(owner.name)))
+        return None if live is None else ingress_facts(live, _is_mine(live, owner))
+
+    def _live(self, kind: OptionalKind, owner: Owner, name: str) -> Object | None:
+        resource = self._kinds.offers.get(kind.definition, UNKNOWN).resource
+        if resource is None:
+            return None
+        return self._informers[resource].get(ObjectKey(owner.namespace, name))
+
+    def _is_there(self, kind: OptionalKind, owner: Owner, name: str) -> bool:
+        live = self._live(kind, owner, name)
+        return live is not None and _is_mine(live, owner)
+
+    async def _gateway(self, found: WaysFacts, owner: Owner, wishes: GatewayWishes) -> WaysFacts:
+        name = owner.name
+        kind, route_name = (
+            (TLS_ROUTE, names.tls_route(name))
+            if wishes.passthrough
+            else (HTTP_ROUTE, names.http_route(name))
+        )
+        if found.offer(kind).resource is None:
+            return found
+        route = self._live(kind, owner, route_name)
+        policy = self._live(BACKEND_TLS_POLICY, owner, names.backend_tls_policy(name))
+        key = ObjectKey(wishes.gateway_namespace, wishes.gateway)
+        gateway = await self._named.get(GATEWAY, key)
+        known = gateway_facts(gateway.live) if gateway.live else None
+        named = await self._class_of(known)
+        return replace(
+            found,
+            route=route_facts(route, _is_mine(route, owner), wishes) if route else None,
+            policy=policy_facts(policy, _is_mine(policy, owner), wishes) if policy else None,
+            gateway=known,
+            gateway_readable=gateway.readable,
+            gateway_class=class_facts(named.live) if named.live else None,
+            class_readable=named.readable,
+        )
+
+    async def _class_of(self, gateway: GatewayFacts | None) -> Found:
+        if gateway is None or not gateway.class_name:
+            return Found(None)
+        return await self._named.get(GATEWAY_CLASS, ObjectKey("", gateway.class_name))
+
+
+def _is_mine(live: Object, owner: Owner) -> bool:
+    return claim_of(live, owner, MARKS) is not Claim.FOREIGN

@@ -1,0 +1,354 @@
+"""From Kubernetes objects to facts. Pure; called by `managers.cluster.observe.observer`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import partial
+from typing import Any
+
+from contracts.naming import labels, names
+from contracts.pools.voter_pool import VoterSet
+from contracts.records.environment import AccountFacts
+from contracts.records.observed import (
+    ClaimFacts,
+    ContainerExit,
+    NamedClaimFacts,
+    PodFacts,
+    ReadPoolFacts,
+    StatefulSetFacts,
+)
+from contracts.records.secrets import CredentialFacts, SecretFacts
+from managers.bootstrap.seal.secret import credential_facts
+from managers.certs.pod_part import TLS_VOLUME
+from managers.certs.secret_content import Content, content_of
+from managers.context.context import MARKS
+from managers.workload.objects.pod import CONTAINER, INIT_VOLUME
+from managers.workload.rollout.reload import reloads
+from managers.workload.storage.recreate_statefulset import fixed_fields
+from runtime.apply.ownership import Claim, Owner, claim_of, describe_owner
+from runtime.errors import Transient
+from runtime.limits.object_size import oversize_of
+from runtime.memo import remembered
+from runtime.types import (
+    Object,
+    annotations_of,
+    controller_of,
+    is_terminating,
+    key_of,
+    labels_of,
+    resource_version_of,
+    uid_of,
+)
+
+NOTHING: Mapping[str, Any] = {}
+# Kubernetes API reference, PersistentVolumeClaimStatus.conditions.
+RESIZE_CONDITIONS = frozenset(
+    {"Resizing", "FileSystemResizePending", "ControllerResizeError", "NodeResizeError"}
+)
+Ordinal = Callable[[str], int | None]
+"""Tells the ordinal in the name of an object of one pool of servers; None for any other."""
+IMAGE_RECORDS = (labels.IMAGE_VERIFICATION, labels.OPERATOR_IMAGE_VERIFICATION)
+
+
+@dataclass(frozen=True, slots=True)
+class SecretReading:
+    """What is kept of a Secret in memory: metadata and the public facts of its certificates."""
+
+    live: Object
+    content: Content
+    entries: frozenset[str] = frozenset()
+    keys: Mapping[str, CredentialFacts] = field(default_factory=dict)
+
+
+def secret_reading(live: Object) -> SecretReading:
+    """Project a Secret, or its metadata alone, to what decisions need. Drops every key."""
+    data = (live.get("data") or {}) if "data" in live else None
+    return SecretReading(
+        {"metadata": live["metadata"]},
+        content_of(data),
+        frozenset(data or ()),
+        credential_facts(data or {}),
+    )
+
+
+def secret_facts(reading: SecretReading, owner: Owner) -> SecretFacts:
+    """Judge a Secret for one cluster."""
+    mine = claim_of(reading.live, owner, MARKS) is not Claim.FOREIGN
+    content = reading.content
+    return SecretFacts(
+        name=key_of(reading.live).name,
+        uid=uid_of(reading.live),
+        mine=mine,
+        owner="" if mine else describe_owner(reading.live, MARKS),
+        terminating=is_terminating(reading.live),
+        certificate=content.certificate,
+        authority=content.authority,
+        problem=content.problem,
+        trusted=content.trusted,
+        chain_problem=content.chain_problem,
+        chain_until=content.chain_until,
+        chain_root=content.chain_root,
+        entries=reading.entries,
+        upcoming=content.upcoming,
+        former=content.former,
+        answered=annotations_of(reading.live).get(labels.CA_REQUEST, ""),
+        key_id=annotations_of(reading.live).get(labels.UNSEAL_KEY_ID, ""),
+        keys=reading.keys,
+    )
+
+
+def pod_facts(voters: VoterSet, pods: Iterable[Object]) -> tuple[PodFacts, ...]:
+    """Read the pods of one set of voters, in the order of their ordinals."""
+    return _pods(pods, voters.ordinal_of)
+
+
+def server_facts(sets: Sequence[VoterSet], pods: Iterable[Object]) -> tuple[PodFacts, ...]:
+    """Read the pods of all servers: those of each set of voters, then the read replicas."""
+    found = tuple(pods)
+    voters = (pod for one in sets for pod in pod_facts(one, found))
+    return (*voters, *_pods(found, partial(names.read_ordinal_of, sets[0].cluster)))
+
+
+def _pods(pods: Iterable[Object], ordinal_of: Ordinal) -> tuple[PodFacts, ...]:
+    facts = []
+    for pod in pods:
+        ordinal = ordinal_of(key_of(pod).name)
+        if ordinal is not None:
+            facts.append(_pod(pod, ordinal))
+    return tuple(sorted(facts, key=lambda fact: fact.ordinal))
+
+
+def read_pool_facts(
+    owner: Owner, live: Object | None, pods: Iterable[Object], claims: Iterable[Object]
+) -> ReadPoolFacts:
+    """Read the StatefulSet, the pods and the data volume claims of the read replicas.
+
+    A StatefulSet of that name that belongs to somebody else is none of ours to judge.
+    """
+    return ReadPoolFacts(
+        stateful_set=own_set_facts(owner, live),
+        pods=_pods(pods, partial(names.read_ordinal_of, owner.name)),
+        claims=_claims(claims, partial(names.read_claim_ordinal_of, owner.name)),
+    )
+
+
+def second_set_facts(
+    owner: Owner,
+    second: VoterSet,
+    live: Object | None,
+    found: tuple[Iterable[Object], Iterable[Object]],
+) -> ReadPoolFacts:
+    """Read a second set of voters; `found` are pods and data volume claims of the cluster."""
+    pods, claims = found
+    return ReadPoolFacts(
+        stateful_set=own_set_facts(owner, live),
+        pods=pod_facts(second, pods),
+        claims=claim_facts(second, claims),
+    )
+
+
+def own_set_facts(owner: Owner, live: Object | None) -> StatefulSetFacts | None:
+    """Read the StatefulSet of a cluster; one of that name that is somebody else's counts as absent.
+
+    Any editor of the namespace can make one, and what it says is no fact about our servers.
+    """
+    mine = live is not None and claim_of(live, owner, MARKS) is not Claim.FOREIGN
+    return stateful_set_facts(live) if mine else None
+
+
+class CutObjectError(Transient):
+    """An object of a cluster is larger than the cache keeps, so nobody knows what it says."""
+
+
+def _whole(live: Object) -> None:
+    """Raise CutObjectError where a fact would be a guess; nothing is done until it is smaller."""
+    large = oversize_of(live)
+    if large is not None:
+        raise CutObjectError(
+            f"{live['kind']} {key_of(live).name}: {large}: take away what somebody added to it"
+        )
+
+
+@remembered
+def _pod(pod: Object, ordinal: int) -> PodFacts:
+    _whole(pod)
+    status: Mapping[str, Any] = pod.get("status") or {}
+    # The list is empty right after creation: not started.
+    containers = status.get("containerStatuses") or ()
+    server = next((c for c in containers if c.get("name") == CONTAINER), NOTHING)
+    waiting = (server.get("state") or {}).get("waiting") or {}
+    return PodFacts(
+        name=key_of(pod).name,
+        uid=uid_of(pod),
+        ordinal=ordinal,
+        ip=status.get("podIP") or "",
+        ready=_is_ready(status) and not is_terminating(pod),
+        terminating=is_terminating(pod),
+        template=annotations_of(pod).get(labels.TEMPLATE_HASH, ""),
+        restarts=server.get("restartCount") or 0,
+        last_exit=_last_exit(server),
+        waiting=_waiting(status, waiting),
+        registration=labels.registration(labels_of(pod)),
+        tls_secret=_tls_secret(pod),
+        reload_hash=annotations_of(pod).get(labels.RELOAD_HASH, ""),
+        reloads=reloads(pod),
+        unseal=annotations_of(pod).get(labels.UNSEAL_KEYS, ""),
+        rewrapped=annotations_of(pod).get(labels.UNSEAL_REWRAPPED, ""),
+        gated=bool((pod.get("spec") or {}).get("schedulingGates")),
+        node=(pod.get("spec") or {}).get("nodeName") or "",
+        leaves_at=_leaves_at(pod),
+        maintenance=labels.MAINTENANCE in annotations_of(pod),
+        restored=annotations_of(pod).get(labels.RESTORE_REVISION, ""),
+        made=_moment(pod["metadata"].get("creationTimestamp")),
+        service_account=(pod.get("spec") or {}).get("serviceAccountName") or "",
+        fence_gate=_is_gated(pod),
+        first_set=labels.FIRST_SET in labels_of(pod),
+        image=_image(pod.get("spec") or NOTHING),
+    )
+
+
+def _image(spec: Mapping[str, Any]) -> str:
+    """Read the image of the server from the spec of a pod or of a template."""
+    for one in spec.get("containers") or ():
+        if one.get("name") == CONTAINER:
+            return one.get("image") or ""
+    return ""
+
+
+def _is_gated(pod: Mapping[str, Any]) -> bool:
+    """Tell whether our own scheduling gate is in the spec of a pod or of a template."""
+    gates = (pod.get("spec") or {}).get("schedulingGates") or ()
+    return any(gate.get("name") == labels.FENCE_GATE for gate in gates)
+
+
+def _leaves_at(pod: Object) -> datetime | None:
+    return _moment(pod["metadata"].get("deletionTimestamp"))
+
+
+def _moment(text: str | None) -> datetime | None:
+    return datetime.fromisoformat(text) if text else None
+
+
+def _tls_secret(pod: Object) -> str:
+    for volume in (pod.get("spec") or {}).get("volumes") or ():
+        if volume.get("name") == TLS_VOLUME:
+            return (volume.get("secret") or {}).get("secretName") or ""
+    return ""
+
+
+def named_claim_facts(claim: Object) -> NamedClaimFacts:
+    """Read a claim that servers share; whole, since its access modes count."""
+    return NamedClaimFacts(
+        name=key_of(claim).name,
+        owner_uid=annotations_of(claim).get(labels.OWNER_UID, ""),
+        terminating=is_terminating(claim),
+        access_modes=tuple((claim.get("spec") or {}).get("accessModes") or ()),
+    )
+
+
+def account_facts(account: Object) -> AccountFacts:
+    """Read a ServiceAccount, or its metadata alone."""
+    notes = annotations_of(account)
+    free = controller_of(account) is None and not {labels.OWNER_UID, labels.ADOPT} & notes.keys()
+    return AccountFacts(key_of(account).name, free, notes)
+
+
+def _is_ready(status: Mapping[str, Any]) -> bool:
+    return any(
+        c.get("type") == "Ready" and c.get("status") == "True"
+        for c in status.get("conditions") or ()
+    )
+
+
+def _last_exit(server: Mapping[str, Any]) -> ContainerExit | None:
+    ended = (server.get("lastState") or {}).get("terminated")
+    if not ended:
+        return None
+    return ContainerExit(ended.get("exitCode", -1), ended.get("reason") or "")
+
+
+def _waiting(status: Mapping[str, Any], waiting: Mapping[str, Any]) -> str:
+    if waiting.get("reason"):
+        return ": ".join(filter(None, (waiting["reason"], waiting.get("message"))))
+    scheduled = next(
+        (c for c in status.get("conditions") or () if c.get("type") == "PodScheduled"), NOTHING
+    )
+    if scheduled.get("status") == "False":
+        return ": ".join(filter(None, (scheduled.get("reason"), scheduled.get("message"))))
+    return ""
+
+
+@remembered
+def stateful_set_facts(live: Object | None) -> StatefulSetFacts | None:
+    """Read the StatefulSet; one that is being deleted counts as absent."""
+    if live is None or is_terminating(live):
+        return None
+    _whole(live)
+    spec, status = live["spec"], live.get("status") or {}
+    template = spec["template"]
+    claim = next(iter(spec.get("volumeClaimTemplates") or ()), NOTHING).get("spec") or {}
+    volumes = template["spec"].get("volumes") or ()
+    notes, marks = annotations_of(live), annotations_of(template)
+    return StatefulSetFacts(
+        uid=uid_of(live),
+        replicas=spec.get("replicas", 1),
+        ready_replicas=status.get("readyReplicas", 0),
+        template=marks.get(labels.TEMPLATE_HASH, ""),
+        reload_hash=marks.get(labels.RELOAD_HASH, ""),
+        first_boot=any(volume["name"] == INIT_VOLUME for volume in volumes),
+        settled=status.get("observedGeneration", 0) >= live["metadata"].get("generation", 0),
+        claim_size=((claim.get("resources") or {}).get("requests") or {}).get("storage", ""),
+        claim_class=claim.get("storageClassName"),
+        image_records=tuple(notes[name] for name in IMAGE_RECORDS if name in notes),
+        unseal=marks.get(labels.UNSEAL_KEYS, ""),
+        version=resource_version_of(live),
+        fixed=fixed_fields(spec),
+        service_account=template["spec"].get("serviceAccountName") or "",
+        fence_gate=_is_gated(template),
+        image=_image(template["spec"]),
+        restored=marks.get(labels.RESTORE_REVISION, ""),
+    )
+
+
+def claim_facts(voters: VoterSet, claims: Iterable[Object]) -> tuple[ClaimFacts, ...]:
+    """Read the data volume claims of one set of voters, by name."""
+    return _claims(claims, voters.claim_ordinal_of)
+
+
+def _claims(claims: Iterable[Object], ordinal_of: Ordinal) -> tuple[ClaimFacts, ...]:
+    return tuple(
+        _claim(claim)
+        for claim in sorted(claims, key=key_of)
+        if ordinal_of(key_of(claim).name) is not None
+    )
+
+
+@remembered
+def _claim(claim: Object) -> ClaimFacts:
+    _whole(claim)
+    spec, status = claim.get("spec") or NOTHING, claim.get("status") or NOTHING
+    told = next(
+        (
+            one
+            for one in status.get("conditions") or ()
+            if one.get("status") == "True" and one.get("type") in RESIZE_CONDITIONS
+        ),
+        NOTHING,
+    )
+    return ClaimFacts(
+        name=key_of(claim).name,
+        uid=uid_of(claim),
+        owner_uid=annotations_of(claim).get(labels.OWNER_UID, ""),
+        terminating=is_terminating(claim),
+        requested=((spec.get("resources") or {}).get("requests") or {}).get("storage", ""),
+        capacity=(status.get("capacity") or {}).get("storage", ""),
+        storage_class=spec.get("storageClassName") or "",
+        phase=status.get("phase") or "",
+        resizing=told.get("type") or "",
+        resize_message=told.get("message") or "",
+        resizing_since=_moment(told.get("lastTransitionTime")),
+        adopt=annotations_of(claim).get(labels.ADOPT, ""),
+        removed_peer=annotations_of(claim).get(labels.REMOVED_PEER, ""),
+    )

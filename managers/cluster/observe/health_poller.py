@@ -1,0 +1,89 @@
+"""Asks quiet servers how they are, so that the API server need not be asked.
+
+`sys/health` needs no login. Connections are kept, so that a look costs the servers next to nothing;
+what is told is no more than "something changed here": the facts come from the API server.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from contracts.records.observed import PodFacts, Reach
+from managers.bao.client import BaoError
+from managers.bao.models import Health
+
+Answer = tuple[bool, bool] | None
+"""Sealed and standby; None: no answer."""
+
+
+class Session(Protocol):
+    """What is needed of a session with the servers of one cluster."""
+
+    async def health(self, address: str) -> Health: ...
+
+    async def close(self) -> None: ...
+
+
+@dataclass(slots=True)
+class _Watched:
+    """A cluster that is asked, how it is reached, and what its servers said the last time."""
+
+    reach: Reach
+    session: Session
+    said: dict[tuple[str, str], Answer] = field(default_factory=dict)
+
+
+class Pulse:
+    """Remembers, per cluster, what its servers said."""
+
+    def __init__(self, connect: Callable[[str, str], Session]) -> None:
+        self._connect = connect
+        self._watched: dict[str, _Watched] = {}
+
+    async def changed(self, uid: str, reach: Reach, pods: Sequence[PodFacts]) -> bool:
+        """Ask every server; tell whether one says something else than the last time.
+
+        Of one that was not asked before it is thought that it is unsealed, and leads if its pod
+        says so.
+        """
+        watched = await self._session(uid, reach)
+        asked = {(pod.uid, pod.ip): pod for pod in pods if pod.ip}
+        answers = await asyncio.gather(*(_ask(watched.session, ip) for _, ip in asked))
+        before = watched.said
+        watched.said = dict(zip(asked, answers, strict=True))
+        expected = {key: (False, not pod.registration.active) for key, pod in asked.items()}
+        return any(said != before.get(key, expected[key]) for key, said in watched.said.items())
+
+    def forget(self, uid: str) -> Awaitable[None] | None:
+        """Ask that cluster no longer; what is returned closes its connections."""
+        watched = self._watched.pop(uid, None)
+        return None if watched is None else watched.session.close()
+
+    async def close(self) -> None:
+        """Close all connections."""
+        for uid in tuple(self._watched):
+            closing = self.forget(uid)
+            if closing is not None:
+                await closing
+
+    async def _session(self, uid: str, reach: Reach) -> _Watched:
+        watched = self._watched.get(uid)
+        if watched is not None and watched.reach == reach:
+            return watched
+        said = watched.said if watched else {}
+        if watched is not None:
+            await watched.session.close()
+        session = self._connect(reach.authority, reach.server_name)
+        made = self._watched[uid] = _Watched(reach, session, said)
+        return made
+
+
+async def _ask(session: Session, address: str) -> Answer:
+    try:
+        told = await session.health(address)
+    except BaoError:
+        return None
+    return told.sealed, told.standby

@@ -1,0 +1,363 @@
+"""The observe step: caches, Secrets by name, and what the API server says of itself.
+
+Reads only, and decides nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from contracts import tls_names
+from contracts.api.cluster.spec import OpenBaoCluster
+from contracts.api.cluster.status import ClusterStatus
+from contracts.naming import labels, names
+from contracts.pause import resumed_at
+from contracts.pools.voter_pool import voter_sets
+from contracts.records.environment import AccountFacts
+from contracts.records.observed import (
+    ImageVerdict,
+    NamedClaimFacts,
+    Observed,
+    PodFacts,
+    Reach,
+    TokenIssuer,
+)
+from contracts.records.resolved import AcmeVolume, AuditVolume
+from contracts.records.secrets import SecretFacts
+from contracts.records.upgrade import NO_FACTS as NO_UPGRADE
+from contracts.unseal_keys import KEYS_SOUGHT
+from managers.bao.login import Logins
+from managers.bootstrap.seal.keys import Servers, live_ring, misnamed, seeks, unseal_secrets
+from managers.bootstrap.server_pod_part import audit_volume
+from managers.certs.pod_part import tls_wishes
+from managers.certs.probe import ServedCertificates
+from managers.cluster.observe.cache_refresh import Sight, Watched
+from managers.cluster.observe.client_config import reach_of, reach_secrets, tls_secrets
+from managers.cluster.observe.exposure import WaysIn
+from managers.cluster.observe.from_objects import (
+    SecretReading,
+    account_facts,
+    named_claim_facts,
+    secret_facts,
+    server_facts,
+)
+from managers.cluster.observe.pools import pools_of
+from managers.cluster.observe.status_evidence import mended
+from managers.context.attempt_log import Attempts
+from managers.context.installation import Installation
+from managers.context.reads.admission_policies import AdmissionPolicies
+from managers.context.reads.api_server import ApiServer
+from managers.context.reads.pvcs import NamedClaims
+from managers.context.reads.secrets import SecretStore
+from managers.context.reads.ttl_getter import NamedObjects
+from managers.identity.account import account_name
+from managers.images.plan import images_of
+from managers.images.policy import helper_question, server_question
+from managers.images.verifier import ImageVerifier
+from managers.membership.find_leader import ask_who_leads
+from managers.membership.quorum import ask_quorum
+from managers.membership.quorum_refusal import interpret
+from managers.upgrade.decide import as_accepted, as_targeted
+from managers.upgrade.observe import UpgradeSight
+from managers.workload.plan import wants_quorum
+from managers.workload.scale.hibernate import waking_since
+from runtime.apply.ownership import Owner
+from runtime.builtin_kinds import POD, PVC, SERVICE_ACCOUNT, STATEFUL_SET
+from runtime.cache.cache import Cache
+from runtime.clock import Clock
+from runtime.types import Object, ObjectKey, Resource, key_of, labels_of
+
+CLUSTER_INDEX = "cluster"
+# How many times later a key is asked for again that was not there.
+ABSENT_KEY = 4
+
+
+def by_cluster(obj: Object) -> Iterable[str]:
+    """Index function: `namespace/cluster` of an object that carries our cluster label."""
+    cluster = labels_of(obj).get(labels.CLUSTER)
+    return () if cluster is None else (f"{key_of(obj).namespace}/{cluster}",)
+
+
+@dataclass(frozen=True, slots=True)
+class Witnesses:
+    """Whom an observer asks beside caches and Secrets; None: nobody is asked."""
+
+    logins: Logins
+    attempts: Attempts
+    served: ServedCertificates | None = None
+    named_claims: NamedClaims | None = None
+    images: ImageVerifier | None = None
+    accounts: NamedObjects | None = None
+    ways: WaysIn | None = None
+    sight: Sight | None = None
+    """None: everything is watched."""
+    admission: AdmissionPolicies | None = None
+    upgrades: UpgradeSight | None = None
+
+
+class Observer:
+    """Collects the facts for one pass."""
+
+    def __init__(
+        self,
+        informers: Mapping[Resource, Cache],
+        secrets: SecretStore[SecretReading],
+        api_server: ApiServer,
+        clock: Clock,
+        installation: Installation,
+        witnesses: Witnesses,
+    ) -> None:
+        self._informers = informers
+        self._secrets = secrets
+        self._api_server = api_server
+        self._clock = clock
+        self.installation = installation
+        self.logins = witnesses.logins
+        self._attempts = witnesses.attempts
+        self._served = witnesses.served
+        self._named_claims = witnesses.named_claims
+        self._images = witnesses.images
+        self._accounts = witnesses.accounts
+        self._ways = witnesses.ways
+        self._admission = witnesses.admission
+        self._upgrades = witnesses.upgrades
+        self.sight = witnesses.sight or Watched(installation.secret_recheck)
+        for resource in (POD, PVC):
+            informers[resource].add_index(CLUSTER_INDEX, by_cluster)
+
+    async def observe(self, cluster: OpenBaoCluster, owner: Owner) -> Observed:
+        """Read everything that the decisions about one cluster may look at."""
+        await self.sight.look(cluster, owner)
+        slot = str(owner.key)
+        pods = self._informers[POD].by_index(CLUSTER_INDEX, slot)
+        volumes = self._informers[PVC].by_index(CLUSTER_INDEX, slot)
+        pools = pools_of(cluster, owner, self._informers[STATEFUL_SET].get, (pods, volumes))
+        cluster = mended(cluster, pools.voters, self.installation.image_repository)
+        stateful_set, servers = pools.voters.stateful_set, pools.servers
+        claims = pools.voters.claims or pools.read.claims
+        holds_data = cluster.status.initialized or bool(claims)
+        found = Servers(stateful_set, pools.voters.pods, holds_data, self._clock.now())
+        readings = await self._read_secrets(cluster, owner, servers, found)
+        pools = pools.seen(await self._with_served(cluster, readings, servers))
+        meant = as_accepted(cluster)
+        needs_issuer = cluster.spec.wants_operator_login and not cluster.status.initialized
+        observed = Observed(
+            now=self._clock.now(),
+            stateful_set=stateful_set,
+            pods=pools.voters.pods,
+            claims=pools.voters.claims,
+            read=pools.read,
+            green=pools.second,
+            strays=pools.strays,
+            rivals=pools.rivals,
+            secrets=readings,
+            reach=reach_of(cluster, readings, servers),
+            acme_claim=await self._named_claim(tls_wishes(cluster).acme_volume, owner),
+            audit_claim=await self._named_claim(
+                audit_volume(owner.name, cluster.spec.audit_file_storage), owner
+            ),
+            token_issuer=await self._api_server.token_issuer() if needs_issuer else None,
+            members=members(cluster.status),
+            rolling_since=rolling_since(cluster.status),
+            resumed_at=resumed_at(cluster, self._clock.now()),
+            waking_since=waking_since(cluster, self._clock.now()),
+            api_server_hosts=await self._api_server.hosts(),
+            api_endpoints=await self._api_server.endpoints(),
+            account=await self._account(cluster, owner),
+            admission=self._admission.facts if self._admission else None,
+            upgrade=await self._upgrades.facts(cluster) if self._upgrades else NO_UPGRADE,
+        )
+        claims = (*observed.claims, *observed.green.claims, *observed.read.claims)
+        uids = frozenset(pod.uid for pod in observed.servers) | {one.uid for one in claims}
+        uids |= {owner.uid}
+        observed = replace(
+            observed,
+            attempts=self._attempts.of(uids),
+            images=await self._verdicts((meant, as_targeted(cluster)), owner, observed),
+            ways=await self._ways.facts(cluster, owner) if self._ways else observed.ways,
+        )
+        if not cluster.status.initialized:
+            return observed
+        if observed.leader_in_doubt:
+            observed = await self._with_leader(observed, owner)
+        helper = images_of(meant.spec, self.installation, observed).helper
+        if wants_quorum(meant.spec, observed, helper, _shown(cluster, readings)):
+            observed = await self._with_quorum(observed, cluster, owner)
+        return observed
+
+    async def _verdicts(
+        self, meant: tuple[OpenBaoCluster, OpenBaoCluster | None], owner: Owner, observed: Observed
+    ) -> Mapping[str, ImageVerdict]:
+        """Ask about the images of the set that serves, and of the one that is to take over."""
+        spec, here = meant[0].spec, self.installation
+        if self._images is None or spec.paused:
+            return {}
+        servers = (
+            server_question(one.spec, owner.namespace, here.image_repository)
+            for one in meant
+            if one is not None
+        )
+        asked = (helper_question(spec, owner.namespace, here.operator_image), *servers)
+        # One and the same image is asked about once.
+        questions = {one.reference: one for one in asked if one is not None}
+        lives = (observed.stateful_set, observed.green.stateful_set)
+        records = tuple(text for live in lives if live for text in live.image_records)
+        return await self._images.verdicts(questions.values(), records)
+
+    async def _account(self, cluster: OpenBaoCluster, owner: Owner) -> AccountFacts | None:
+        name = account_name(cluster)
+        if name is None:
+            return None
+        key = ObjectKey(owner.namespace, name)
+        live = self._informers[SERVICE_ACCOUNT].get(key)
+        if live is None and self._accounts is not None:
+            live = await self._accounts.get(key)
+        return None if live is None else account_facts(live)
+
+    async def _with_quorum(
+        self, observed: Observed, cluster: OpenBaoCluster, owner: Owner
+    ) -> Observed:
+        login = await self.logins.of_cluster(cluster, owner)
+        reach = observed.reach
+        if login is None or reach is None:
+            return observed
+        async with self.logins.session(reach.authority, reach.server_name) as bao:
+            answer = await ask_quorum(bao, observed.servers, login)
+        return replace(observed, quorum=interpret(answer, cluster))
+
+    async def _with_leader(self, observed: Observed, owner: Owner) -> Observed:
+        reach = observed.reach
+        if reach is None:
+            return observed
+        async with self.logins.session(reach.authority, reach.server_name) as bao:
+            return replace(observed, pods=await ask_who_leads(bao, observed.pods))
+
+    async def _with_served(
+        self,
+        cluster: OpenBaoCluster,
+        secrets: Mapping[str, SecretFacts],
+        pods: tuple[PodFacts, ...],
+    ) -> tuple[PodFacts, ...]:
+        """Look at the certificates that ready pods serve, where it is known which they ought to."""
+        server = secrets.get(tls_names.server_secret(cluster) or "")
+        if self._served is None or server is None or server.certificate is None:
+            return pods
+        expected = server.certificate.fingerprint
+        seen = await self._served.of(pods, expected, tls_names.server_name(cluster))
+        return tuple(replace(pod, serves=seen.get(pod.uid)) for pod in pods)
+
+    async def _named_claim(
+        self, volume: AcmeVolume | AuditVolume | None, owner: Owner
+    ) -> NamedClaimFacts | None:
+        if volume is None or self._named_claims is None:
+            return None
+        live = await self._named_claims.get(ObjectKey(owner.namespace, volume.claim))
+        return None if live is None else named_claim_facts(live)
+
+    async def reach(self, cluster: OpenBaoCluster, owner: Owner) -> Reach | None:
+        """Say how to reach the servers; None when it is not known whom to trust."""
+        await self.sight.know(cluster, owner)
+        slot = str(owner.key)
+        pods = server_facts(voter_sets(cluster), self._informers[POD].by_index(CLUSTER_INDEX, slot))
+        wanted = dict.fromkeys(reach_secrets(cluster, pods), True)
+        return reach_of(cluster, await self._facts_of(wanted, owner), pods)
+
+    async def token_issuer(self) -> TokenIssuer | None:
+        """Ask the API server, or remember, who signs ServiceAccount tokens."""
+        return await self._api_server.token_issuer()
+
+    def forget(self, key: ObjectKey) -> None:
+        """Drop what is known of the Secrets and claims of a cluster that is gone."""
+        self.sight.forget(key)
+        if not names.is_cluster_name(key.name):
+            # Anybody may put our label on a pod, with the name of a cluster that cannot be.
+            return
+        for name in (
+            names.tls_ca_secret(key.name),
+            names.tls_server_secret(key.name),
+            names.root_token_secret(key.name),
+            *(names.unseal_key_secret(key.name, number) for number in range(1, KEYS_SOUGHT + 1)),
+        ):
+            self._secrets.drop(ObjectKey(key.namespace, name))
+        if self._named_claims is not None:
+            for claim in (names.audit_claim(key.name), names.acme_cache_claim(key.name)):
+                self._named_claims.forget(key.namespace, claim)
+
+    async def _read_secrets(
+        self, cluster: OpenBaoCluster, owner: Owner, pods: tuple[PodFacts, ...], servers: Servers
+    ) -> dict[str, SecretFacts]:
+        unseal, told = cluster.spec.unseal, ring_of(cluster.status)
+        live = live_ring(servers, told)
+        ring = "" if live is None else str(live)
+        wanted = dict(secret_names(cluster, ring))
+        wanted |= dict.fromkeys(tls_secrets(cluster, pods), True)
+        seeking = seeks(unseal, servers, told)
+        facts = {} if seeking else await self._facts_of(wanted, owner)
+        if not seeking and not misnamed(owner.name, unseal, ring, facts):
+            return facts
+        sought = unseal_secrets(owner.name, unseal, ring, seeking=True)
+        # Few of these exist: one that was absent is asked for again later than the others.
+        rare = [name for name in sought if name not in wanted]
+        return await self._facts_of(dict.fromkeys(sought, False) | wanted, owner, rare)
+
+    async def _facts_of(
+        self, wanted: Mapping[str, bool], owner: Owner, rarely: Iterable[str] = ()
+    ) -> dict[str, SecretFacts]:
+        """Read Secrets by name; the value tells whether their content is looked at."""
+        age = self.sight.secret_age(owner)
+        space = owner.namespace
+        absent = {one for one in rarely if self._secrets.known(ObjectKey(space, one)) is None}
+        readings = await asyncio.gather(
+            *(
+                self._secrets.facts(
+                    ObjectKey(owner.namespace, name),
+                    reader=owner.uid,
+                    max_age=age * ABSENT_KEY if name in absent else age,
+                    content=content,
+                )
+                for name, content in wanted.items()
+            )
+        )
+        return {
+            name: secret_facts(reading, owner)
+            for name, reading in zip(wanted, readings, strict=True)
+            if reading is not None
+        }
+
+
+def _shown(cluster: OpenBaoCluster, secrets: Mapping[str, SecretFacts]) -> str:
+    """Return the fingerprint of the certificate that the servers ought to show; "" if not known."""
+    server = secrets.get(tls_names.server_secret(cluster) or "")
+    return server.certificate.fingerprint if server and server.certificate else ""
+
+
+def members(status: ClusterStatus) -> int | None:
+    """Read from the last status how many members but read replicas raft had; None if unknown."""
+    raft = status.admin_ops.raft if status.admin_ops else None
+    return None if raft is None else raft.voters + raft.non_voters - (raft.read_replicas or 0)
+
+
+def rolling_since(status: ClusterStatus) -> datetime | None:
+    """Read from the last status since when pods are being replaced; None when they are not."""
+    return status.workload.rolling_since if status.workload else None
+
+
+def ring_of(status: ClusterStatus) -> str:
+    """Read from the last status which keys of the static seal the servers know; "" if unknown."""
+    return status.unseal.keys if status.unseal else ""
+
+
+def secret_names(cluster: OpenBaoCluster, ring: str = "") -> tuple[tuple[str, bool], ...]:
+    """Name the Secrets that a cluster uses, and whether their content is looked at.
+
+    `ring`: the keys of the static seal that the pod template names.
+    """
+    name = cluster.metadata.name
+    supplied = cluster.spec.unseal.secret_name is not None
+    wanted = [(secret, supplied) for secret in unseal_secrets(name, cluster.spec.unseal, ring)]
+    if not cluster.spec.self_initializes:
+        wanted.append((names.root_token_secret(name), False))
+    return tuple(wanted)

@@ -1,0 +1,64 @@
+"""What a poll believes of StatefulSets, pods and volumes, and how many of them it looks for. Pure.
+
+Called by managers.cluster.observe.polling. A name and a label prove nothing: any editor of a
+namespace can write both, and each ordinal that is believed costs two requests.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from managers.context.context import MARKS
+from runtime.apply.ownership import Claim, Owner, claim_of
+from runtime.builtin_kinds import POD
+from runtime.types import Object, ObjectKey, Resource
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One kind of object of one pool of servers, of which there is one per ordinal."""
+
+    resource: Resource
+    name: Callable[[int], str]
+    pool: ObjectKey
+    """The StatefulSet."""
+    least: int
+    """So many ordinals are asked for in any case."""
+    most: int
+    """As many servers as a spec may ask for: a higher number of the StatefulSet is not believed."""
+    age: float
+
+    def steady(self, live: Object) -> bool:
+        """Whether the object is as it will stay, as far as Kubernetes goes."""
+        return _is_ready(live) if self.resource == POD else _is_bound(live)
+
+
+def replicas_of(live: Object | None, owner: Owner, most: int) -> int:
+    """Read how many servers a StatefulSet makes; 0 for one of somebody else.
+
+    Never more than `most`: a higher number is put right by the next write, before so many pods are
+    there.
+    """
+    if live is None or claim_of(live, owner, MARKS) is Claim.FOREIGN:
+        return 0
+    return min(int(live["spec"].get("replicas", 1)), most)
+
+
+def is_settled(live: Object) -> bool:
+    """Whether the StatefulSet controller has seen the newest spec."""
+    return bool(
+        (live.get("status") or {}).get("observedGeneration", 0)
+        >= live["metadata"].get("generation", 0)
+    )
+
+
+def _is_ready(pod: Object) -> bool:
+    return any(
+        one.get("type") == "Ready" and one.get("status") == "True"
+        for one in (pod.get("status") or {}).get("conditions") or ()
+    )
+
+
+def _is_bound(claim: Object) -> bool:
+    return (claim.get("status") or {}).get("phase") == "Bound"

@@ -1,0 +1,366 @@
+"""Sees a cluster by asking for its objects by name: for modes that may neither list nor watch.
+
+| when | servers (no request to the API) | pods and StatefulSets | the rest |
+|---|---|---|---|
+| something changes | | each second or sooner; later less often | as it is needed |
+| all is well | every five seconds | minutes, or when a server says something new | a quarter hour |
+| paused, or asleep | | never: the spec wakes us | never |
+
+Which names there are is the table contracts.pools.owned_names. Secrets are asked for by the
+observer, with the age that is told here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+
+from contracts.api.cluster.spec import OpenBaoCluster
+from contracts.pools.owned_names import (
+    BEYOND,
+    COMMON_CLAIMS,
+    OPTIONAL_NAMES,
+    ORDINALS_MAX,
+    owned_names,
+    server_pools,
+)
+from contracts.pools.voter_pool import VoterSet, voter_sets
+from contracts.records.observed import PodFacts, Reach
+from managers.cluster.observe.cache_refresh import is_well
+from managers.cluster.observe.health_poller import Pulse
+from managers.cluster.observe.polled_objects import Row, is_settled, replicas_of
+from managers.cluster.status.cluster_status import Pass
+from managers.identity.account import account_name
+from managers.upgrade.bluegreen.facts import sets_in_sight
+from runtime.apply.ownership import Owner
+from runtime.builtin_kinds import POD, PVC, STATEFUL_SET
+from runtime.cache.optional_kind import Offer
+from runtime.cache.polling import PolledMirror
+from runtime.clock import Clock
+from runtime.outcome import Done, Outcome
+from runtime.types import Object, ObjectKey, Resource, is_terminating
+
+PACE = 1.0
+SWIFT = 0.6
+"""Seconds between two looks at servers that run and are not ready: that takes them little time."""
+PATIENCE = 30.0
+"""Seconds without a change after which we ask less often, ..."""
+SLOWEST = 15.0
+"""... and how often at last."""
+CALM_AFTER = 5.0
+"""Seconds without a change before a cluster that is well is called calm: its servers have said by
+then in their labels who leads."""
+PULSE = 5.0
+JITTER = 0.2
+CLAIM_SOON = 3.0
+NEVER = float("inf")
+
+
+@dataclass(frozen=True, slots=True)
+class Ages:
+    """How old may be what is known, in seconds."""
+
+    sets: float
+    pods: float
+    claims: float
+    children: float
+    optional: float
+    secrets: float
+
+
+EAGER = Ages(sets=5.0, pods=4.0, claims=10.0, children=120.0, optional=15.0, secrets=15.0)
+CALM = Ages(sets=120.0, pods=300.0, claims=900.0, children=900.0, optional=300.0, secrets=60.0)
+"""Together less than six requests a minute for three servers with certificates of ours."""
+
+
+@dataclass(slots=True)
+class _Memory:
+    """What is remembered of one cluster between two passes."""
+
+    owner: Owner
+    changed: float
+    newborn: bool = False
+    stocked: bool = False
+    calm: bool = False
+    wish: object = None
+    facts: object = None
+    servers: tuple[PodFacts, ...] = ()
+    reach: Reach | None = None
+    asked: set[tuple[Resource, ObjectKey]] = field(default_factory=set)
+
+
+class Polling:
+    """The sight of a process that asks; see managers.cluster.observe.cache_refresh for what the
+    methods mean.
+    """
+
+    def __init__(
+        self,
+        mirrors: Mapping[Resource, PolledMirror],
+        offers: Callable[[], Mapping[str, Offer]],
+        pulse: Pulse,
+        clock: Clock,
+        rng: random.Random,
+    ) -> None:
+        self._mirrors = mirrors
+        self._offers = offers
+        self._pulse = pulse
+        self._clock = clock
+        self._rng = rng
+        self._memories: dict[ObjectKey, _Memory] = {}
+        self._closing: set[asyncio.Task[None]] = set()
+
+    def newborn(self, owner: Owner) -> None:
+        """Take note that no object of this very cluster can exist yet.
+
+        Its children are not asked for then: creating them tells if somebody else has the name.
+        """
+        self._of(owner).newborn = True
+
+    async def look(self, cluster: OpenBaoCluster, owner: Owner) -> None:
+        """Ask for what is too old, in few rounds: what is found tells what else there may be."""
+        memory = self._of(owner)
+        wish = (cluster.metadata.generation, cluster.metadata.annotations)
+        if memory.calm and (memory.wish != wish or await self._stirs(memory)):
+            memory.calm = False
+            memory.changed = self._clock.monotonic()
+        memory.wish = wish
+        ages = CALM if memory.calm else EAGER
+        await asyncio.gather(
+            self._servers(memory, sets_in_sight(cluster), cluster.spec.replicas, ages),
+            self._children(memory, cluster, ages),
+            self._optional(memory, ages),
+        )
+        memory.stocked = True
+
+    async def know(self, cluster: OpenBaoCluster, owner: Owner) -> None:
+        """Ask once per process, if no pass did."""
+        if not self._of(owner).stocked:
+            await self.look(cluster, owner)
+
+    async def take_stock(self, owner: Owner, cluster: OpenBaoCluster | None) -> None:
+        """Ask for all that a deletion looks at."""
+        memory = self._of(owner)
+        memory.changed = self._clock.monotonic()
+        memory.calm = False
+        eager = Ages(PACE, PACE, PACE, NEVER, NEVER, 0.0)
+        sets = voter_sets(cluster) if cluster is not None else (VoterSet(owner.name),)
+        common = [ObjectKey(owner.namespace, name(owner.name)) for name in COMMON_CLAIMS]
+        await asyncio.gather(
+            self._servers(memory, sets, 0, eager), self._refresh(memory, PVC, common, PACE)
+        )
+
+    def secret_age(self, owner: Owner) -> float:
+        """Believe for longer what is known of the Secrets of a calm cluster."""
+        memory = self._memories.get(owner.key)
+        return (CALM if memory is not None and memory.calm else EAGER).secrets
+
+    def next_look(self, this: Pass) -> float | None:
+        """Judge by the pass how soon something may change."""
+        cluster, observed = this.cluster, this.observed
+        memory = self._memories.get(ObjectKey(cluster.metadata.namespace, cluster.metadata.name))
+        if memory is None or cluster.spec.paused or _is_asleep(this):
+            return None
+        now = self._clock.monotonic()
+        facts = _facts(this)
+        if memory.facts != facts:
+            memory.facts, memory.changed = facts, now
+        memory.servers, memory.reach = observed.servers, observed.reach
+        idle = now - memory.changed
+        memory.calm = idle >= CALM_AFTER and is_well(this)
+        if memory.calm:
+            return PULSE * self._rng.uniform(1.0 - JITTER, 1.0 + JITTER)
+        return self._pace(memory)
+
+    def forget(self, key: ObjectKey) -> None:
+        """Drop what is known of a cluster that is gone."""
+        memory = self._memories.pop(key, None)
+        if memory is None:
+            return
+        for resource, asked in memory.asked:
+            self._mirrors[resource].forget((asked,))
+        self._let_go(memory)
+
+    async def close(self) -> None:
+        """Close all connections."""
+        await self._pulse.close()
+
+    # ------------------------------------------------------------------------------------------
+
+    def _of(self, owner: Owner) -> _Memory:
+        memory = self._memories.get(owner.key)
+        if memory is None or memory.owner != owner:
+            if memory is not None:
+                self._let_go(memory)
+            memory = self._memories[owner.key] = _Memory(owner, self._clock.monotonic())
+        return memory
+
+    def _let_go(self, memory: _Memory) -> None:
+        closing = self._pulse.forget(memory.owner.uid)
+        if closing is not None:
+            task = asyncio.ensure_future(closing)
+            self._closing.add(task)
+            task.add_done_callback(self._closing.discard)
+
+    async def _stirs(self, memory: _Memory) -> bool:
+        if memory.reach is None:
+            return False
+        return await self._pulse.changed(memory.owner.uid, memory.reach, memory.servers)
+
+    def _pace(self, memory: _Memory) -> float:
+        """Tell how often to ask: the longer nothing happens, the less."""
+        idle = self._clock.monotonic() - memory.changed
+        pace = SWIFT if any(map(_starts, memory.servers)) else PACE
+        return min(SLOWEST, pace + max(0.0, idle - PATIENCE) / 10.0)
+
+    async def _servers(
+        self, memory: _Memory, sets: Iterable[VoterSet], replicas: int, ages: Ages
+    ) -> None:
+        """StatefulSets, pods and data volumes of all pools; `replicas` of the first one."""
+        owner = memory.owner
+        pools = server_pools(owner.name, sets)
+        keys = [ObjectKey(owner.namespace, pool.stateful_set) for pool in pools]
+        due = self._by_age(STATEFUL_SET, keys, ages.sets, memory, is_settled)
+        await self._refresh_each(memory, STATEFUL_SET, due)
+        least = (replicas, *(0 for _ in pools[1:]))
+        await asyncio.gather(
+            *(
+                self._ordinals(memory, Row(resource, name, key, count, pool.most, age))
+                for key, pool, count in zip(keys, pools, least, strict=True)
+                for resource, name, age in (
+                    (POD, pool.pod, ages.pods),
+                    (PVC, pool.data_claim, ages.claims),
+                )
+            )
+        )
+
+    async def _ordinals(self, memory: _Memory, row: Row) -> None:
+        """Ask for one kind of object of each ordinal, until enough of them are not there."""
+        mirror, owner = self._mirrors[row.resource], memory.owner
+        wanted = replicas_of(self._mirrors[STATEFUL_SET].get(row.pool), owner, row.most)
+        # Pods of a new cluster are made by a StatefulSet that we make; volumes may have waited.
+        beyond = 0 if memory.newborn and row.resource == POD else BEYOND
+        done = 0
+        while True:
+            seen = self._seen(memory, row, done)
+            top = max((wanted, row.least, *(ordinal + 1 for ordinal in seen))) + beyond
+            top = min(top, ORDINALS_MAX)
+            if top <= done:
+                return
+            keys = [ObjectKey(owner.namespace, row.name(one)) for one in range(done, top)]
+            due = self._by_age(row.resource, keys, row.age, memory, row.steady)
+            soon = self._soon(memory) if row.resource == POD else CLAIM_SOON
+            for number, key in enumerate(keys, done):
+                if number < wanted and mirror.get(key) is None:
+                    # Kubernetes makes it: in a calm cluster it was there, and nobody said it went.
+                    due[key] = row.age if memory.calm else soon
+            await self._refresh_each(memory, row.resource, due)
+            done = top
+
+    def _seen(self, memory: _Memory, row: Row, done: int) -> list[int]:
+        """The ordinals that are there as far as we know: they are asked for until they are not.
+
+        Nobody else says that one has gone whose StatefulSet wants it no more, or went before it.
+        """
+        found: list[int] = []
+        ordinal = 0
+        while True:
+            key = ObjectKey(memory.owner.namespace, row.name(ordinal))
+            if ordinal >= done and (row.resource, key) not in memory.asked:
+                return found
+            if self._mirrors[row.resource].get(key) is not None:
+                found.append(ordinal)
+            ordinal += 1
+
+    async def _children(self, memory: _Memory, cluster: OpenBaoCluster, ages: Ages) -> None:
+        owner = memory.owner
+        accounts = [account_name(cluster) or "", *(pod.service_account for pod in memory.servers)]
+        for resource, wanted in owned_names(owner.name, voter_sets(cluster), accounts).items():
+            mirror = self._mirrors[resource]
+            keys = [ObjectKey(owner.namespace, name) for name in wanted]
+            if memory.newborn:
+                keys = [key for key in keys if mirror.is_known(key)]
+            due = self._by_age(resource, keys, ages.children, memory, _is_there)
+            await self._refresh_each(memory, resource, due)
+            memory.asked |= {(resource, ObjectKey(owner.namespace, name)) for name in wanted}
+
+    async def _optional(self, memory: _Memory, ages: Ages) -> None:
+        offers, owner = self._offers(), memory.owner
+        for kind, name in OPTIONAL_NAMES.items():
+            offer = offers.get(kind.definition)
+            if offer is None or offer.resource is None:
+                continue
+            key = ObjectKey(owner.namespace, name(owner.name))
+            due = self._by_age(offer.resource, [key], ages.optional, memory, _is_there)
+            await self._refresh_each(memory, offer.resource, due)
+
+    def _soon(self, memory: _Memory) -> float:
+        return self._pace(memory) * 0.9
+
+    def _by_age(
+        self,
+        resource: Resource,
+        keys: Iterable[ObjectKey],
+        age: float,
+        memory: _Memory,
+        steady: Callable[[Object], bool],
+    ) -> dict[ObjectKey, float]:
+        """Say how old each answer may be: what moves is asked for soon.
+
+        That there is none of a name stays true until we make one, or Kubernetes does for us.
+        """
+        soon = self._soon(memory)
+        found = {}
+        for key in keys:
+            live = self._mirrors[resource].get(key)
+            if live is None:
+                found[key] = NEVER
+            else:
+                found[key] = age if steady(live) and not is_terminating(live) else min(soon, age)
+        return found
+
+    async def _refresh_each(
+        self, memory: _Memory, resource: Resource, due: Mapping[ObjectKey, float]
+    ) -> None:
+        by_age: dict[float, list[ObjectKey]] = {}
+        for key, age in due.items():
+            by_age.setdefault(age, []).append(key)
+        await asyncio.gather(
+            *(self._refresh(memory, resource, keys, age) for age, keys in by_age.items())
+        )
+
+    async def _refresh(
+        self, memory: _Memory, resource: Resource, keys: Iterable[ObjectKey], age: float
+    ) -> None:
+        wanted = tuple(keys)
+        memory.asked |= {(resource, key) for key in wanted}
+        await self._mirrors[resource].refresh(wanted, age)
+
+
+def _facts(this: Pass) -> object:
+    seen = this.observed
+    told: Outcome = this.outcome
+    return (seen.stateful_set, seen.pods, seen.claims, seen.green, seen.read, type(told))
+
+
+def _starts(pod: PodFacts) -> bool:
+    return bool(pod.ip) and not (pod.ready or pod.waiting or pod.terminating)
+
+
+def _is_asleep(this: Pass) -> bool:
+    """Whether the servers sleep, and nothing is left to be done about it."""
+    seen = this.observed
+    sets = (seen.stateful_set, seen.read.stateful_set)
+    return (
+        this.cluster.spec.hibernate
+        and isinstance(this.outcome, Done)
+        and this.applied is not None
+        and not seen.servers
+        and all(live is None or live.replicas == 0 for live in sets)
+    )
+
+
+def _is_there(_: Object) -> bool:
+    return True

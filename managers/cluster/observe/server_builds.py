@@ -1,0 +1,150 @@
+"""What the servers of a cluster run, as their StatefulSet and their pods show it. Pure.
+
+Called by managers.cluster.observe.status_evidence, which compares it with what the status says was
+accepted.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final
+
+import semver
+
+from contracts import image_reference
+from contracts.records.observed import PodFacts, ReadPoolFacts
+from contracts.records.upgrade import Release
+from managers.images.policy import image_named
+from managers.upgrade import version_matrix
+
+_REFERENCE_MAX: Final = 512
+"""Characters: a name has up to 255, a tag 128, a digest 71."""
+
+
+@dataclass(frozen=True, slots=True)
+class Build:
+    """What one server runs, or a template makes servers of; "" where nothing shows it."""
+
+    image: str
+    version: str
+
+    def is_of(self, release: Release, repository: str) -> bool:
+        """Tell whether exactly this release is rendered like this; a proven image has a digest."""
+        expected = image_named(release.version, release.image, repository)
+        if self.image == expected:
+            return True
+        return self.version in ("", release.version) and _pinned(self.image, expected)
+
+
+@dataclass(frozen=True, slots=True)
+class Builds:
+    """What the set that serves runs."""
+
+    template: Build | None
+    """None: there is no StatefulSet, or it does not show an image."""
+    pods: tuple[Build, ...]
+    led: tuple[str, ...]
+    """Versions of those that say they lead."""
+
+    @property
+    def versions(self) -> frozenset[str]:
+        """Versions of the pods, as far as they are known."""
+        return frozenset(one.version for one in self.pods) - {""}
+
+    @property
+    def newest(self) -> Build | None:
+        """The newest build of a pod whose version is known; None when there is none."""
+        known = [one for one in self.pods if one.version]
+        return max(known, key=lambda one: order(one.version), default=None)
+
+    @property
+    def runs(self) -> Build | None:
+        """What the servers run, or are on their way to.
+
+        In the middle of a roll that is the build of the template. A template that no pod was made
+        from proves nothing: its release was not rolled out, or somebody else wrote it.
+        """
+        if self.template is None or (self.pods and not self._is_rolled_out(self.template)):
+            return self.newest
+        return self.template
+
+    def _is_rolled_out(self, template: Build) -> bool:
+        if not self.versions or not template.version:
+            return True
+        return template.version in self.versions
+
+    def outruns(self, version: str) -> bool:
+        """Tell whether the data may have been written by something newer than a version.
+
+        Only a leader writes. When all of several servers are newer, one of them has led.
+        """
+        if any(is_newer(one, version) for one in self.led):
+            return True
+        return len(self.pods) > 1 and all(is_newer(one.version, version) for one in self.pods)
+
+
+def builds_of(pool: ReadPoolFacts) -> Builds:
+    """Read what a set of servers runs."""
+    live = pool.stateful_set
+    template = None
+    if live is not None and live.image:
+        made = {_said(pod) for pod in pool.pods if pod.template == live.template and pod.ready}
+        version = tag_of(live.image) or (made.pop() if len(made) == 1 else "")
+        template = Build(live.image, version)
+    return Builds(
+        template,
+        tuple(Build(pod.image, tag_of(pod.image) or _said(pod)) for pod in pool.pods),
+        tuple(_said(pod) for pod in pool.pods if pod.registration.active and not pod.terminating),
+    )
+
+
+def _said(pod: PodFacts) -> str:
+    found = (pod.registration.version or "").removeprefix("v")
+    return found if version_matrix.parse(found) is not None else ""
+
+
+def tag_of(image: str) -> str:
+    """Return the version in the tag of an image; "" for a tag that is none."""
+    return _tag_of(image) if len(image) <= _REFERENCE_MAX else ""
+
+
+# Pods name few images, and a pass asks for each of them.
+@lru_cache(maxsize=64)
+def _tag_of(image: str) -> str:
+    try:
+        tag = image_reference.parse(image).tag or ""
+    except ValueError:
+        return ""
+    version = tag.removeprefix("v").replace("_", "+")
+    return version if version_matrix.parse(version) is not None else ""
+
+
+def name_of(image: str) -> str:
+    """Return an image without tag and digest; "" for a text that is none."""
+    try:
+        return image_reference.parse(image).name
+    except ValueError:
+        return ""
+
+
+def _pinned(image: str, expected: str) -> bool:
+    """Tell whether an image is the very content of the expected one, by its digest."""
+    try:
+        found, wanted = image_reference.parse(image), image_reference.parse(expected)
+    except ValueError:
+        return False
+    if found.digest is None or found.name != wanted.name:
+        return False
+    return wanted.digest in (None, found.digest)
+
+
+def order(version: str) -> semver.Version:
+    """Return what a version is compared by; one that is none comes first."""
+    return version_matrix.parse(version) or semver.Version(0)
+
+
+def is_newer(version: str, than: str) -> bool:
+    """Tell whether a version is newer than another one; False when one of them is none."""
+    found, other = version_matrix.parse(version), version_matrix.parse(than)
+    return found is not None and other is not None and found > other

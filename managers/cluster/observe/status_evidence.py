@@ -1,0 +1,261 @@
+"""What of a status is believed, and what else knows it. Pure.
+
+A status may be lost, edited, or put back from a month ago; what runs is told by the StatefulSet and
+the pods. `mended` gives the cluster with the status that these bear out, before anything is decided
+by it; the status that the pass writes then says the same. docs/status-witnesses.md has the table of
+all fields. Called by managers.cluster.observe.observer and reconcile; `restored` by resolve.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+
+from contracts.api.cluster.spec import OpenBaoCluster
+from contracts.api.cluster.status import ClusterStatus
+from contracts.api.cluster.status_unseal import UnsealStatus
+from contracts.api.cluster.status_upgrade import UpgradeStatus
+from contracts.pools.voter_pool import serving_set
+from contracts.records.event import Note
+from contracts.records.observed import PodFacts, ReadPoolFacts, StatefulSetFacts
+from contracts.records.upgrade import Release
+from managers.bootstrap.seal.keys import ring_of_pods
+from managers.cluster.observe.server_builds import (
+    Build,
+    Builds,
+    builds_of,
+    is_newer,
+    name_of,
+    order,
+)
+from managers.upgrade.bluegreen.facts import goes_on
+from runtime.memo import remembered
+
+MENDED = "StatusMended"
+ASSUMED = "ReleaseAssumed"
+_ID = 10
+
+
+@remembered
+def mended(cluster: OpenBaoCluster, pool: ReadPoolFacts, repository: str) -> OpenBaoCluster:
+    """Return the cluster with a status that its servers bear out; itself when they do already.
+
+    `pool`: the set that serves. `repository`: where the usual image of OpenBao is.
+    """
+    changes = _changes(cluster, pool, repository)
+    if not changes:
+        return cluster
+    return cluster.model_copy(update={"status": cluster.status.model_copy(update=dict(changes))})
+
+
+def holds_data(cluster: OpenBaoCluster, pool: ReadPoolFacts) -> bool:
+    """Tell whether a status that says nothing of a first boot must be wrong.
+
+    Only the first server may initialise anything, alone. So a template without its document, or
+    the volume of any further server, was made after that.
+    """
+    live = pool.stateful_set
+    if live is not None:
+        return not live.first_boot
+    first = serving_set(cluster).data_claim(0)
+    return any(
+        one.owner_uid == cluster.metadata.uid and one.name != first and not one.terminating
+        for one in pool.claims
+    )
+
+
+def restored(status: ClusterStatus, live: StatefulSetFacts | None, pods: Sequence[PodFacts]) -> str:
+    """Return the UID of the last restore since which servers have to be made; "" for none.
+
+    What is written of a restore that is over names servers that were all started since. Where none
+    carries its mark it is not of these servers, and to restart all at once for it is an outage.
+    """
+    known = status.restore
+    uid = (known.uid if known else None) or ""
+    if live is None or live.restored == uid:
+        return uid
+    over = known is None or known.restart_completed_at is not None
+    if not over or any(pod.restored == uid for pod in pods if uid):
+        return uid
+    return live.restored
+
+
+def notes_of(
+    before: OpenBaoCluster, after: OpenBaoCluster, pool: ReadPoolFacts
+) -> tuple[Note, ...]:
+    """Say what was put right in a status, and what nobody can know."""
+    was, now = before.status, after.status
+    notes = [
+        Note(
+            "Warning",
+            MENDED,
+            f"status.{field} was {_shown(getattr(was, field))}, and the StatefulSet and its pods "
+            f"show {_shown(getattr(now, field))}, which is written: find out who else writes it",
+        )
+        for field in _FIELDS
+        if _is_news(before, after, field)
+    ]
+    unknown = now.release is None and not now.current_version and not pool.stateful_set
+    if now.initialized and unknown and not pool.pods and pool.claims:
+        notes.append(
+            Note(
+                "Warning",
+                ASSUMED,
+                f"spec.version {after.spec.version} is taken for what wrote the volumes, as no "
+                "status, StatefulSet or pod tells: an older OpenBao cannot read the data of a "
+                "newer one, so set it to the version that ran last",
+            )
+        )
+    return tuple(notes)
+
+
+_FIELDS = ("release", "upgrade", "unseal")
+
+
+def _is_news(before: OpenBaoCluster, after: OpenBaoCluster, field: str) -> bool:
+    was, now = getattr(before.status, field), getattr(after.status, field)
+    # An operator that knew no such field leaves a cluster like this.
+    harmless = was is None and Release.accepted(after) == Release.asked(after)
+    return was != now and not (field == "release" and harmless)
+
+
+def _shown(value: object) -> str:
+    match value:
+        case None:
+            return "absent"
+        case UpgradeStatus():
+            return f"{value.phase} {value.from_version} to {value.target_version}"
+        case UnsealStatus():
+            return value.keys
+        case _:
+            version = getattr(value, "version", None)
+            image = getattr(value, "image", None)
+            return str(Release(version, image or "")) if version else str(value).lower()
+
+
+def _changes(cluster: OpenBaoCluster, pool: ReadPoolFacts, repository: str) -> Mapping[str, object]:
+    status = cluster.status
+    if not status.initialized and not holds_data(cluster, pool):
+        # Without data nothing can be lost, and the spec alone decides.
+        return {}
+    changes: dict[str, object] = {"initialized": True}
+    builds = builds_of(pool)
+    release = _release(cluster, builds, repository)
+    if release is not None:
+        changes["release"] = release.status()
+        changes["upgrade"] = _upgrade(cluster, builds, release)
+    if status.unseal is None and pool.stateful_set is None:
+        changes["unseal"] = _keys(pool)
+    return {name: value for name, value in changes.items() if getattr(status, name) != value}
+
+
+# --- which release was accepted -----------------------------------------------------------------
+
+
+def _release(cluster: OpenBaoCluster, builds: Builds, repository: str) -> Release | None:
+    """Say which release was accepted; None when nobody knows better than the status."""
+    known = Release.accepted(cluster)
+    if known is not None and _is_believed(cluster, known, builds):
+        return _as_asked(cluster, known, builds, repository)
+    build = builds.runs
+    if known is not None and builds.outruns(known.version):
+        build = max(
+            (one for one in (build, builds.newest) if one),
+            key=lambda one: order(one.version),
+            default=None,
+        )
+    return known if build is None else _named(cluster, build, repository) or known
+
+
+def _is_believed(cluster: OpenBaoCluster, known: Release, builds: Builds) -> bool:
+    if builds.outruns(known.version):
+        return False
+    if _is_rolled(cluster.status.upgrade, known):
+        # It was accepted a moment ago: no pod, and perhaps no template, has it yet.
+        return True
+    template = builds.template.version if builds.template else ""
+    ahead = is_newer(template, known.version)
+    if builds.versions:
+        # A roll is on its way that the status knows nothing of; or somebody wrote the template.
+        return known.version in builds.versions and not (ahead and template in builds.versions)
+    return not ahead
+
+
+def _is_rolled(upgrade: UpgradeStatus | None, release: Release) -> bool:
+    """Tell whether an upgrade brings the servers to a release right now."""
+    return upgrade is not None and upgrade.phase == "Rolling" and _target(upgrade) == release
+
+
+def _target(upgrade: UpgradeStatus) -> Release:
+    return Release(upgrade.target_version, upgrade.target_image or "")
+
+
+def _as_asked(cluster: OpenBaoCluster, known: Release, builds: Builds, repository: str) -> Release:
+    """Return the release of the spec when it is what runs, to the very image."""
+    wish, template = Release.asked(cluster), builds.template
+    if template is None or wish == known or wish.version != known.version:
+        return known
+    if _is_rolled(cluster.status.upgrade, known) or template.is_of(known, repository):
+        return known
+    return wish if template.is_of(wish, repository) else known
+
+
+def _named(cluster: OpenBaoCluster, build: Build, repository: str) -> Release | None:
+    """Name a build as a spec would; None when its version is not known."""
+    upgrade = cluster.status.upgrade
+    candidates = [Release.asked(cluster)]
+    if upgrade is not None:
+        candidates += [Release(upgrade.from_version, upgrade.from_image or ""), _target(upgrade)]
+    for one in candidates:
+        if build.version == one.version and build.is_of(one, repository):
+            return one
+    if not build.version:
+        return None
+    usual = not build.image or name_of(build.image) == name_of(f"{repository}:{build.version}")
+    return Release(build.version, "" if usual else build.image)
+
+
+# --- how far an upgrade is ----------------------------------------------------------------------
+
+
+def _upgrade(cluster: OpenBaoCluster, builds: Builds, release: Release) -> UpgradeStatus | None:
+    """Say which upgrade is on its way to the accepted release, whatever became of its status."""
+    known = cluster.status.upgrade
+    if known is None or (known.phase == "Rolling" and _is_behind(known, release)):
+        return _halfway(cluster, builds, release)
+    if known.phase == "Rolling" and known.failure is None and _target(known) != release:
+        # What rolls was accepted in the same write: this one was never prepared.
+        return known.model_copy(update={"phase": "Preparing", "pod": None})
+    return known
+
+
+def _is_behind(upgrade: UpgradeStatus, release: Release) -> bool:
+    """Tell whether an upgrade is of the past: the servers came to something newer since."""
+    return is_newer(release.version, upgrade.target_version)
+
+
+def _halfway(cluster: OpenBaoCluster, builds: Builds, release: Release) -> UpgradeStatus | None:
+    """Take up a roll to another version that no status tells of; None when none goes on."""
+    template = builds.template
+    older = [one for one in builds.versions if is_newer(release.version, one)]
+    rolls = template is not None and template.version == release.version and bool(older)
+    if not rolls or goes_on(cluster):
+        return None
+    words = f"{cluster.metadata.uid}|{release}|{cluster.metadata.generation}|halfway"
+    return UpgradeStatus(
+        id=hashlib.sha256(words.encode()).hexdigest()[:_ID],
+        phase="Rolling",
+        target_version=release.version,
+        target_image=release.image or None,
+        from_version=min(older, key=order),
+        current_partition=cluster.spec.replicas,
+    )
+
+
+# --- which keys of the static seal the servers know ---------------------------------------------
+
+
+def _keys(pool: ReadPoolFacts) -> UnsealStatus | None:
+    """Read the keys out of the pods, when all of them know the same."""
+    ring = ring_of_pods(pool.pods)
+    return None if ring is None else UnsealStatus(keys=str(ring), step="Settled")

@@ -1,0 +1,131 @@
+"""A second set of voters: what is meant of it, and its objects. Pure.
+
+There is one while an upgrade by a second set goes on (managers.upgrade.bluegreen.facts). The set
+that serves is planned by the steps of every cluster; here is what stands beside it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from contracts.api.cluster.spec import OpenBaoCluster
+from contracts.pools.voter_pool import Green, voter_sets
+from contracts.records.bluegreen import IDLE, BlueGreenCourse
+from contracts.records.desired import Named, Plan
+from contracts.records.observed import Observed
+from contracts.records.resolved import Resolved
+from managers.bootstrap.plan import config_map
+from managers.context.installation import Installation
+from managers.images.plan import images_of
+from managers.upgrade.bluegreen.facts import goes_on
+from managers.upgrade.decide import as_targeted
+from managers.workload.green_pool import green_inputs, green_set, green_shape, green_view
+from managers.workload.objects.annotations import first_marks
+from managers.workload.plan import Inputs, of_reload, sort_pods
+from managers.workload.rollout.reload import RELOADING
+from runtime.apply.intent import Intent
+from runtime.builtin_kinds import CONFIG_MAP, STATEFUL_SET
+from runtime.outcome import Done, Wait
+from runtime.types import ObjectKey
+
+
+def beside(
+    resolved: Resolved,
+    cluster: OpenBaoCluster,
+    observed: Observed,
+    installation: Installation,
+    second: BlueGreenCourse | None,
+) -> Resolved:
+    """Add to what is meant a second set, and to which of the two clients are sent.
+
+    `cluster` is the CR as its user wrote it.
+    """
+    if second is None or (second.place == IDLE and not goes_on(cluster)):
+        return resolved
+    others = voter_sets(cluster)[1:]
+    return replace(
+        resolved,
+        green=_green(resolved, cluster, observed, installation, second),
+        other=others[0] if others else None,
+        traffic=second.traffic,
+        traffic_first=not second.traffic and _is_marked(second, observed),
+    )
+
+
+def _is_marked(second: BlueGreenCourse, observed: Observed) -> bool:
+    """Tell whether clients find the first set by its label: before green is made, all of it."""
+    ready = [pod for pod in observed.pods if pod.ready and not pod.terminating]
+    if second.place == IDLE:
+        return bool(ready) and all(pod.first_set for pod in ready)
+    return any(pod.first_set for pod in observed.pods)
+
+
+def written(
+    resolved: Resolved, second: BlueGreenCourse | None, intents: tuple[Intent, ...]
+) -> tuple[Intent, ...]:
+    """Leave out the StatefulSet that serves while it has to stay as it is."""
+    serving = second.set_of(resolved.revision) if second is not None else None
+    if serving is None or serving.applied:
+        return intents
+    kept = resolved.voter_set.stateful_set
+    return tuple(one for one in intents if (one.resource, one.key.name) != (STATEFUL_SET, kept))
+
+
+def _green(
+    resolved: Resolved,
+    cluster: OpenBaoCluster,
+    observed: Observed,
+    installation: Installation,
+    second: BlueGreenCourse,
+) -> Green | None:
+    wanted = second.other_than(resolved.revision)
+    targeted = as_targeted(cluster)
+    if wanted is None or not wanted.applied or targeted is None:
+        return None
+    images = images_of(targeted.spec, installation, observed)
+    return Green(
+        revision=wanted.revision,
+        version=wanted.release.version,
+        image=images.server,
+        replicas=wanted.replicas,
+        records=images.records,
+        outcome=images.outcome,
+    )
+
+
+def files(resolved: Resolved, observed: Observed) -> Plan:
+    """Want the configuration of the second set; that of one which goes is spared."""
+    if resolved.green is not None:
+        return Plan((config_map(green_view(resolved, resolved.green)),))
+    return Plan(spared=_spared(resolved, observed))
+
+
+def _spared(resolved: Resolved, observed: Observed) -> tuple[Named, ...]:
+    """A server that starts once more before it goes still needs what it was started with."""
+    pool, other = observed.green, resolved.other
+    if other is None or not (pool.stateful_set or pool.pods):
+        return ()
+    return ((CONFIG_MAP, ObjectKey(resolved.namespace, other.config_map)),)
+
+
+def servers(resolved: Resolved, observed: Observed, serving: Inputs) -> Plan:
+    """Want the servers of the second set; `serving` is what those of the first one read.
+
+    None of them is ever replaced while it is the second: whoever upgrades waits for them as they
+    are, or gives them up. They read newer files when they are told to.
+    """
+    green, marks = resolved.green, first_marks(resolved, observed)
+    if green is None:
+        return Plan(effects=marks)
+    if not isinstance(green.outcome, Done):
+        return Plan(effects=marks, outcome=green.outcome)
+    pool, meant = observed.green, green_view(resolved, green)
+    inputs = green_inputs(meant, serving)
+    shape = green_shape(meant, inputs, pool.stateful_set)
+    lagging = sort_pods(observed.of_pool(pool), shape, inputs).lagging
+    told = Wait(RELOADING, "servers of the second set read their files again")
+    return Plan(
+        (green_set(meant, shape),),
+        (*marks, *of_reload(meant, lagging, inputs, observed.now)),
+        told if lagging.due or lagging.waiting else Done(),
+    )

@@ -1,0 +1,105 @@
+"""The ordered table of the steps of a plan, and how they fold into one `Desired`. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import managers.bootstrap.audit_storage as audit_storage
+import managers.bootstrap.plan as bootstrap
+import managers.certs.plan as certs
+import managers.cluster.plan.green_pool as second_set
+import managers.identity.plan as identity
+import managers.images.plan as images
+import managers.networking.plan as networking
+import managers.workload.plan as workload
+import managers.workload.read_pool as read_pool
+from contracts.records.desired import Desired, Plan
+from contracts.records.observed import Observed
+from contracts.records.resolved import Resolved
+from contracts.records.upgrade import Release
+from contracts.records.upgrade_decision import Course
+from managers.workload.rollout.reload import Files
+from runtime.outcome import combine
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One concern of a cluster."""
+
+    name: str
+    plan: Callable[[Resolved, Observed], Plan]
+
+
+STAY = Course(Release(""))
+"""Nothing is decided about releases."""
+
+FOUNDATION: tuple[Step, ...] = (
+    # Keys and certificates first: a pod cannot start without them.
+    Step("bootstrap", bootstrap.plan),
+    Step("audit", audit_storage.plan),
+    Step("certs", certs.plan),
+    Step("second set", second_set.files),
+    # Before the pods, so that none ever runs unguarded or without its rights.
+    Step("networking", networking.plan),
+    Step("identity", identity.plan),
+    # Last: it only says whether pods may be touched.
+    Step("images", images.plan),
+)
+
+
+def _workload(resolved: Resolved, observed: Observed, course: Course = STAY) -> Plan:
+    """Want the StatefulSets, the budget, and at most one pod of each replaced."""
+    server = observed.secrets.get(resolved.tls.server_secret or "")
+    certificate = server.certificate if server else None
+    inputs = workload.Inputs(
+        restart=resolved.restart_text,
+        files=Files(
+            config=resolved.config_text,
+            named=resolved.config_named,
+            certificate=certificate.fingerprint if certificate else "",
+            authority=server.authority if server else "",
+        ),
+        operator_image=resolved.pod.operator_image,
+        halt=course.halt,
+        hand_over=course.hand_over,
+        hold_reads=course.hold_reads,
+    )
+    pool = read_pool.plan(resolved, observed, inputs)
+    inputs = replace(inputs, hold=pool.hold, hold_reload=pool.hold_reload)
+    voters = read_pool.beside(workload.plan(resolved, observed, inputs), pool)
+    second = second_set.servers(resolved, observed, inputs)
+    return replace(
+        voters,
+        intents=second_set.written(resolved, course.second, voters.intents) + second.intents,
+        effects=voters.effects + second.effects,
+        outcome=combine(voters.outcome, second.outcome),
+    )
+
+
+WORKLOAD = Step("workload", _workload)
+
+
+def fold(resolved: Resolved, observed: Observed, course: Course = STAY) -> Desired:
+    """Ask every step what it wants, on the course that was decided.
+
+    A step that is not content holds back the pods when it says so; the others go on, so that one
+    missing thing does not stop the repair of the rest.
+    """
+    plans = [step.plan(resolved, observed) for step in FOUNDATION]
+    foundation = tuple(intent for plan in plans for intent in plan.intents)
+    gated = any(plan.gate for plan in plans)
+    pods = Plan() if gated else _workload(resolved, observed, course)
+    everything = [*plans, pods]
+    return Desired(
+        foundation=foundation,
+        workload=pods.intents,
+        optional=tuple(intent for plan in plans for intent in plan.optional),
+        optional_kinds=observed.ways.usable,
+        effects=tuple(effect for plan in everything for effect in plan.effects),
+        outcomes=tuple(plan.outcome for plan in everything),
+        complete=not gated,
+        operation=next((plan.operation for plan in everything if plan.operation), None),
+        rolled=pods.rolled,
+        spared=tuple(named for plan in everything for named in plan.spared),
+    )

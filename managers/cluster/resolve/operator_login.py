@@ -1,0 +1,80 @@
+"""Who may log in to the auth method jwt-operator, as the first boot sets it up. Pure.
+
+Called by `managers.cluster.resolve.resolve`.
+"""
+
+from __future__ import annotations
+
+from contracts.api.cluster.job_roles import chosen, job_role
+from contracts.api.cluster.self_init import AdditionalSubjects
+from contracts.api.cluster.spec import ClusterSpec
+from contracts.hcl.roles import Role, backup_role, operator_role, restore_role, upgrade_role
+from contracts.hcl.self_init import OidcBootstrap
+from contracts.naming import names
+from contracts.records.observed import TokenIssuer
+from managers.context.installation import Installation
+from runtime.apply.ownership import Owner
+from runtime.outcome import Blocked
+
+BLUE_GREEN = "BlueGreen"
+
+
+def operator_login(
+    spec: ClusterSpec, owner: Owner, issuer: TokenIssuer | None, installation: Installation
+) -> OidcBootstrap | None:
+    """Describe the login; None when the spec wants none, or nobody knows who signs tokens."""
+    oidc = spec.self_init.oidc if spec.self_init else None
+    if oidc is None or not spec.wants_operator_login or issuer is None:
+        return None
+    more = oidc.additional_subjects or AdditionalSubjects()
+    return OidcBootstrap(
+        audience=installation.audience_of(owner.key),
+        issuer=oidc.issuer or issuer.issuer,
+        public_keys=issuer.public_keys,
+        roles=_roles(spec, owner, (installation.subject, *more.operator), more),
+    )
+
+
+def _roles(
+    spec: ClusterSpec, owner: Owner, operators: tuple[str, ...], more: AdditionalSubjects
+) -> tuple[Role, ...]:
+    keys = spec.recovery_keys
+    hands_over = keys is not None and keys.initial is not None
+    rewraps = spec.unseal.type == "static"
+    roles = [operator_role(_each(operators), hands_over=hands_over, rewraps=rewraps)]
+    # One day it may have to be backed up, upgraded or restored: roles come from the first boot.
+    name = job_role(spec, "backup")
+    test = spec.backup.restore_test if spec.backup else None
+    canary = test.canary_path if test else None
+    roles.append(backup_role(name, _job(owner, "backup", more.backup), canary=canary))
+    name = job_role(spec, "upgrade")
+    blue_green = chosen(spec.upgrade, "strategy") == BLUE_GREEN
+    roles.append(upgrade_role(name, _job(owner, "upgrade", more.upgrade), blue_green=blue_green))
+    name = job_role(spec, "restore")
+    roles.append(restore_role(name, _job(owner, "restore", more.restore)))
+    return tuple(roles)
+
+
+def _job(owner: Owner, job: names.Job, more: tuple[str, ...]) -> tuple[str, ...]:
+    account = names.job_service_account(owner.name, job)
+    return _each((f"system:serviceaccount:{owner.namespace}:{account}", *more))
+
+
+def _each(subjects: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(subjects))
+
+
+def wrong_audience(spec: ClusterSpec, owner: Owner, installation: Installation) -> Blocked | None:
+    """Refuse a login by tokens that the operator will never have."""
+    oidc = spec.self_init.oidc if spec.self_init else None
+    if oidc is None or not spec.wants_operator_login or oidc.audience is None:
+        return None
+    own = installation.audience_of(owner.key)
+    if oidc.audience in (installation.audience, own):
+        return None
+    return Blocked(
+        "OIDCBootstrapConfigurationInvalid",
+        f"spec.selfInit.oidc.audience: {oidc.audience} is neither the audience of this "
+        f"installation, {installation.audience}, nor that of this cluster, {own}, so the operator "
+        "could never log in: remove the field, or change OPENBAO_JWT_AUDIENCE",
+    )

@@ -1,0 +1,340 @@
+"""The resolve step: what was meant. Every default, merge and choice is made here, once. Pure."""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from contracts.api.cluster.network import is_ip
+from contracts.api.cluster.spec import ClusterSpec, OpenBaoCluster
+from contracts.api.meta import ApiModel, parse_duration
+from contracts.api.rules.cluster import violations
+from contracts.api.rules.unsupported_fields import essential_unserved_fields
+from contracts.builders.pod_part import PodPart
+from contracts.hcl.render import ConfigInput, Join, OidcBootstrap, render_config, restart_text
+from contracts.hcl.stanzas import metrics_port
+from contracts.hcl_quote import UnwritableError
+from contracts.naming import labels, names
+from contracts.pools.voter_pool import serving_set
+from contracts.records.exposure import WaysWishes
+from contracts.records.observed import Observed, PodFacts
+from contracts.records.resolved import ImageChoice, NetworkWishes, PodWishes, Resolved, UnsealWishes
+from managers.bootstrap.seal.pod_part import seal_part
+from managers.bootstrap.seal.rotation import pod_annotations
+from managers.bootstrap.seal.spec import stanza_of, unseal_wishes
+from managers.bootstrap.server_pod_part import audit_volume, server_part
+from managers.certs.pod_part import tls_part, tls_wishes
+from managers.cluster.observe.status_evidence import restored
+from managers.cluster.resolve.operator_login import operator_login, wrong_audience
+from managers.context.installation import Installation
+from managers.identity.account import job_accounts, powerful_account, reuses_account
+from managers.images.plan import images_of, version_mismatch
+from managers.networking.exposure_spec import store_ports, ways_wishes
+from managers.operation_lock.decide import restore_holder
+from managers.recovery_keys.decide import untimely
+from managers.workload.read_pool_spec import read_wishes, wants_pool
+from runtime.apply.ownership import Owner
+from runtime.memo import remembered
+from runtime.outcome import Blocked
+
+LOOPBACK = ("127.0.0.1", "::1")
+
+
+def resolve_now(
+    cluster: OpenBaoCluster, owner: Owner, observed: Observed, installation: Installation
+) -> Resolved | Blocked:
+    """Resolve, and hold a first boot back whose recovery keys are not good at this moment.
+
+    Apart from `resolve`, because `baoctl render` prints the same at any moment.
+    """
+    resolved = resolve(cluster, owner, observed, installation)
+    if isinstance(resolved, Blocked) or resolved.initialized:
+        return resolved
+    return untimely(cluster, observed.now) or resolved
+
+
+def resolve(
+    cluster: OpenBaoCluster, owner: Owner, observed: Observed, installation: Installation
+) -> Resolved | Blocked:
+    """Turn a spec and what is observed into what is meant, or say why nothing may be done."""
+    refusal = _refusal(cluster, owner, observed, installation)
+    if refusal is not None:
+        return refusal
+    login = operator_login(cluster.spec, owner, observed.token_issuer, installation)
+    images = images_of(cluster.spec, installation, observed)
+    initialized = is_initialized(cluster, observed)
+    found = Found(
+        login,
+        images,
+        unseal_wishes(cluster, observed),
+        initialized,
+        reuses_account=reuses_account(observed.account),
+        fixed_ids=installation.platform != "openshift",
+        read_pool=wants_pool(cluster, observed),
+        restored=restored(cluster.status, observed.stateful_set, observed.pods),
+    )
+    try:
+        return _meant(cluster, owner, installation, found)
+    except UnwritableError as error:
+        # The schema lets every character by, and the file of the server does not.
+        return Blocked("InvalidSpec", f"a text of the spec cannot be in config.hcl: {error}")
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What was decided with more than the spec."""
+
+    login: OidcBootstrap | None
+    images: ImageChoice
+    unseal: UnsealWishes
+    initialized: bool
+    reuses_account: bool
+    fixed_ids: bool
+    read_pool: bool
+    """Read replicas are asked for, or some are left."""
+    restored: str
+    """UID of the last restore since which servers have to be made."""
+
+
+@remembered
+def _meant(
+    cluster: OpenBaoCluster, owner: Owner, installation: Installation, found: Found
+) -> Resolved:
+    spec, unseal, images = cluster.spec, found.unseal, found.images
+    revision = serving_set(cluster).revision
+    config = replace(
+        ConfigInput.of(cluster, found.login),
+        seal=stanza_of(unseal),
+        join=Join(dialled=revision),
+    )
+    tls, audit = tls_wishes(cluster), audit_volume(owner.name, spec.audit_file_storage)
+    account, ways = spec.service_account, ways_wishes(cluster)
+    seal = seal_part(owner.name, unseal.spec, unseal.ring)
+    pod = _pod(spec, found, (seal, tls_part(tls), server_part(spec, audit)))
+    return Resolved(
+        owner=owner,
+        version=spec.version.removeprefix("v"),
+        replicas=spec.replicas,
+        initialized=found.initialized,
+        members=_members(cluster),
+        voters=_voters(cluster),
+        keeps_volumes=cluster.spec.deletion_policy == "Retain",
+        self_init=spec.self_initializes,
+        wants_operator_login=spec.wants_operator_login,
+        config=config,
+        config_text=render_config(config),
+        restart_text=restart_text(config),
+        unseal=unseal,
+        pod=pod,
+        service_account=names.service_account(owner.name, account.name if account else None),
+        service_account_annotations=(account.annotations if account else None) or {},
+        job_accounts=job_accounts(cluster),
+        reuses_account=found.reuses_account,
+        service_type=spec.service.type if spec.service else "ClusterIP",
+        service_annotations=(spec.service.annotations if spec.service else None) or {},
+        network=_network(spec, installation),
+        storage_size=spec.storage.size,
+        storage_class=spec.storage.storage_class_name,
+        certificate_names=_certificate_names(spec, owner, ways),
+        certificate_addresses=_certificate_addresses(spec),
+        rotate_before=parse_duration(spec.tls.rotation_period),
+        tls=tls,
+        ways=ways,
+        audit_volume=audit,
+        images=images,
+        read=read_wishes(cluster, config, pod) if found.read_pool else None,
+        hibernate=spec.hibernate,
+        fenced=spec.fenced_pods,
+        maintenance=spec.in_maintenance,
+        restoring=_restoring(cluster),
+        restored=found.restored,
+        revision=revision,
+        config_named=render_config(replace(config, join=Join())) if revision else "",
+    )
+
+
+def _certificate_names(spec: ClusterSpec, owner: Owner, ways: WaysWishes) -> tuple[str, ...]:
+    """Name the servers. The raft name comes first: it becomes the common name."""
+    wanted = (
+        names.raft_server_name(owner.name),
+        *names.server_dns_names(owner.name, owner.namespace),
+        *ways.hostnames,
+        *(san for san in spec.tls.extra_sans if not is_ip(san)),
+    )
+    return tuple(dict.fromkeys(wanted))
+
+
+def _certificate_addresses(spec: ClusterSpec) -> tuple[str, ...]:
+    # In the form in which a certificate gives them back, or it would never carry what is asked.
+    asked = (str(ipaddress.ip_address(san)) for san in spec.tls.extra_sans if is_ip(san))
+    return tuple(dict.fromkeys((*LOOPBACK, *asked)))
+
+
+def _restoring(cluster: OpenBaoCluster) -> str:
+    """Name the restore that has the cluster to itself; "" once it asked for a restart."""
+    lock, restored = cluster.status.operation_lock, cluster.status.restore
+    if lock is None or lock.operation != "Restore":
+        return ""
+    restarts = restored is not None and restored.restart_completed_at is None
+    # The name alone may be that of an earlier one, which is over.
+    if restarts and restored is not None and lock.holder == restore_holder(restored.name or ""):
+        return ""
+    return lock.holder
+
+
+def _refusal(
+    cluster: OpenBaoCluster, owner: Owner, observed: Observed, installation: Installation
+) -> Blocked | None:
+    """Judge by the rules of the API, by what this release can do, and by what already runs."""
+    objection = _objection(cluster)
+    if objection is not None:
+        return objection
+    mismatch = version_mismatch(cluster.spec) or powerful_account(cluster, installation)
+    if mismatch is not None:
+        return mismatch
+    lost = _lost_set(cluster, observed)
+    if lost is not None:
+        return lost
+    if not is_initialized(cluster, observed):
+        wrong = wrong_audience(cluster.spec, owner, installation)
+        if wrong is not None:
+            return wrong
+    failed = _failed_first_boot(cluster, observed)
+    if failed is not None:
+        code = failed.last_exit.code if failed.last_exit else -1
+        claim = serving_set(cluster).data_claim(failed.ordinal)
+        return Blocked(
+            "SelfInitFailed",
+            f"{failed.name} ended with code {code} before it was initialised, so its requests may "
+            f"be incomplete: read `kubectl logs {failed.name} --previous`, correct the cause, then "
+            f"delete PersistentVolumeClaim {claim} and the pod to start again; no data is lost yet",
+        )
+    return None
+
+
+def _lost_set(cluster: OpenBaoCluster, observed: Observed) -> Blocked | None:
+    """Refuse to make servers beside others that may hold the data, and that no status names.
+
+    Only the status tells which set serves after an upgrade by a second set, and it may be lost.
+    """
+    # Beside a StatefulSet of this cluster the volumes of an earlier set prove nothing: those of a
+    # set that was given up stay with spec.deletionPolicy Retain, and hold its old data.
+    known = cluster.status.blue_green is not None and bool(
+        observed.pods or (observed.claims and not observed.rivals)
+    )
+    if not observed.strays or observed.stateful_set is not None or known:
+        return None
+    return Blocked(
+        "PrerequisitesMissing",
+        f"StatefulSet {serving_set(cluster).stateful_set} is not there, and there are servers or "
+        f"volumes of {', '.join(observed.strays)}: status.blueGreen.blueRevision ought to name "
+        "the set that serves and does not. `kubectl patch openbaocluster "
+        f"{cluster.metadata.name} --subresource=status --type=merge -p "
+        '\'{"status":{"blueGreen":{"phase":"Idle","blueRevision":"<what follows the name of the '
+        "cluster>\"}}}'`; or delete what is left of servers that nobody needs",
+    )
+
+
+@remembered
+def _objection(cluster: OpenBaoCluster) -> Blocked | None:
+    broken = violations(cluster)
+    if broken:
+        return Blocked("InvalidSpec", "; ".join(map(str, broken)))
+    unserved = essential_unserved_fields(cluster.spec)
+    if unserved:
+        return Blocked("FieldsNotServed", "; ".join(unserved))
+    return None
+
+
+def is_initialized(cluster: OpenBaoCluster, observed: Observed) -> bool:
+    """Tell whether data exists. Once true it stays true, whatever becomes of the pods.
+
+    A server runs the requests of the first boot before it opens its port (OpenBao 2.4.0,
+    command/server.go), so the first one that is ready has run them all. The template that no
+    longer carries the first boot is the second witness: a status may be lost.
+    """
+    stateful_set = observed.stateful_set
+    return (
+        cluster.status.initialized
+        or any(pod.ready for pod in observed.pods)
+        or (stateful_set is not None and not stateful_set.first_boot)
+    )
+
+
+def _members(cluster: OpenBaoCluster) -> int | None:
+    raft = cluster.status.admin_ops.raft if cluster.status.admin_ops else None
+    return None if raft is None else raft.voters + raft.non_voters
+
+
+def _voters(cluster: OpenBaoCluster) -> int | None:
+    raft = cluster.status.admin_ops.raft if cluster.status.admin_ops else None
+    return None if raft is None else raft.voters
+
+
+def _failed_first_boot(cluster: OpenBaoCluster, observed: Observed) -> PodFacts | None:
+    """Find a first server that was started again before it was known to be initialised.
+
+    The second start finds the storage initialised and skips the requests that are left
+    (OpenBao 2.4.0), so being ready no longer proves that all of them ran.
+    """
+    stateful_set = observed.stateful_set
+    if cluster.status.initialized or stateful_set is None or not stateful_set.first_boot:
+        return None
+    return next(
+        (pod for pod in observed.pods if pod.ready and pod.restarts and pod.last_exit is not None),
+        None,
+    )
+
+
+def _pod(spec: ClusterSpec, found: Found, parts: tuple[PodPart, ...]) -> PodWishes:
+    metadata = spec.pod_metadata
+    restart = spec.runtime.restart_at if spec.runtime else None
+    older = spec.maintenance.restart_at if spec.maintenance else None
+    return PodWishes(
+        image=found.images.server,
+        pull_secrets=tuple(secret.name for secret in spec.image_pull_secrets),
+        resources=spec.resources.to_object() if spec.resources else {},
+        labels=labels.users_own((metadata.labels if metadata else None) or {}),
+        annotations={
+            **labels.users_own((metadata.annotations if metadata else None) or {}),
+            **pod_annotations(found.unseal.ring),
+        },
+        restart_at=restart or older or "",
+        security=_security(spec),
+        parts=parts,
+        scheduling=spec.scheduling,
+        fixed_ids=found.fixed_ids,
+        operator_image=found.images.helper,
+    )
+
+
+def _security(spec: ClusterSpec) -> Mapping[str, Any]:
+    hardening, asked = spec.workload_hardening, spec.security_context
+    confined = hardening is not None and hardening.app_armor_enabled
+    return {
+        **({"appArmorProfile": {"type": "RuntimeDefault"}} if confined else {}),
+        **(asked.to_object() if asked else {}),
+    }
+
+
+def _network(spec: ClusterSpec, installation: Installation) -> NetworkWishes:
+    network = spec.network
+    return NetworkWishes(
+        operator_namespace=installation.namespace,
+        dns_namespace=network.dns_namespace,
+        dns_endpoints=network.dns_endpoint_ips,
+        api_server_cidrs=(network.api_server_cidr,) if network.api_server_cidr else (),
+        api_server_endpoints=network.api_server_endpoint_ips,
+        trusted_peers=_objects(network.trusted_ingress_peers),
+        ingress_rules=_objects(network.ingress_rules),
+        egress_rules=_objects(network.egress_rules),
+        metrics_port=metrics_port(spec.observability),
+        store_ports=store_ports(spec),
+        open_to_namespace=spec.profile != "Hardened",
+    )
+
+
+def _objects(parts: tuple[ApiModel, ...]) -> tuple[Mapping[str, Any], ...]:
+    return tuple(part.to_object() for part in parts)

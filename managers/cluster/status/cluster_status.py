@@ -1,0 +1,325 @@
+"""The status step: what the pass found and did, as the status of the cluster. Pure.
+
+One writer of everything under `status` except `status.adminOps`, which the adminops reconciler
+writes and this step only reads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import lru_cache
+from typing import Literal
+
+from contracts import tls_names
+from contracts.api.cluster.spec import OpenBaoCluster
+from contracts.api.cluster.status import ClusterStatus, Phase, WorkloadStatus
+from contracts.api.cluster.status_errors import LastError
+from contracts.api.cluster.status_unseal import UnsealStatus
+from contracts.api.cluster.status_upgrade import ReleaseStatus, UpgradeStatus
+from contracts.api.rules.unsupported_fields import unserved_fields
+from contracts.conditions.condition import TYPES, Condition, Status, clean_message, condition, merge
+from contracts.conditions.reasons_workload import QUESTION_REFUSED
+from contracts.naming import labels, names
+from contracts.pause import is_told
+from contracts.pools.fenced_pods import heeding
+from contracts.pools.voter_pool import serving_set
+from contracts.records.desired import AppliedSet, Operation
+from contracts.records.event import Note
+from contracts.records.observed import Observed
+from contracts.records.resolved import Resolved
+from contracts.records.upgrade_decision import Course
+from managers.cluster.status.conditions import findings
+from managers.cluster.status.inputs import Facts
+from managers.cluster.status.operation import operation_status
+from managers.networking.exposure_spec import ways_wishes
+from managers.workload.plan import ROLL
+from managers.workload.read_conditions import read_status
+from runtime.memo import remembered
+from runtime.outcome import Blocked, Outcome, Wait
+from runtime.types import Object
+
+# What is said of a cluster when less than a whole pass is known. The three of kstatus (Ready,
+# Reconciling, Stalled) are told together always: an older answer of one would contradict the new
+# one of another.
+FAILING: tuple[tuple[str, Status], ...] = (
+    ("Ready", "Unknown"),
+    ("Reconciling", "True"),
+    ("Stalled", "False"),
+)
+
+LEAVING: tuple[tuple[str, Status], ...] = (
+    ("Ready", "False"),
+    ("Reconciling", "True"),
+    ("Stalled", "False"),
+    ("Available", "False"),
+)
+
+UNREADABLE: tuple[tuple[str, Status], ...] = (
+    ("Ready", "False"),
+    ("Reconciling", "False"),
+    ("Stalled", "True"),
+    ("Degraded", "True"),
+)
+
+TLS_SECRETS_MAX = 16
+
+# Pure functions whose answers are the same in nearly every pass.
+_unserved_fields = remembered(unserved_fields)
+_ways = remembered(ways_wishes)
+_condition = lru_cache(maxsize=256)(condition)
+
+
+@dataclass(frozen=True, slots=True)
+class Pass:
+    """One pass of the workload reconciler, as far as it came."""
+
+    cluster: OpenBaoCluster
+    observed: Observed
+    outcome: Outcome
+    resolved: Resolved | None = None
+    applied: AppliedSet | None = None
+    course: Course | None = None
+    """None: nothing was decided about releases, as the cluster is paused."""
+    notes: tuple[Note, ...] = ()
+    """Events about what was put right in the status."""
+
+
+def compute(this: Pass) -> ClusterStatus:
+    """Compute the status after a pass; equal input gives an equal status.
+
+    Nothing in it changes merely because time went by.
+    """
+    cluster, observed = this.cluster, this.observed
+    previous = cluster.status
+    initialized = this.resolved.initialized if this.resolved else previous.initialized
+    facts = Facts(
+        name=cluster.metadata.name,
+        spec=heeding(cluster).spec,
+        observed=observed,
+        outcome=this.outcome,
+        initialized=initialized,
+        raft=previous.admin_ops.raft if previous.admin_ops else None,
+        autopilot=previous.admin_ops.autopilot if previous.admin_ops else None,
+        trouble=previous.admin_ops.last_error if previous.admin_ops else None,
+        was_running=previous.phase == "Running",
+        unserved=_unserved_fields(cluster.spec),
+        conflicts=_conflicts(this.applied, this.outcome),
+        server_secret=tls_names.server_secret(cluster),
+        recovery_keys=previous.admin_ops.recovery_keys if previous.admin_ops else None,
+        operator_login=previous.admin_ops.operator_login if previous.admin_ops else None,
+        owner_uid=cluster.metadata.uid,
+        ways=_ways(cluster),
+        cluster=cluster,
+        course=this.course,
+    )
+    ready = sum(pod.ready for pod in observed.pods)
+    leaders = observed.leaders
+    second = this.course.second if this.course else None
+    return ClusterStatus(
+        observed_generation=cluster.metadata.generation,
+        phase=_phase(facts, ready),
+        active_leader=leaders[0].name if len(leaders) == 1 and initialized else "",
+        ready=f"{ready}/{cluster.spec.replicas}",
+        ready_replicas=ready,
+        replicas=len(observed.pods),
+        selector=labels.selector_text(serving_set(cluster).selector),
+        sealed=_sealed(observed, initialized=initialized),
+        current_version=_version(observed) or previous.current_version,
+        initialized=initialized,
+        self_initialized=initialized and _self_initialized(cluster),
+        operation=operation_status(_operation(this), previous.operation, observed.now),
+        unseal=_unseal(this),
+        read_replicas=read_status(cluster.spec, observed, facts.raft),
+        tls_secrets=_tls_secrets(cluster, observed),
+        workload=_workload(this),
+        resumed_at=_resumed_at(this),
+        release=_release(this),
+        upgrade=_upgrade(this),
+        blue_green=second.status if second else previous.blue_green,
+        break_glass=second.break_glass if second else previous.break_glass,
+        upgrade_requests=this.course.requests if this.course else previous.upgrade_requests,
+        conditions=_conditions(facts, cluster.metadata.generation, previous.conditions),
+    )
+
+
+def _self_initialized(cluster: OpenBaoCluster) -> bool:
+    """Only the first boot decides it, whatever the spec says later."""
+    before = cluster.status
+    if before.initialized and "self_initialized" in before.model_fields_set:
+        return before.self_initialized
+    return cluster.spec.self_initializes
+
+
+def _tls_secrets(cluster: OpenBaoCluster, observed: Observed) -> tuple[str, ...] | None:
+    """Remember which Secrets the spec named while pods mount them.
+
+    Only what a spec named once counts: whoever may write pods must not choose what is read.
+    """
+    own = names.tls_server_secret(cluster.metadata.name)
+    mounted = {pod.tls_secret for pod in observed.servers}
+    kept = {name for name in cluster.status.tls_secrets or () if name in mounted}
+    known = {*kept, tls_names.server_secret(cluster)} - {None, own}
+    return tuple(sorted(name for name in known if name))[:TLS_SECRETS_MAX] or None
+
+
+def failing(cluster: OpenBaoCluster, error: str, now: datetime) -> ClusterStatus:
+    """Say that passes fail, and leave everything else as it was last seen."""
+    return held_back(cluster, Wait("TransientError", error), now)
+
+
+def held_back(cluster: OpenBaoCluster, why: Wait, now: datetime) -> ClusterStatus:
+    """Say why no pass is made, and leave everything else as it was last seen."""
+    generation = cluster.metadata.generation
+    told = [
+        condition(kind, status, why.reason, why.message, generation) for kind, status in FAILING
+    ]
+    return _with(cluster.status, told, now)
+
+
+def leaving(cluster: OpenBaoCluster, message: str, now: datetime) -> ClusterStatus:
+    """Say that the cluster goes, and what that waits for."""
+    generation = cluster.metadata.generation
+    told = [condition(kind, status, "Deleting", message, generation) for kind, status in LEAVING]
+    return _with(cluster.status, told, now)
+
+
+def unreadable(live: Object, error: str, now: datetime) -> ClusterStatus:
+    """Say that the spec is none that this version can read, and leave everything else.
+
+    The CRD refuses such a spec today; an older one may have let it in.
+    """
+    generation = live["metadata"].get("generation", 0)
+    told = [
+        condition(kind, status, "InvalidSpec", error, generation) for kind, status in UNREADABLE
+    ]
+    status = _with(ClusterStatus.lenient(live.get("status") or {}), told, now)
+    return status.model_copy(update={"observed_generation": generation})
+
+
+def _with(status: ClusterStatus, told: Sequence[Condition], now: datetime) -> ClusterStatus:
+    # Others may have written conditions of their own: the next whole status drops them.
+    ours = {kind.name for kind in TYPES} - {new.type for new in told}
+    kept = [old for old in status.conditions if old.type in ours]
+    merged = merge(status.conditions, [*kept, *told], now)
+    return status.model_copy(update={"conditions": merged})
+
+
+def _conditions(
+    facts: Facts, generation: int, previous: tuple[Condition, ...]
+) -> tuple[Condition, ...]:
+    stated = [
+        _condition(found.type, found.status, found.reason, found.message, generation)
+        for found in findings(facts)
+    ]
+    return merge(previous, stated, facts.observed.now)
+
+
+def _operation(this: Pass) -> Operation | None:
+    """What the plan of this pass does; a paused or refused pass does nothing."""
+    return this.applied.desired.operation if this.applied is not None else None
+
+
+def _phase(facts: Facts, ready: int) -> Phase:
+    if isinstance(facts.outcome, Blocked) and facts.outcome.reason == "SelfInitFailed":
+        return "Failed"
+    if facts.was_running or (facts.initialized and ready >= facts.spec.replicas):
+        return "Running"
+    return "Initializing"
+
+
+def _sealed(observed: Observed, *, initialized: bool) -> Literal["true", "false", "unknown"]:
+    if not initialized:
+        return "unknown"
+    said = [pod.registration.sealed for pod in observed.servers if not pod.terminating]
+    if any(said):
+        return "true"
+    return "unknown" if not said or None in said else "false"
+
+
+def _version(observed: Observed) -> str:
+    """Return the one version that all ready servers report; "" while there is none or several."""
+    versions = {pod.registration.version for pod in observed.pods if pod.ready}
+    return (versions.pop() or "") if len(versions) == 1 else ""
+
+
+def _unseal(this: Pass) -> UnsealStatus | None:
+    """Which keys the pod template names, as far as this pass came to it."""
+    rotation = this.resolved.unseal.rotation if this.resolved else None
+    if rotation is None:
+        return this.cluster.status.unseal if this.resolved is None else None
+    live = this.observed.stateful_set
+    if live is None and this.applied is not None and not this.applied.desired.workload:
+        # Nothing carries them yet: the last word stands.
+        return this.cluster.status.unseal
+    return UnsealStatus(keys=str(rotation.ring), step=rotation.step)
+
+
+def _workload(this: Pass) -> WorkloadStatus | None:
+    previous, now = this.cluster.status.workload, this.observed.now
+    told = WorkloadStatus(
+        last_error=_workload_error(this.outcome, previous, now),
+        rolling_since=_rolling_since(this, previous, now),
+    )
+    return None if told == WorkloadStatus() else told
+
+
+def _workload_error(
+    outcome: Outcome, previous: WorkloadStatus | None, now: datetime
+) -> LastError | None:
+    if not isinstance(outcome, Blocked):
+        return None
+    message = clean_message(outcome.message)
+    last = previous.last_error if previous else None
+    same = last is not None and (last.reason, last.message) == (outcome.reason, message)
+    since = last.at if same and last is not None and last.at else now.replace(microsecond=0)
+    return LastError(reason=outcome.reason, message=message, at=since)
+
+
+def _rolling_since(this: Pass, previous: WorkloadStatus | None, now: datetime) -> datetime | None:
+    outcome, operation = this.outcome, _operation(this)
+    since = previous.rolling_since if previous else None
+    rolls = operation is not None and operation.kind == "Rolling"
+    reasons = {*ROLL, QUESTION_REFUSED} if rolls else ROLL
+    if isinstance(outcome, Wait) and outcome.reason in reasons:
+        return since or now.replace(microsecond=0)
+    # Something else has the word for now; the pods may still be on their way.
+    return since if isinstance(outcome, Blocked) else None
+
+
+def _resumed_at(this: Pass) -> datetime | None:
+    """When the last pause ended: in the pass whose status is the first to say that it did."""
+    known = this.cluster.status
+    if this.cluster.spec.paused or not is_told(known):
+        return known.resumed_at
+    return this.observed.now.replace(microsecond=0)
+
+
+def _release(this: Pass) -> ReleaseStatus | None:
+    """Which release was accepted; a spec that was refused accepts none."""
+    course, known = this.course, this.cluster.status.release
+    if course is None or course.accepted is None:
+        return known
+    if this.resolved is None and not this.cluster.status.initialized:
+        return known
+    if known is not None and course.place == "Idle":
+        return known
+    return course.accepted.status()
+
+
+def _upgrade(this: Pass) -> UpgradeStatus | None:
+    known = this.cluster.status.upgrade
+    if this.course is not None:
+        return this.course.upgrade
+    # A pause takes no time from the step that it falls into.
+    return known and known.model_copy(update={"step_started_at": None})
+
+
+def _conflicts(applied: AppliedSet | None, outcome: Outcome) -> tuple[str, ...]:
+    from_outcome = (
+        (outcome.message,)
+        if isinstance(outcome, Blocked) and outcome.reason == "ForeignObject"
+        else ()
+    )
+    return from_outcome if applied is None else from_outcome or applied.conflicts

@@ -1,0 +1,354 @@
+"""What the facts of one pass say about each condition. Pure; called by
+`managers.cluster.status.cluster_status`.
+
+One function per condition, and one table that names them all. Messages say what is, why, and
+what to do; programs read type, status and reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from contracts.conditions.condition import Finding, Status
+from contracts.naming import names
+from managers.backup.condition import backing_up, backup_healthy
+from managers.bootstrap.audit_storage import audit_storage_ready
+from managers.bootstrap.seal.condition import unseal_identity
+from managers.bootstrap.server_pod_part import audit_volume
+from managers.certs.condition import tls_ready
+from managers.cluster.status.inputs import Facts
+from managers.cluster.status.login_conditions import (
+    operator_login,
+    recovery_keys,
+    root_access,
+    user_access,
+)
+from managers.cluster.status.server_conditions import (
+    count,
+    initialized,
+    leader,
+    leaders,
+    sealed,
+    why_not_ready,
+)
+from managers.context.reads.admission_message import policies_lacking
+from managers.identity.account import service_account_ready
+from managers.membership.condition import even_replicas, membership_ready
+from managers.membership.green_members import servers_beside
+from managers.networking.api_server_condition import api_server_network
+from managers.networking.conditions import ingress_ready, monitor_ready
+from managers.networking.gateway_condition import gateway_ready
+from managers.restore.condition import restoring
+from managers.restore_test.condition import backup_proven
+from managers.upgrade.condition import failure_of, upgrading_while_paused
+from managers.upgrade.decide import as_accepted
+from managers.workload.conditions import fenced, hibernated, maintenance
+from managers.workload.read_conditions import read_replicas_ready, read_serving
+from managers.workload.storage.condition import storage_configured
+from runtime.outcome import Blocked, Wait
+
+# A pass that waits for one of these is changing something on purpose. How long that may take is
+# judged where it is planned: a roll that is late waits for RolloutStuck.
+ON_PURPOSE = frozenset(
+    {
+        "RollingOut",
+        "DisruptionBudgetClosed",
+        "FirstBoot",
+        "RotatingUnsealKey",
+        "Waking",
+        "StorageResizing",
+        "UpgradeInProgress",
+    }
+)
+
+
+Judge = Callable[[Facts], Finding | None]
+"""None: the spec does not ask for what the condition is about, so it is not stated."""
+
+
+def findings(facts: Facts) -> tuple[Finding, ...]:
+    """Judge every condition, in the order of the table."""
+    judged = (judge(facts) for judge in JUDGES)
+    return tuple(found for found in judged if found is not None)
+
+
+def _ready(facts: Facts) -> Finding:
+    if facts.spec.paused:
+        return Finding("Ready", "Unknown", "Paused", "spec.paused is true: nothing is changed")
+    if isinstance(facts.outcome, Blocked | Wait):
+        return Finding("Ready", "False", facts.outcome.reason, facts.outcome.message)
+    if facts.stopped is not None:
+        return Finding("Ready", "False", facts.stopped.reason, facts.stopped.message)
+    if not facts.all_ready:
+        return Finding("Ready", "False", "NotReady", count(facts))
+    if facts.trouble is not None and facts.trouble.reason == "SplitBrain":
+        return Finding("Ready", "False", "SplitBrain", facts.trouble.message)
+    match len(facts.observed.leaders):
+        case 0:
+            # A server that lost sight of its leader passes its probe and refuses every request.
+            message = f"{count(facts)}, and none of them leads"
+            return Finding("Ready", "False", "LeaderUnknown", message)
+        case 1:
+            return Finding("Ready", "True", "AllReplicasReady", count(facts))
+        case _:
+            return Finding("Ready", "False", "MultipleLeaders", leaders(facts))
+
+
+def _reconciling(facts: Facts) -> Finding:
+    if isinstance(facts.outcome, Wait) and not facts.spec.paused:
+        return Finding("Reconciling", "True", facts.outcome.reason, facts.outcome.message)
+    return Finding("Reconciling", "False", "Ready", "Nothing is being changed")
+
+
+def _stalled(facts: Facts) -> Finding:
+    if isinstance(facts.outcome, Blocked) and not facts.spec.paused:
+        return Finding("Stalled", "True", facts.outcome.reason, facts.outcome.message)
+    return Finding("Stalled", "False", "Ready", "Nothing waits for a person")
+
+
+def _available(facts: Facts) -> Finding:
+    if facts.spec.paused:
+        return Finding("Available", "Unknown", "Paused", "spec.paused is true: nobody looks")
+    if facts.all_ready:
+        return Finding("Available", "True", "AllReplicasReady", count(facts))
+    if facts.stopped is not None:
+        return Finding("Available", "False", facts.stopped.reason, facts.stopped.message)
+    reason = "NotReady" if facts.ready else "NoReplicasReady"
+    return Finding("Available", "False", reason, count(facts) + why_not_ready(facts))
+
+
+def _degraded(facts: Facts) -> Finding:
+    failure = failure_of(facts.cluster, facts.course)
+    if failure is not None:
+        return Finding("Degraded", "True", failure.reason, failure.message)
+    if isinstance(facts.outcome, Blocked):
+        return Finding("Degraded", "True", facts.outcome.reason, facts.outcome.message)
+    if facts.trouble is not None and facts.trouble.reason == "SplitBrain":
+        return Finding("Degraded", "True", "SplitBrain", facts.trouble.message)
+    if len(facts.observed.leaders) > 1:
+        return Finding("Degraded", "True", "MultipleLeaders", leaders(facts))
+    on_purpose = isinstance(facts.outcome, Wait) and facts.outcome.reason in ON_PURPOSE
+    if facts.was_running and facts.ready < facts.expected and not on_purpose:
+        message = count(facts) + why_not_ready(facts)
+        return Finding("Degraded", "True", "NotReady", message)
+    return Finding("Degraded", "False", "Ready", "Nothing is wrong that used to work")
+
+
+def _tls(facts: Facts) -> Finding:
+    return tls_ready(facts.spec.tls.mode, facts.server_secret, facts.observed, facts.outcome)
+
+
+def _membership(facts: Facts) -> Finding:
+    kind = "RaftMembershipReady"
+    if not facts.initialized:
+        return Finding(kind, "Unknown", "NotInitialized", "There are no members yet")
+    if facts.trouble is not None and facts.trouble.reason == "SplitBrain":
+        return Finding(kind, "False", "SplitBrain", facts.trouble.message)
+    if facts.asleep:
+        return Finding(kind, "Unknown", "Hibernated", "The members sleep, and are members still")
+    cluster = facts.cluster
+    # While another set takes over, the number of servers is that of its beginning.
+    spec = as_accepted(cluster).spec if cluster is not None else facts.spec
+    return membership_ready(spec, facts.raft, facts.trouble, second=servers_beside(cluster))
+
+
+def _read_replicas(facts: Facts) -> Finding | None:
+    return read_replicas_ready(facts.spec, facts.observed, initialized=facts.initialized)
+
+
+def _read_serving(facts: Facts) -> Finding | None:
+    return read_serving(facts.spec, facts.observed, initialized=facts.initialized)
+
+
+def _autopilot(facts: Facts) -> Finding:
+    kind = "AutopilotConfigured"
+    known = facts.autopilot
+    if not facts.initialized:
+        return Finding(kind, "Unknown", "NotInitialized", "There is no raft cluster yet")
+    if known is None:
+        return Finding(kind, "Unknown", "AutopilotUnknown")
+    if not known.applied:
+        return Finding(kind, "False", "AutopilotRefused", known.message)
+    return Finding(kind, "True", "AutopilotApplied")
+
+
+def _audit_storage(facts: Facts) -> Finding | None:
+    volume = audit_volume(facts.name, facts.spec.audit_file_storage)
+    if volume is None:
+        return None
+    claim = facts.observed.audit_claim
+    return audit_storage_ready(volume, claim, facts.owner_uid, facts.spec.replicas)
+
+
+def _conflict(facts: Facts) -> Finding:
+    if facts.conflicts:
+        return Finding("Conflict", "True", "ForeignObject", "; ".join(facts.conflicts))
+    return Finding("Conflict", "False", "NoConflict", "Every object of the cluster belongs to it")
+
+
+def _paused(facts: Facts) -> Finding | None:
+    if facts.spec.paused:
+        return Finding("Paused", "True", "Paused", "spec.paused is true: nothing is changed")
+    return None
+
+
+def _unserved(facts: Facts) -> Finding | None:
+    if facts.unserved:
+        message = f"Accepted, and without effect in this release: {', '.join(facts.unserved)}"
+        return Finding("FieldsNotServed", "True", "FieldsNotServed", message)
+    return None
+
+
+def _security_risk(facts: Facts) -> Finding | None:
+    if facts.spec.profile != "Development":
+        return None
+    message = "spec.profile is Development: nothing is refused that production must not have"
+    return Finding("SecurityRisk", "True", "DevelopmentProfile", message)
+
+
+def _images(facts: Facts) -> Finding | None:
+    kind = "ImageVerified"
+    policy = facts.spec.image_verification
+    if policy is None or not policy.enabled:
+        return None
+    told = facts.observed.images
+    problem = next((verdict for verdict in told.values() if verdict.problem), None)
+    if problem is not None:
+        unreachable = problem.problem == "unreachable"
+        reason = "ImageRegistryUnavailable" if unreachable else "ImageVerificationFailed"
+        # With Warn the image is used all the same: that is a fact, and not an open question.
+        held = unreachable and policy.failure_policy == "Block"
+        status: Status = "Unknown" if held else "False"
+        return Finding(kind, status, reason, problem.message)
+    if not told:
+        return Finding(kind, "Unknown", "Unknown", "Nobody has looked at the image")
+    pinned = ", ".join(sorted(verdict.pinned for verdict in told.values()))
+    return Finding(kind, "True", "ImageVerified", f"Proven by a signature: {pinned}")
+
+
+def _unseal_identity(facts: Facts) -> Finding | None:
+    return unseal_identity(facts.spec, facts.observed)
+
+
+def _production(facts: Facts) -> Finding:
+    kind = "ProductionReady"
+    first = next(_against_production(facts), None)
+    if first is not None:
+        return Finding(kind, "False", *first)
+    return Finding(kind, "True", "ProductionReady", "Nothing known speaks against production use")
+
+
+def _against_production(facts: Facts) -> Iterator[tuple[str, str]]:
+    """Reason and message of everything that does, the gravest first."""
+    spec = facts.spec
+    if spec.profile is None:
+        yield "ProfileNotSet", "spec.profile is not set"
+    if spec.profile == "Development":
+        yield "DevelopmentProfile", "spec.profile is Development"
+    if facts.unserved:
+        yield "FieldsNotServed", f"Without effect: {', '.join(facts.unserved)}"
+    if spec.tls.mode == "OperatorManaged":
+        yield "OperatorManagedTLS", "The operator holds the key of the authority"
+    if spec.unseal.type == "static":
+        yield "StaticUnsealInUse", "The unseal key lies in a Secret beside the data"
+    if names.root_token_secret(facts.name) in facts.observed.secrets:
+        yield "RootTokenStored", "A root token lies in a Secret"
+    if _user_access(facts).reason == "NoUserLogin":
+        yield "NoUserLogin", "Nobody but the operator can log in"
+    if uneven := even_replicas(spec.replicas):
+        yield "EvenReplicas", uneven
+    if lacking := policies_lacking(facts.observed.admission):
+        yield "AdmissionPoliciesMissing", lacking
+
+
+def _user_access(facts: Facts) -> Finding:
+    if facts.spec.self_initializes:
+        return user_access(facts.spec)
+    secret = names.root_token_secret(facts.name)
+    there = secret in facts.observed.secrets
+    return root_access(secret, there=there, initialized=facts.initialized)
+
+
+def _operator_login(facts: Facts) -> Finding | None:
+    return operator_login(facts.spec, facts.operator_login, initialized=facts.initialized)
+
+
+def _recovery_keys(facts: Facts) -> Finding | None:
+    known = facts.recovery_keys
+    return recovery_keys(facts.spec, known, cluster=facts.name, initialized=facts.initialized)
+
+
+def _service_account(facts: Facts) -> Finding | None:
+    return service_account_ready(facts.spec, facts.observed)
+
+
+def _api_server(facts: Facts) -> Finding | None:
+    return api_server_network(facts.spec, facts.observed)
+
+
+def _backing_up(facts: Facts) -> Finding | None:
+    return None if facts.cluster is None else backing_up(facts.cluster)
+
+
+def _backup_healthy(facts: Facts) -> Finding | None:
+    return None if facts.cluster is None else backup_healthy(facts.cluster)
+
+
+def _upgrading(facts: Facts) -> Finding | None:
+    if facts.course is not None:
+        return facts.course.finding
+    return None if facts.cluster is None else upgrading_while_paused(facts.cluster)
+
+
+def _restoring(facts: Facts) -> Finding | None:
+    return None if facts.cluster is None else restoring(facts.cluster)
+
+
+def _backup_proven(facts: Facts) -> Finding | None:
+    return None if facts.cluster is None else backup_proven(facts.cluster, facts.observed.now)
+
+
+def _storage(facts: Facts) -> Finding:
+    return storage_configured(facts.name, facts.spec, facts.owner_uid, facts.observed)
+
+
+JUDGES: tuple[Judge, ...] = (
+    _ready,
+    _reconciling,
+    _stalled,
+    _available,
+    _degraded,
+    _tls,
+    initialized,
+    sealed,
+    leader,
+    _unseal_identity,
+    _membership,
+    _read_replicas,
+    _read_serving,
+    _autopilot,
+    _storage,
+    _user_access,
+    _operator_login,
+    _recovery_keys,
+    _audit_storage,
+    _service_account,
+    _api_server,
+    lambda facts: ingress_ready(facts.spec, facts.ways.ingress, facts.observed.ways),
+    lambda facts: gateway_ready(facts.ways.gateway, facts.observed.ways),
+    lambda facts: monitor_ready(facts.ways.monitor, facts.observed.ways),
+    _conflict,
+    _paused,
+    lambda facts: hibernated(facts.spec, facts.observed, initialized=facts.initialized),
+    lambda facts: fenced(facts.spec, facts.observed, facts.outcome, facts.cluster),
+    lambda facts: maintenance(facts.spec),
+    _unserved,
+    _images,
+    _security_risk,
+    _upgrading,
+    _backing_up,
+    _restoring,
+    _backup_healthy,
+    _backup_proven,
+    _production,
+)

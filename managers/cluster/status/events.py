@@ -1,0 +1,58 @@
+"""Which changes of a status are told as events: transitions, never states. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from contracts.api.meta import Condition
+from contracts.records.event import Note
+
+# Condition type -> the status that is good news, and that nobody needs to be told of before it
+# was ever otherwise. Types that are not here would only repeat these.
+GOOD: Mapping[str, str] = {
+    "OpenBaoInitialized": "True",
+    "Available": "True",
+    "Degraded": "False",
+    "Conflict": "False",
+    "RaftMembershipReady": "True",
+    "ImageVerified": "True",
+    "StorageConfigured": "True",
+    "APIServerNetworkReady": "True",
+    "ServiceAccountReady": "True",
+    "BackupHealthy": "True",
+}
+# What the spec asks for and takes a while: told when it is so, and its end by Available.
+ASKED_FOR = frozenset({"Hibernated", "PodsFenced"})
+# A cluster that is being made is not yet any of these, and that is no news either.
+TAKE_TIME = frozenset({"OpenBaoInitialized", "Available", "RaftMembershipReady"})
+# Of course they become good, once there is something to look at.
+ROUTINE = frozenset({"StorageConfigured", "APIServerNetworkReady", "BackupHealthy"})
+
+# How the end of bad news is told.
+OVER: Mapping[str, str] = {
+    "BackupHealthy": "Snapshots are stored again",
+    "Degraded": "What was degraded works again",
+    "Conflict": "Nobody else's object stands in the way any more",
+}
+
+
+def notes(before: Sequence[Condition], after: Sequence[Condition]) -> tuple[Note, ...]:
+    """Tell the conditions that flipped; "Unknown" is never news."""
+    old = {condition.type: condition.status for condition in before}
+    told = []
+    for condition in after:
+        good = GOOD.get(condition.type)
+        was = old.get(condition.type)
+        if condition.type in ASKED_FOR and condition.status == "True" and was != "True":
+            told.append(Note("Normal", condition.reason, condition.message))
+        if good is None or condition.status in (was, "Unknown"):
+            continue
+        is_good = condition.status == good
+        never_was_good = was is None or (was == "Unknown" and condition.type in TAKE_TIME)
+        expected = is_good != (condition.type in TAKE_TIME)
+        routine = is_good and condition.type in ROUTINE and was in (None, "Unknown")
+        if routine or (never_was_good and expected):
+            continue
+        text = OVER.get(condition.type, condition.message) if is_good else condition.message
+        told.append(Note("Normal" if is_good else "Warning", condition.reason, text))
+    return tuple(told)

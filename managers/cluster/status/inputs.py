@@ -1,0 +1,74 @@
+"""What the conditions of a cluster are judged by. Pure; filled by
+`managers.cluster.status.cluster_status`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from contracts.api.cluster.spec import ClusterSpec, OpenBaoCluster
+from contracts.api.cluster.status import AutopilotStatus, RaftStatus
+from contracts.api.cluster.status_errors import LastError
+from contracts.api.cluster.status_login import OperatorLoginStatus, RecoveryKeysStatus
+from contracts.records.exposure import NO_WISHES, WaysWishes
+from contracts.records.observed import Observed
+from contracts.records.upgrade_decision import Course
+from managers.workload.conditions import stopped_on_purpose
+from managers.workload.rollout.holds import Hold
+from runtime.outcome import Outcome
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What the conditions are judged by."""
+
+    name: str
+    spec: ClusterSpec
+    observed: Observed
+    outcome: Outcome
+    initialized: bool
+    raft: RaftStatus | None
+    autopilot: AutopilotStatus | None
+    trouble: LastError | None
+    """What the adminops reconciler could not do or found wrong."""
+    was_running: bool
+    unserved: tuple[str, ...]
+    conflicts: tuple[str, ...]
+    server_secret: str | None
+    """The Secret with the server certificate; None in mode ACME."""
+    owner_uid: str = ""
+    recovery_keys: RecoveryKeysStatus | None = None
+    operator_login: OperatorLoginStatus | None = None
+    ways: WaysWishes = NO_WISHES
+    cluster: OpenBaoCluster | None = None
+    """The whole object, for what other reconcilers write into its status."""
+    course: Course | None = None
+    """What was decided about releases; None while the cluster is paused."""
+
+    @property
+    def ready(self) -> int:
+        """How many servers are ready."""
+        return sum(pod.ready for pod in self.observed.pods)
+
+    @property
+    def expected(self) -> int:
+        """How many servers ought to be ready: one that has no vote yet is still on its way."""
+        if self.asleep:
+            return 0
+        voters = self.spec.replicas if self.raft is None else self.raft.voters
+        return min(self.spec.replicas, voters) - len(self.spec.fenced_pods)
+
+    @property
+    def asleep(self) -> bool:
+        """No server is to run."""
+        return self.spec.hibernate and self.initialized
+
+    @property
+    def stopped(self) -> Hold | None:
+        """Why servers do not run although nothing is wrong."""
+        return stopped_on_purpose(self.spec, self.observed, initialized=self.initialized)
+
+    @property
+    def all_ready(self) -> bool:
+        """As many servers are ready as the spec asks for."""
+        return self.ready >= self.spec.replicas

@@ -1,0 +1,126 @@
+"""Who can get in: what the conditions about logins say. Pure; asked by
+managers.cluster.status.conditions.
+
+Nobody looks into the server for this: what a request of the first boot leaves behind is guessed
+from its path, so UserAccessBootstrap warns and never stops anything.
+"""
+
+from __future__ import annotations
+
+import re
+
+from contracts.api.cluster.self_init import Request
+from contracts.api.cluster.spec import ClusterSpec
+from contracts.api.cluster.status_login import OperatorLoginStatus, RecoveryKeysStatus
+from contracts.api.rules.self_init import JWT_MOUNT
+from contracts.conditions.condition import Finding
+from contracts.naming import names
+from runtime.memo import remembered
+
+_MOUNT = re.compile(r"sys/auth/(?P<mount>.+?)/?")
+_WRITES = ("create", "update", "patch")
+
+
+def root_access(secret: str, *, there: bool, initialized: bool) -> Finding:
+    """Judge whether the root token of a cluster that the operator initialises is a way in."""
+    kind = "UserAccessBootstrap"
+    if there:
+        return Finding(kind, "True", "RootTokenStored", f"Secret {secret} holds a root token")
+    if not initialized:
+        message = f"The first boot makes the root token, and Secret {secret} will hold it"
+        return Finding(kind, "False", "NotInitialized", message)
+    message = (
+        f"Secret {secret} does not exist: whether people have logins of their own is known to "
+        "OpenBao alone"
+    )
+    return Finding(kind, "Unknown", "RootTokenMissing", message)
+
+
+@remembered
+def user_access(spec: ClusterSpec) -> Finding:
+    """Judge whether a person can log in after the first boot of a cluster that does it itself."""
+    kind = "UserAccessBootstrap"
+    mount = user_login(spec)
+    if mount:
+        return Finding(
+            kind, "True", "UserLoginFound", f"spec.selfInit.requests set up logins at auth/{mount}/"
+        )
+    if spec.recovery_keys and spec.recovery_keys.initial:
+        message = "no request sets up a login for people: the recovery keys are the only way in"
+        return Finding(kind, "True", "RecoveryKeysOnly", message)
+    return Finding(
+        kind,
+        "False",
+        "NoUserLogin",
+        "spec.selfInit.requests: no request enables an auth method (sys/auth/<mount>) and another "
+        "one gives it a user or a role (auth/<mount>/...), so after the first boot nobody but the "
+        "operator can log in, for good. Add both before you create the cluster; a cluster that "
+        "exists has to be created again, unless somebody has a login that nobody sees here",
+    )
+
+
+def user_login(spec: ClusterSpec) -> str:
+    """Name the first auth mount that the requests give a user or a role; "" when there is none."""
+    requests = spec.self_init.requests if spec.self_init else ()
+    writes = [request for request in requests if request.operation in _WRITES]
+    mounts = [found["mount"] for found in map(_mount_of, writes) if found is not None]
+    if spec.wants_operator_login:
+        mounts.append(JWT_MOUNT)
+    for mount in mounts:
+        for request in writes:
+            what = request.path.removeprefix(f"auth/{mount}/")
+            # Settings alone let nobody in.
+            if what != request.path and what != "config":
+                return mount
+    return ""
+
+
+def _mount_of(request: Request) -> re.Match[str] | None:
+    return _MOUNT.fullmatch(request.path)
+
+
+def recovery_keys(
+    spec: ClusterSpec, known: RecoveryKeysStatus | None, *, cluster: str, initialized: bool
+) -> Finding | None:
+    """Judge whether the first recovery keys are where their recipients find them.
+
+    None when the spec asks for none.
+    """
+    kind = "RecoveryKeysReady"
+    if spec.recovery_keys is None or spec.recovery_keys.initial is None:
+        return None
+    if not initialized:
+        return Finding(kind, "False", "NotInitialized", "The first boot makes the recovery keys")
+    if known is None:
+        return Finding(kind, "False", "Reconciling", "The shares were not fetched yet")
+    if known.stored:
+        secret = names.recovery_shares_secret(cluster)
+        message = (
+            f"Secret {secret} holds one encrypted share per recipient: hand them out, try that "
+            "they can be opened, then delete it"
+        )
+        return Finding(kind, "True", "RecoveryKeysStored", message)
+    return Finding(kind, "False", known.reason or "Reconciling", known.message)
+
+
+def operator_login(
+    spec: ClusterSpec, known: OperatorLoginStatus | None, *, initialized: bool
+) -> Finding | None:
+    """Judge whether OpenBao trusts the tokens that the operator and its jobs log in with.
+
+    None when the operator initialises the cluster: it uses the root token.
+    """
+    kind = "OperatorLoginReady"
+    if not spec.self_initializes:
+        return None
+    if not spec.wants_operator_login:
+        message = "spec.selfInit.oidc.enabled is not true: the operator only watches this cluster"
+        return Finding(kind, "False", "OperatorLoginMissing", message)
+    if not initialized:
+        return Finding(kind, "False", "NotInitialized", "The first boot sets up the login")
+    if known is None:
+        return Finding(kind, "Unknown", "Unknown", "The keys of the login were not compared yet")
+    if known.problem:
+        # Without a reason it is of an earlier version, which knew but the one.
+        return Finding(kind, "False", known.reason or "OperatorLoginOutdated", known.problem)
+    return Finding(kind, "True", "OperatorLoginTrusted")

@@ -1,0 +1,36 @@
+"""What this process tried lately: so that it neither asks again at once nor repeats a refusal.
+
+Lost with the process, and nothing depends on it: a new process asks once more.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+
+from contracts.records.observed import Attempt
+
+KEPT = 4096
+
+
+class Attempts:
+    """The last attempt of each effect on each object; the oldest go when there are too many."""
+
+    def __init__(self, kept: int = KEPT) -> None:
+        self._kept = kept
+        self._last: OrderedDict[tuple[str, str], Attempt] = OrderedDict()
+
+    def note(self, attempt: Attempt) -> None:
+        """Remember an attempt in the place of the one before."""
+        key = (attempt.effect, attempt.uid)
+        self._last[key] = attempt
+        self._last.move_to_end(key)
+        while len(self._last) > self._kept:
+            self._last.popitem(last=False)
+
+    def last(self, effect: str, uid: str) -> Attempt | None:
+        """Return the last attempt of an effect on an object."""
+        return self._last.get((effect, uid))
+
+    def of(self, uids: frozenset[str]) -> tuple[Attempt, ...]:
+        """Return what was tried with these objects."""
+        return tuple(one for (_, uid), one in self._last.items() if uid in uids)

@@ -1,0 +1,32 @@
+"""The one record that carries the outside world into effects and observation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from contracts.naming import labels
+from managers.context.attempt_log import Attempts
+from managers.context.reads.secrets import SecretSink
+from runtime.apply.ownership import Marks
+from runtime.client.client import Client
+from runtime.clock import Clock
+from runtime.events import EventRecorder
+
+FIELD_MANAGER = "openbao-operator"
+MARKS = Marks(owner_uid=labels.OWNER_UID, intent_hash=labels.INTENT_HASH, adopt=labels.ADOPT)
+
+RandomBytes = Callable[[int], bytes]
+"""A source of key material: n -> n bytes nobody can guess."""
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """Handed to everything that acts."""
+
+    client: Client
+    secrets: SecretSink
+    clock: Clock
+    random_bytes: RandomBytes
+    events: EventRecorder
+    attempts: Attempts = field(default_factory=Attempts)

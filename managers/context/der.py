@@ -1,0 +1,116 @@
+"""The outer levels of DER (ITU-T X.690): element by element, and no arithmetic. Pure.
+
+Tells what kind of private key a file holds, how large it is, and which names a certificate carries,
+before a library computes with any of it. Called by managers.context.secret_files and
+managers.certs.chain.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import islice
+
+INTEGER, OCTETS, OBJECT, SEQUENCE, VERSION = 0x02, 0x04, 0x06, 0x30, 0xA0
+# More than four digits of a length are more bytes than any file here has.
+_LENGTH_DIGITS = 4
+# RFC 8017, A.1.2: version, n, e, d, p, q and three more.
+_RSA_NUMBERS = 9
+# RFC 8017, RFC 5480 and RFC 8410, as DER writes them.
+_ALGORITHMS: Mapping[bytes, str] = {
+    bytes.fromhex("2a864886f70d010101"): "RSA",
+    bytes.fromhex("2a8648ce3d0201"): "ECDSA",
+    bytes.fromhex("2b6570"): "Ed25519",
+}
+
+
+class NotDerError(ValueError):
+    """These bytes are not what was expected."""
+
+
+@dataclass(frozen=True, slots=True)
+class Element:
+    """One value: its tag, what is in it, and all of its bytes."""
+
+    tag: int
+    content: bytes
+    whole: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class KeyKind:
+    """What a private key is: one of _ALGORITHMS. `bits` is the size of the modulus, RSA alone."""
+
+    name: str
+    bits: int = 0
+
+
+def elements(data: bytes) -> Iterator[Element]:
+    """The values that lie behind each other. Iterating raises NotDerError."""
+    at = 0
+    while at < len(data):
+        start, end = _content(data, at)
+        yield Element(data[at], data[start:end], data[at:end])
+        at = end
+
+
+def _content(data: bytes, at: int) -> tuple[int, int]:
+    """Where the content of the value at `at` begins and ends."""
+    start = at + 2
+    if start > len(data):
+        raise NotDerError("it is cut short")
+    size = data[at + 1]
+    if size >= 0x80:
+        digits = size - 0x80
+        if not 0 < digits <= _LENGTH_DIGITS:
+            raise NotDerError("it has no length")
+        start += digits
+        size = int.from_bytes(data[start - digits : start], "big")
+    if start + size > len(data):
+        raise NotDerError("it is cut short")
+    return start, start + size
+
+
+def _sequence(data: bytes, most: int) -> list[Element]:
+    """The first values of the one SEQUENCE that `data` is."""
+    whole = list(islice(elements(data), 2))
+    if [one.tag for one in whole] != [SEQUENCE]:
+        raise NotDerError("it is no SEQUENCE")
+    return list(islice(elements(whole[0].content), most))
+
+
+def key_kind(key: bytes) -> KeyKind | None:
+    """Say what a private key in PKCS#8, PKCS#1 or SEC 1 is; None for other kinds.
+
+    Raises NotDerError.
+    """
+    parts = _sequence(key, _RSA_NUMBERS + 1)
+    match [one.tag for one in parts]:
+        case [0x02, 0x30, 0x04, *_]:  # RFC 5958: version, algorithm, key
+            algorithm = next(elements(parts[1].content), None)
+            name = _ALGORITHMS.get(algorithm.content) if algorithm else None
+            if name == "RSA":
+                return _rsa(_sequence(parts[2].content, _RSA_NUMBERS + 1))
+            return None if name is None else KeyKind(name)
+        case [0x02, 0x04, *_]:  # RFC 5915
+            return KeyKind("ECDSA")
+    return _rsa(parts)
+
+
+def _rsa(numbers: list[Element]) -> KeyKind | None:
+    if [one.tag for one in numbers] != [INTEGER] * _RSA_NUMBERS:
+        return None
+    return KeyKind("RSA", int.from_bytes(numbers[1].content, "big").bit_length())
+
+
+def names(certificate: bytes) -> tuple[bytes, bytes]:
+    """Issuer and subject of the TBSCertificate of a certificate (RFC 5280, 4.1), as they lie there.
+
+    Raises NotDerError.
+    """
+    parts = _sequence(certificate, 7)
+    if parts and parts[0].tag == VERSION:
+        parts = parts[1:]
+    if len(parts) < 5:
+        raise NotDerError("it is no certificate")
+    return parts[2].whole, parts[4].whole

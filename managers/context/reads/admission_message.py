@@ -1,0 +1,26 @@
+"""What is said of admission policies that do not stand. Pure."""
+
+from __future__ import annotations
+
+from contracts.records.environment import AdmissionFacts
+
+# A message has room for more, and nobody reads more: one command brings all of them.
+SHOWN = 4
+
+
+def policies_lacking(facts: AdmissionFacts | None) -> str:
+    """Name what lacks or differs, and the next step; "" when all stand or nobody has looked."""
+    if facts is None or not facts.lacking:
+        return ""
+    found = (
+        ("Not in place", facts.missing),
+        ("Other than in this release", facts.different),
+        ("The operator may not look at", facts.unreadable),
+    )
+    told = "; ".join(f"{what}: {_listed(names)}" for what, names in found if names)
+    return f"{told}. Apply deploy/admission of this release, or the overlay that it is part of"
+
+
+def _listed(names: tuple[str, ...]) -> str:
+    more = len(names) - SHOWN
+    return ", ".join(names[:SHOWN]) + (f" and {more} more" if more > 0 else "")

@@ -1,0 +1,96 @@
+"""Whether the admission policies stand: looked at by name, once per process and some minutes.
+
+Nobody watches them: a watch by name is a watch per policy, and what they forbid is refused by the
+operator itself as well. Composed by `baoctl.process.wiring`; read by
+`managers.cluster.observe.observer`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections import defaultdict
+
+import structlog
+
+from contracts.admission.installed import Part, parts
+from contracts.admission.policy import PREFIX
+from contracts.records.environment import AdmissionFacts
+from managers.context.installation import Installation
+from runtime.client.client import Client
+from runtime.clock import Clock
+from runtime.errors import ApiError, Forbidden, NotFound, Transient
+from runtime.metrics.metrics import Metrics
+
+log: structlog.typing.FilteringBoundLogger = structlog.get_logger()
+
+FAMILY = "openbao_operator_admission_objects_lacking"
+MEANING = "Admission policies, bindings and parameters that do not stand as this operator expects."
+# Replicas and operators that started together look at different times.
+JITTER = 0.2
+AGAIN = 30.0
+# So many questions at a time: a process that starts has more urgent ones.
+AT_ONCE = 4
+
+
+class AdmissionPolicies:
+    """What is known of the policies; None until somebody could look."""
+
+    def __init__(
+        self,
+        client: Client,
+        clock: Clock,
+        rng: random.Random,
+        installation: Installation,
+        metrics: Metrics,
+    ) -> None:
+        self._client = client
+        self._clock = clock
+        self._rng = rng
+        self._max_age = installation.admission_recheck
+        self._account = installation.account
+        self._parts = parts(installation.account)
+        self._gauge = metrics.gauge(FAMILY, MEANING)
+        self._looked = asyncio.Event()
+        self.facts: AdmissionFacts | None = None
+
+    async def run(self) -> None:
+        """Look again and again; never returns."""
+        while True:
+            wait = self._max_age if await self._look() else min(AGAIN, self._max_age)
+            self._looked.set()
+            await self._clock.sleep(wait * (1 + self._rng.uniform(0, JITTER)))
+
+    async def ready(self) -> None:
+        """Return when somebody has tried to look: the first status then tells it already."""
+        await self._looked.wait()
+
+    async def _look(self) -> bool:
+        """Look at everything once; False when the API server could not be asked."""
+        slots = asyncio.Semaphore(AT_ONCE)
+        try:
+            found = await asyncio.gather(*(self._state(part, slots) for part in self._parts))
+        except (ApiError, Transient) as error:
+            log.warning("admission policies could not be read", error=str(error))
+            return False
+        by_state: defaultdict[str, set[str]] = defaultdict(set)
+        for part, state in zip(self._parts, found, strict=True):
+            by_state[state].add(part.key.name.removeprefix(PREFIX))
+        told = {state: tuple(sorted(names)) for state, names in by_state.items() if state}
+        facts = AdmissionFacts(**told)
+        self._gauge.set(sum(bool(state) for state in found))
+        if facts != self.facts:
+            log.info("admission policies", in_place=not told, **told)
+        self.facts = facts
+        return True
+
+    async def _state(self, part: Part, slots: asyncio.Semaphore) -> str:
+        """Name the field of AdmissionFacts that the object belongs to; "" when it stands."""
+        try:
+            async with slots:
+                live = await self._client.get(part.resource, part.key)
+        except NotFound:
+            return "missing"
+        except Forbidden:
+            return "unreadable"
+        return "" if part.stands(live, self._account) else "different"

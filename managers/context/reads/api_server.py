@@ -1,0 +1,163 @@
+"""What the API server says of itself: who signs its tokens, and where pods reach it.
+
+Asked once per process and some minutes; nobody watches it.
+Source: OIDC discovery of the API server (Kubernetes API, "ServiceAccount issuer discovery").
+"""
+
+from __future__ import annotations
+
+import base64
+import dataclasses
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Generic, TypeVar
+
+import orjson
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import ec, rsa
+
+from contracts.api.cluster.network import is_ip
+from contracts.records.environment import ApiEndpoints
+from contracts.records.observed import TokenIssuer
+from runtime.builtin_kinds import ENDPOINT_SLICE, SERVICE
+from runtime.client.client import Client
+from runtime.clock import Clock
+from runtime.errors import ApiError, Forbidden, NotFound, Transient, Unauthorized
+from runtime.types import Object, ObjectKey
+
+DISCOVERY = "/.well-known/openid-configuration"
+# The fixed path on the API server itself, never the advertised `jwks_uri`: that may be a host
+# which only the outside reaches, and the operator opens no URL that it was told.
+KEYS = "/openid/v1/jwks"
+MAX_AGE = 300.0
+# The Service never moves; a control plane that is replaced node by node does, and rarely.
+REREAD = 600.0
+# A node of it that restarts is back before anybody looks again, and needs its way then.
+LINGERS = 3600.0
+ITSELF = ObjectKey("default", "kubernetes")
+Facts = TypeVar("Facts")
+_CURVES = {"P-256": ec.SECP256R1(), "P-384": ec.SECP384R1(), "P-521": ec.SECP521R1()}
+
+
+class ApiServer:
+    """Facts about the API server, kept for `MAX_AGE` seconds."""
+
+    def __init__(self, client: Client, clock: Clock, host: str | None) -> None:
+        self._client = client
+        self._clock = clock
+        # A name tells nothing: policies take addresses.
+        self._given: tuple[str, ...] | None = (host,) if host and is_ip(host) else None
+        self._services: Reread[tuple[str, ...]] = Reread(clock, self._read_service, ())
+        self._endpoints = Reread(clock, self._read_endpoints, ApiEndpoints())
+        self._seen: dict[str, float] = {}
+        self._issuer: TokenIssuer | None = None
+        self._asked = 0.0
+
+    async def hosts(self) -> tuple[str, ...]:
+        """Return the addresses of the API server's Service, as pods see it; () if not known."""
+        if self._given is not None:
+            return self._given
+        return await self._services.get()
+
+    async def endpoints(self) -> ApiEndpoints:
+        """Return where the API server listens behind its Service, as far as it can be read.
+
+        The one object `kubernetes` that the API server writes itself: a list by label would also
+        show what others call an endpoint of it.
+        """
+        return await self._endpoints.get()
+
+    async def _read_service(self) -> tuple[str, ...]:
+        service = await self._client.get(SERVICE, ITSELF)
+        return tuple(one for one in service["spec"].get("clusterIPs") or () if is_ip(one))
+
+    async def _read_endpoints(self) -> ApiEndpoints:
+        now = self._clock.monotonic()
+        found = api_endpoints(await self._client.get(ENDPOINT_SLICE, ITSELF))
+        self._seen |= dict.fromkeys(found.addresses, now)
+        self._seen = {one: seen for one, seen in self._seen.items() if now - seen < LINGERS}
+        return dataclasses.replace(found, addresses=tuple(sorted(self._seen)))
+
+    async def token_issuer(self) -> TokenIssuer | None:
+        """Return who signs ServiceAccount tokens; None when the API server does not tell us."""
+        now = self._clock.monotonic()
+        if self._issuer is not None and now - self._asked < MAX_AGE:
+            return self._issuer
+        try:
+            discovery = orjson.loads(await self._client.get_raw(DISCOVERY))
+            keys = orjson.loads(await self._client.get_raw(KEYS))
+        except (Forbidden, NotFound, Unauthorized):
+            return None
+        self._issuer = TokenIssuer(str(discovery["issuer"]), public_keys(keys))
+        self._asked = now
+        return self._issuer
+
+
+class Reread(Generic[Facts]):
+    """Something that hardly ever changes, read every `REREAD` seconds while somebody asks."""
+
+    def __init__(self, clock: Clock, read: Callable[[], Awaitable[Facts]], nothing: Facts) -> None:
+        self._clock = clock
+        self._read = read
+        self._nothing = nothing
+        self._known: Facts | None = None
+        self._asked = 0.0
+
+    async def get(self) -> Facts:
+        """Return what is known; nothing when it does not exist or is not ours to read.
+
+        Raises what the API cannot answer now, unless there was an answer before.
+        """
+        now = self._clock.monotonic()
+        if self._known is not None and now - self._asked < REREAD:
+            return self._known
+        try:
+            self._known = await self._read()
+        except (Forbidden, NotFound, Unauthorized):
+            self._known = self._nothing
+        except (ApiError, Transient):
+            if self._known is None:
+                raise
+        self._asked = now
+        return self._known
+
+
+def api_endpoints(live: Object) -> ApiEndpoints:
+    """Read an EndpointSlice (discovery.k8s.io/v1); nothing when it names no address or port."""
+    addresses = {
+        address
+        for endpoint in live.get("endpoints") or ()
+        if (endpoint.get("conditions") or {}).get("ready") is not False
+        for address in endpoint.get("addresses") or ()
+        if is_ip(address)
+    }
+    ports = [one["port"] for one in live.get("ports") or () if one.get("port")]
+    if not addresses or not ports:
+        return ApiEndpoints()
+    return ApiEndpoints(tuple(sorted(addresses)), ports[0])
+
+
+def public_keys(key_set: Mapping[str, Any]) -> tuple[str, ...]:
+    """Turn a JSON Web Key Set (RFC 7517) into PEM, sorted; keys of unknown kinds are left out."""
+    found = (_public_key(key) for key in key_set.get("keys") or ())
+    return tuple(sorted(_pem(key) for key in found if key is not None))
+
+
+def _public_key(key: Mapping[str, Any]) -> rsa.RSAPublicKey | ec.EllipticCurvePublicKey | None:
+    if key.get("kty") == "RSA":
+        return rsa.RSAPublicNumbers(e=_number(key["e"]), n=_number(key["n"])).public_key()
+    curve = _CURVES.get(str(key.get("crv")))
+    if key.get("kty") == "EC" and curve is not None:
+        numbers = ec.EllipticCurvePublicNumbers(_number(key["x"]), _number(key["y"]), curve)
+        return numbers.public_key()
+    return None
+
+
+def _number(text: str) -> int:
+    """Decode a Base64urlUInt (RFC 7518, 2)."""
+    return int.from_bytes(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)), "big")
+
+
+def _pem(key: rsa.RSAPublicKey | ec.EllipticCurvePublicKey) -> str:
+    return key.public_bytes(
+        serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
+    ).decode()

@@ -1,0 +1,57 @@
+"""Objects of others, read by name and remembered for a while: nothing of them is watched.
+
+The answer that there is none is remembered too, and so is a refusal: what is asked for on behalf of
+many clusters costs one request in `max_age` seconds.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import dataclass
+
+from runtime.client.client import Client
+from runtime.clock import Clock
+from runtime.errors import Forbidden, NotFound
+from runtime.types import Object, ObjectKey, Resource
+
+KEPT = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The object; None when it does not exist, or when it may not be read."""
+
+    live: Object | None
+    readable: bool = True
+
+
+class SeenObjects:
+    """Objects at most `max_age` seconds old; those not asked for the longest go first."""
+
+    def __init__(self, client: Client, clock: Clock, max_age: float, kept: int = KEPT) -> None:
+        self._client = client
+        self._clock = clock
+        self._max_age = max_age
+        self._size = kept
+        self._kept: OrderedDict[tuple[Resource, ObjectKey], tuple[float, Found]] = OrderedDict()
+
+    async def get(self, resource: Resource, key: ObjectKey) -> Found:
+        """Return what is known of an object, or ask. Raises the API's other errors."""
+        slot, now = (resource, key), self._clock.monotonic()
+        kept = self._kept.get(slot)
+        if kept is not None and now - kept[0] < self._max_age:
+            return kept[1]
+        found = await self._ask(resource, key)
+        self._kept[slot] = (now, found)
+        self._kept.move_to_end(slot)
+        if len(self._kept) > self._size:
+            self._kept.popitem(last=False)
+        return found
+
+    async def _ask(self, resource: Resource, key: ObjectKey) -> Found:
+        try:
+            return Found(await self._client.get(resource, key))
+        except NotFound:
+            return Found(None)
+        except Forbidden:
+            return Found(None, readable=False)

@@ -1,0 +1,15 @@
+"""Volume claims that users name, read by name: no cache has them, for want of our label."""
+
+from __future__ import annotations
+
+from managers.context.reads.ttl_getter import NamedObjects
+from runtime.builtin_kinds import PVC
+from runtime.client.client import Client
+from runtime.clock import Clock
+
+
+class NamedClaims(NamedObjects):
+    """Claims, at most `max_age` seconds old; one that was not there is asked for each time."""
+
+    def __init__(self, client: Client, clock: Clock, max_age: float) -> None:
+        super().__init__(client, clock, PVC, max_age)

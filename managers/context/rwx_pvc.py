@@ -1,0 +1,24 @@
+"""The one place where a volume claim that all servers of a cluster mount is made."""
+
+from __future__ import annotations
+
+import contextlib
+
+from contracts.builders.rwx_pvc import claim_of_all
+from managers.context.context import FIELD_MANAGER, Context
+from runtime.apply.ownership import Owner
+from runtime.builtin_kinds import PVC
+from runtime.errors import AlreadyExists
+
+
+async def make_claim_of_all(
+    context: Context, owner: Owner, name: str, size: str, storage_class: str | None
+) -> None:
+    """Create the claim; one that exists is never touched.
+
+    It has no owner reference, so that what it holds outlives a cluster that is deleted by mistake.
+    Its annotation proves whose it was, for deletionPolicy DeletePVCs.
+    """
+    with contextlib.suppress(AlreadyExists):
+        body = claim_of_all(owner, name, size, storage_class)
+        await context.client.create(PVC, body, field_manager=FIELD_MANAGER)

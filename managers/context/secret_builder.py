@@ -1,0 +1,43 @@
+"""The one place where a Secret of ours is built, so that no field is forgotten in one of them."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping
+
+from contracts.naming import labels
+from runtime.apply.ownership import Owner
+from runtime.builtin_kinds import SECRET
+from runtime.types import Object
+
+
+def secret_object(
+    owner: Owner,
+    name: str,
+    data: Mapping[str, bytes],
+    *,
+    kind: str = "Opaque",
+    immutable: bool = False,
+    annotations: Mapping[str, str] | None = None,
+) -> Object:
+    """Build a Secret of a cluster, owned by it and marked with its UID.
+
+    The mark outlives the owner reference: a key that was retained still says whose it was.
+    """
+    secret: Object = {
+        "apiVersion": SECRET.api_version,
+        "kind": SECRET.kind,
+        "metadata": {
+            "name": name,
+            "namespace": owner.namespace,
+            "labels": labels.base(owner.name),
+            "annotations": {**(annotations or {}), labels.OWNER_UID: owner.uid},
+            "ownerReferences": [owner.reference()],
+        },
+        "type": kind,
+        # Not stringData: the server stores it elsewhere and each apply would look like a change.
+        "data": {key: base64.b64encode(value).decode() for key, value in data.items()},
+    }
+    if immutable:
+        secret["immutable"] = True
+    return secret

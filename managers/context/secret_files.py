@@ -1,0 +1,256 @@
+"""Files that somebody put into a Secret: how much of one is read, and what it may be. Pure.
+
+The one place of these limits; called by managers.certs for certificates and keys of servers, by
+managers.bootstrap for the files of a seal, and by managers.cluster for whom a connection trusts.
+
+While a file is read the event loop stands still, for all clusters and for the renewal of the Lease,
+and a thread would not help: the libraries keep the interpreter to themselves. So each limit is one
+that no user meets, and everything within the limits takes some tens of milliseconds. What is beyond
+a limit is refused before a library sees it.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+import ssl
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from cryptography import x509
+from cryptography.exceptions import InternalError, UnsupportedAlgorithm
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
+from cryptography.hazmat.primitives.asymmetric.types import PrivateKeyTypes, PublicKeyTypes
+
+from contracts.api.values.public_key import CURVES, RSA_BITS_MAX
+from managers.context.der import NotDerError, key_kind
+from runtime.limits.nesting import too_deep
+
+# The bundle of all public authorities has about 150 certificates and 300,000 bytes.
+FILE_BYTES_MAX = 512 * 1024
+PEM_BLOCKS_MAX = 256
+# A TLS handshake carries no larger message.
+CERTIFICATE_BYTES_MAX = 64 * 1024
+# An RSA key of RSA_BITS_MAX has 4,700 bytes.
+KEY_BYTES_MAX = 16 * 1024
+# Above this the TLS library of the server takes no RSA key (Go, crypto/rsa).
+RSA_EXPONENT_BITS_MAX = 31
+# Credentials of a cloud: two kilobytes, a dozen values, two levels, a dozen lines.
+TEXT_BYTES_MAX = 64 * 1024
+JSON_VALUES_MAX = 1000
+JSON_LEVELS_MAX = 32
+LINES_MAX = 1000
+
+UNREADABLE = (
+    ValueError,
+    TypeError,
+    RecursionError,
+    InternalError,
+    UnsupportedAlgorithm,
+    x509.DuplicateExtension,
+    x509.InvalidVersion,
+    x509.UnsupportedGeneralNameType,
+)
+"""What the libraries raise for what others wrote: no such file, or one that they cannot use (a key
+behind a password, an unknown curve, extensions that contradict each other)."""
+
+
+class UnreadableFileError(ValueError):
+    """It is no such file, or one that the library cannot use."""
+
+
+class RefusedFileError(ValueError):
+    """It is beyond a limit. The text has the value, the limit and the next step."""
+
+
+@contextmanager
+def entry(name: str) -> Iterator[None]:
+    """Put the name of an entry of a Secret before what is said about its file."""
+    try:
+        yield
+    except RefusedFileError as error:
+        raise RefusedFileError(f"{name}: {error}") from error
+    except UNREADABLE as error:
+        raise UnreadableFileError(f"{name}: {error}") from error
+
+
+def check_size(content: bytes, most: int = FILE_BYTES_MAX) -> None:
+    """Raise RefusedFileError for a file of more bytes."""
+    if len(content) > most:
+        raise RefusedFileError(
+            f"it has {len(content)} bytes, and up to {most} are read: leave in it only what is "
+            "needed"
+        )
+
+
+def _check_pem(content: bytes) -> None:
+    check_size(content)
+    blocks = content.count(b"-----BEGIN ")
+    if blocks > PEM_BLOCKS_MAX:
+        raise RefusedFileError(
+            f"it has {blocks} PEM blocks, and up to {PEM_BLOCKS_MAX} are read: take out the "
+            "certificates that are not needed"
+        )
+
+
+def certificates(content: bytes) -> tuple[x509.Certificate, ...]:
+    """Read every certificate of a PEM file.
+
+    Raises UnreadableFileError when there is none or one is bad, and RefusedFileError.
+    """
+    _check_pem(content)
+    try:
+        loaded = tuple(x509.load_pem_x509_certificates(content))
+    except UNREADABLE as error:
+        raise UnreadableFileError(str(error)) from error
+    for position, one in enumerate(loaded, start=1):
+        size = len(one.tbs_certificate_bytes)
+        if size > CERTIFICATE_BYTES_MAX:
+            raise RefusedFileError(
+                f"its certificate number {position} has {size} bytes, and up to "
+                f"{CERTIFICATE_BYTES_MAX} are read: have one issued with fewer names"
+            )
+    return loaded
+
+
+def private_key(content: bytes) -> PrivateKeyTypes:
+    """Read the first private key of a PEM file, for its public half, or to sign when it is ECDSA.
+
+    Raises UnreadableFileError, and RefusedFileError for a kind that the server does not take or a
+    key that is too large.
+    """
+    _check_pem(content)
+    key = _first_key(content)
+    try:
+        kind = key_kind(key)
+    except NotDerError as error:
+        raise UnreadableFileError(f"its private key cannot be read: {error}") from error
+    if kind is None:
+        # Of other kinds a library computes the public half, which takes the cube of their size.
+        raise RefusedFileError(
+            "its private key is none of RSA, ECDSA and Ed25519: put a key of one of these there"
+        )
+    if kind.bits > RSA_BITS_MAX:
+        raise RefusedFileError(_too_large(kind.bits))
+    try:
+        # Whether the numbers of an RSA key are prime is for the server to check: it uses the key.
+        # Here its public half alone is compared with that of a certificate, and a key whose halves
+        # do not belong together is refused by the server, by name. The check takes seconds. The
+        # library never skips the checks of the other kinds.
+        return serialization.load_der_private_key(
+            key, password=None, unsafe_skip_rsa_key_validation=True
+        )
+    except UNREADABLE as error:
+        raise UnreadableFileError(str(error)) from error
+
+
+def _first_key(content: bytes) -> bytes:
+    """The bytes of the first PEM block that is a private key without a password."""
+    head, _, rest = content.partition(b"PRIVATE KEY-----")
+    label = head.rpartition(b"-----BEGIN ")[2] + b"PRIVATE KEY-----"
+    body, end, _ = rest.partition(b"-----END " + label)
+    if not end:
+        raise UnreadableFileError("it holds no PEM block of a private key")
+    if b"ENCRYPTED" in label or b"ENCRYPTED" in body:
+        raise UnreadableFileError("its private key is behind a password")
+    try:
+        key = base64.b64decode(b"".join(body.split()), validate=True)
+    except binascii.Error:
+        raise UnreadableFileError("its private key is not base64") from None
+    if len(key) > KEY_BYTES_MAX:
+        raise RefusedFileError(
+            f"its private key has {len(key)} bytes, and up to {KEY_BYTES_MAX} are read: make an "
+            f"RSA key of up to {RSA_BITS_MAX} bits, or an ECDSA key"
+        )
+    return key
+
+
+def check_public_key(key: PublicKeyTypes) -> None:
+    """Raise RefusedFileError for a public key that costs much to check a signature with.
+
+    None that is refused is one that the server takes.
+    """
+    known = isinstance(key, rsa.RSAPublicKey | ed25519.Ed25519PublicKey)
+    if not known and not (isinstance(key, ec.EllipticCurvePublicKey) and key.curve.name in CURVES):
+        raise RefusedFileError(
+            "its key is none of RSA, ECDSA (P-256, P-384, P-521) and Ed25519: use an authority "
+            "with one of these"
+        )
+    if not isinstance(key, rsa.RSAPublicKey):
+        return
+    if key.key_size > RSA_BITS_MAX:
+        raise RefusedFileError(_too_large(key.key_size))
+    exponent = key.public_numbers().e.bit_length()
+    if exponent > RSA_EXPONENT_BITS_MAX:
+        raise RefusedFileError(
+            f"its RSA key has a public exponent of {exponent} bits, and up to "
+            f"{RSA_EXPONENT_BITS_MAX} are read: make a key with the usual one, 65537"
+        )
+
+
+def _too_large(bits: int) -> str:
+    return (
+        f"its RSA key has {bits} bits, and up to {RSA_BITS_MAX} are read: make a smaller one, or "
+        "an ECDSA key"
+    )
+
+
+def is_json_object(content: bytes) -> bool:
+    """Tell whether a file is one JSON object. Raises RefusedFileError."""
+    if not content.lstrip().startswith(b"{"):
+        return False
+    check_size(content, TEXT_BYTES_MAX)
+    # What stands before each value is counted before the values are made.
+    values = sum(map(content.count, (b",", b"[", b"{")))
+    if values > JSON_VALUES_MAX:
+        raise RefusedFileError(
+            f"its JSON is made of {values} values, and up to {JSON_VALUES_MAX} are read: leave in "
+            "it only what is needed"
+        )
+    try:
+        value = json.loads(content)
+    except RecursionError:
+        raise RefusedFileError(_TOO_DEEP) from None
+    except ValueError:
+        return False
+    if too_deep(value, JSON_LEVELS_MAX) is not None:
+        raise RefusedFileError(_TOO_DEEP)
+    return isinstance(value, dict)
+
+
+def lines(content: bytes) -> list[str]:
+    """Read a file of lines. Raises UnreadableFileError, RefusedFileError."""
+    check_size(content, TEXT_BYTES_MAX)
+    count = content.count(b"\n") + 1
+    if count > LINES_MAX:
+        raise RefusedFileError(
+            f"it has {count} lines, and up to {LINES_MAX} are read: leave in it only what is needed"
+        )
+    try:
+        return content.decode().split("\n")
+    except UnicodeDecodeError as error:
+        raise UnreadableFileError(str(error)) from error
+
+
+_TOO_DEEP = f"its JSON is nested deeper than {JSON_LEVELS_MAX} levels: make it flatter"
+
+
+def ascii_pem(authority: str) -> str:
+    """The same PEM without what the TLS library does not take: comments in other languages."""
+    return authority.encode("ascii", "replace").decode()
+
+
+def check_trusted(authority: str) -> None:
+    """Raise UnreadableFileError for PEM certificates of which no connection can be made.
+
+    The TLS library, which does not look at them before one is made, reads less than `certificates`.
+    """
+    try:
+        ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(cadata=ascii_pem(authority))
+    except (ssl.SSLError, ValueError) as error:
+        raise UnreadableFileError(
+            f"the TLS library reads no certificate in it ({error}): begin each line of PEM at its "
+            "first character"
+        ) from error

@@ -1,0 +1,80 @@
+"""Tokens of the operator's own ServiceAccount, each good at the servers of one cluster alone.
+
+By TokenRequest (authentication.k8s.io/v1): a POST by its verb, but it stores no object, so it is no
+write. Used by managers.bao.login.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from managers.context.context import FIELD_MANAGER
+from managers.context.sensitive import Concealed
+from runtime.builtin_kinds import SERVICE_ACCOUNT
+from runtime.client.client import Client
+from runtime.clock import Clock
+from runtime.errors import ApiError, Transient
+from runtime.types import ObjectKey
+
+LIFE_SECONDS = 600
+"""The shortest life that the API server grants."""
+RENEW_AFTER = 0.8 * LIFE_SECONDS
+# Some callers ask several times in a pass: a right that is missing is not missed each time.
+REFUSED_SECONDS = 30.0
+# A login may be refused because the API server signs with another key by now. A token that was
+# refused when it was new is not replaced at every try.
+DOUBTFUL_AFTER = 60.0
+
+
+@dataclass(slots=True)
+class AccountTokens:
+    """The tokens of one ServiceAccount for one audience, made when somebody needs one."""
+
+    client: Client
+    clock: Clock
+    account: ObjectKey
+    audience: str
+    _kept: Concealed | None = None
+    _made: float = 0.0
+    _refusal: ApiError | None = None
+    _refused: float = 0.0
+
+    async def get(self) -> Concealed:
+        """Return a token with at least a fifth of its life left.
+
+        Raises ApiError when the API server refuses one (which is remembered for a while), and
+        Transient when it does not answer.
+        """
+        now = self.clock.monotonic()
+        if self._kept is not None and now - self._made < RENEW_AFTER:
+            return self._kept
+        if self._refusal is not None and now - self._refused < REFUSED_SECONDS:
+            raise self._refusal
+        self._refusal = None
+        try:
+            self._kept = await self._request()
+        except Transient:
+            raise
+        except ApiError as error:
+            self._refusal, self._refused = error, now
+            raise
+        self._made = now
+        return self._kept
+
+    def doubt(self) -> None:
+        """Hear that a server refused the token; one that is not new is not used again."""
+        if self.clock.monotonic() - self._made >= DOUBTFUL_AFTER:
+            self._kept = None
+
+    async def _request(self) -> Concealed:
+        body: dict[str, Any] = {
+            "apiVersion": "authentication.k8s.io/v1",
+            "kind": "TokenRequest",
+            "metadata": {"name": self.account.name, "namespace": self.account.namespace},
+            "spec": {"audiences": [self.audience], "expirationSeconds": LIFE_SECONDS},
+        }
+        answer = await self.client.create(
+            SERVICE_ACCOUNT, body, field_manager=FIELD_MANAGER, subresource="token"
+        )
+        return Concealed(str(answer["status"]["token"]))

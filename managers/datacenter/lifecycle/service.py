@@ -1,0 +1,244 @@
+"""The shared services of datacenters: brings rows to what sources say, and services to their rows.
+
+    sources -> merge -> plan -> rows          `converge`, for one datacenter
+    row -> observe -> decide -> act -> record  `drive`, for one row
+
+Uses a store, a registry of sources, and managers.datacenter.lifecycle.driver for the second line.
+Called by the two controllers of datacenters, one for each of these; `reconcile` does both, for
+whoever embeds it. Nothing is remembered between calls but which troubles of sources were told.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from contracts.datacenter.dependencies import creation_order
+from contracts.datacenter.objects import InvalidDatacenterError
+from contracts.datacenter.rules.all_rules import read_services
+from contracts.datacenter.workload_records import DECLARED, DatacenterInfo, Row, Source
+from managers.datacenter.interfaces import Provider, Store
+from managers.datacenter.lifecycle import plan as row_plan
+from managers.datacenter.lifecycle.driver import AGAIN, SUPERSEDED, Driver, Tell
+from managers.datacenter.lifecycle.plan import RowPlan
+from managers.datacenter.sources.hooks import Body, ask_all, told
+from managers.datacenter.sources.merge import Answer, Merged, merge
+from managers.datacenter.sources.registry import Registry
+from runtime.clock import Clock
+from runtime.errors import LeaseLost
+from runtime.outcome import Outcome, Wait, combine
+
+Declared = Sequence[Body] | Answer | None
+"""What a datacenter says: bodies that are still to be judged, its judged answer, or nothing."""
+
+TROUBLE: Final = "WriteFailed"
+TROUBLE_LOOK: Final = 5.0
+"""Seconds to the next look after the store failed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Extras:
+    """What else a datacenter asks: orders by name of service, sources to forget, its own end."""
+
+    redeploy: Mapping[str, str] = field(default_factory=dict)
+    forget: frozenset[str] = frozenset()
+    deleting: bool = False
+
+
+NO_EXTRAS: Final = Extras()
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """A row that could not be written or brought forward; it stops no other one."""
+
+    name: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What a pass over a datacenter found and did. `rows` are those after it, by name.
+
+    `outcomes` are those of single rows, by name; empty after `converge`. `planned` is what had to
+    be written when the pass began.
+    """
+
+    merged: Merged
+    planned: RowPlan
+    rows: tuple[Row, ...]
+    troubles: tuple[Trouble, ...] = ()
+    outcomes: Mapping[str, Outcome] = field(default_factory=dict)
+
+    @property
+    def outcome(self) -> Outcome:
+        """How the pass ended as a whole, with the time of the next look."""
+        parts = list(self.outcomes.values())
+        if self.troubles:
+            text = "; ".join(f"{one.name}: {one.message}" for one in self.troubles)
+            parts.append(Wait(TROUBLE, text, TROUBLE_LOOK))
+        taken = {row.name for row in self.rows}
+        free = [wish.name for wish in self.merged.wishes if wish.name not in taken]
+        if free and not self.planned.held:
+            parts.append(Wait(SUPERSEDED, f"to be made anew: {', '.join(free)}", AGAIN))
+        return combine(*parts)
+
+
+class Service:
+    """Brings the services of datacenters forward, one step per call; repeating a call is safe.
+
+    LeaseLost and the caller's cancellation pass through every method.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        providers: Mapping[str, Provider],
+        registry: Registry,
+        clock: Clock,
+        rng: random.Random,
+        tell: Tell,
+    ) -> None:
+        """`providers` by what spec.provider calls them."""
+        self._store = store
+        self._registry = registry
+        self._clock = clock
+        self._tell = tell
+        self._driver = Driver(store, providers, clock, rng, tell)
+        self._said: dict[str, frozenset[tuple[str, ...]]] = {}
+
+    async def reconcile(
+        self,
+        datacenter: DatacenterInfo,
+        declared: Declared,
+        extras: Extras = NO_EXTRAS,
+    ) -> Report:
+        """Converge a datacenter, then drive each of its rows, in the order of their dependencies.
+
+        `declared` is None when the datacenter says nothing, which leaves what it declared before;
+        an Answer was judged by whoever gives it.
+        Raises what the store raises when its rows cannot be listed.
+        """
+        report = await self.converge(datacenter, declared, extras)
+        outcomes: dict[str, Outcome] = {}
+        troubles = list(report.troubles)
+        for name in _driving_order(report.rows):
+            rows = await self._store.list_by_datacenter(datacenter)
+            row = next((one for one in rows if one.name == name), None)
+            if row is None:
+                continue
+            try:
+                outcomes[name] = await self.drive(row, rows)
+            except LeaseLost:
+                raise
+            except Exception as error:  # noqa: BLE001 - one row never stops the others
+                troubles.append(Trouble(name, told(error)))
+        rows = await self._store.list_by_datacenter(datacenter)
+        return replace(report, rows=rows, troubles=tuple(troubles), outcomes=outcomes)
+
+    async def converge(
+        self,
+        datacenter: DatacenterInfo,
+        declared: Declared,
+        extras: Extras = NO_EXTRAS,
+    ) -> Report:
+        """Ask the sources of a datacenter, and make, change and retire its rows accordingly.
+
+        Raises what the store raises when its rows cannot be listed.
+        """
+        answers = () if extras.deleting else await self._answers(datacenter, declared)
+        rows = await self._store.list_by_datacenter(datacenter)
+        # Who is going does not want anything any more.
+        merged = Merged((), (), ())
+        if not extras.deleting:
+            merged = merge(answers, rows, extras.redeploy, extras.forget)
+        self._tell_of_sources(datacenter, merged)
+        planned = row_plan.plan(datacenter, merged, rows, extras.deleting)
+        troubles = await self._write(datacenter, planned)
+        if planned != RowPlan(held=planned.held):
+            rows = await self._store.list_by_datacenter(datacenter)
+        return Report(merged, planned, rows, troubles)
+
+    async def drive(self, row: Row, rows: Iterable[Row]) -> Outcome:
+        """Bring one row one step forward; `rows` are those of its datacenter, itself included.
+
+        `row.datacenter.state` must be the present one, as list_by_datacenter gives it. Returns Done
+        when it runs or is gone, else Wait, with its state as reason and the time of the next look.
+        Raises what the medium of the store raises.
+        """
+        return await self._driver.drive(row, tuple(rows))
+
+    async def list_by_datacenter(self, datacenter: DatacenterInfo) -> tuple[Row, ...]:
+        """Return the rows of a datacenter, by name."""
+        return await self._store.list_by_datacenter(datacenter)
+
+    async def get(self, row_id: str) -> Row | None:
+        """Return a row by its id; None when it is gone."""
+        return await self._store.get(row_id)
+
+    # --- from sources to rows ---------------------------------------------------------------------
+
+    async def _answers(self, datacenter: DatacenterInfo, declared: Declared) -> tuple[Answer, ...]:
+        asked = await ask_all(self._registry.snapshot(), datacenter, self._clock)
+        return (_declared(datacenter, declared), *asked)
+
+    async def _write(self, datacenter: DatacenterInfo, planned: RowPlan) -> tuple[Trouble, ...]:
+        store = self._store
+        writes: list[tuple[str, Callable[[], Awaitable[object]]]] = [
+            *((row.name, lambda row=row: store.retire(row)) for row in planned.retire),
+            *(
+                (row.name, lambda row=row, wish=wish: store.update(row, wish))
+                for row, wish in planned.update
+            ),
+            *(
+                (wish.name, lambda wish=wish: store.insert(datacenter, wish))
+                for wish in planned.insert
+            ),
+        ]
+        troubles = []
+        for name, write in writes:
+            try:
+                await write()
+            except LeaseLost:
+                raise
+            except Exception as error:  # noqa: BLE001 - one row never stops the others
+                troubles.append(Trouble(name, told(error)))
+        return tuple(troubles)
+
+    def _tell_of_sources(self, datacenter: DatacenterInfo, merged: Merged) -> None:
+        """Tell of what was not so when this datacenter was looked at last."""
+        now: dict[tuple[str, ...], str] = {
+            ("SourceDegraded", one.source.name): f"source {one.source.name}: {one.error}"
+            for one in merged.sources
+            if one.error
+        }
+        for conflict in merged.conflicts:
+            now["Conflict", conflict.name, conflict.winner, conflict.loser] = conflict.message
+        before = self._said.pop(datacenter.name, frozenset())
+        if now:
+            self._said[datacenter.name] = frozenset(now)
+        for key in sorted(now.keys() - before):
+            self._tell(datacenter, "Warning", key[0], now[key])
+
+
+def _declared(datacenter: DatacenterInfo, declared: Declared) -> Answer:
+    if isinstance(declared, Answer):
+        return declared
+    source = Source(DECLARED)
+    if declared is None:
+        return Answer(source, None)
+    try:
+        return Answer(source, read_services(declared, "spec.bootstrapServices", datacenter.name))
+    except InvalidDatacenterError as error:
+        return Answer(source, None, told(error))
+
+
+def _driving_order(rows: Sequence[Row]) -> list[str]:
+    """What is to run behind what it depends on; what is to go before it, and before all else."""
+    order = [service.name for service in creation_order(row.wish.service for row in rows)]
+    going = {row.name for row in rows if row.retiring}
+    return [name for name in reversed(order) if name in going] + [
+        name for name in order if name not in going
+    ]

@@ -1,0 +1,374 @@
+"""Runs services as objects of the Kubernetes cluster that the operator itself is in.
+
+Uses runtime.apply.apply for every object that is made, and managers.datacenter.provider.objects for
+what they are. Called by whoever carries rows forward. What is there is seen in caches alone; what
+was taken away is asked of the API server once more before it counts as gone.
+
+Every object is judged by the UID of its controlling owner, the row. A call does what it can do now:
+what has to end first (a StatefulSet that is made anew) is waited for by the next call, after the
+watch has told that it ended.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from contracts.api.group import API_VERSION, CLUSTERS
+from contracts.datacenter import names as naming
+from contracts.datacenter.kinds import WORKLOAD_KIND
+from contracts.datacenter.objects import KUBERNETES
+from contracts.datacenter.service_spec import OPENBAO_READY
+from contracts.datacenter.workload_records import Observation, Row, Vault
+from managers.context.context import FIELD_MANAGER, MARKS
+from managers.datacenter.interfaces import ProviderError
+from managers.datacenter.provider import vault
+from managers.datacenter.provider.objects import (
+    KINDS,
+    Slot,
+    child,
+    fixed_difference,
+    render,
+    slots,
+    unmarking,
+)
+from managers.datacenter.provider.readiness import made_from, observed, reference
+from runtime.apply.apply import OWNER_INDEX, OwnedApply, controller_uid
+from runtime.apply.apply_cache import fingerprint
+from runtime.apply.apply_result import Applied
+from runtime.apply.intent import Intent, contains
+from runtime.apply.ownership import Claim, Owner, claim_of
+from runtime.builtin_kinds import CONFIG_MAP, DAEMON_SET, DEPLOYMENT, SERVICE, STATEFUL_SET
+from runtime.cache.cache import Cache
+from runtime.client.client import Client
+from runtime.errors import (
+    ApiError,
+    Conflict,
+    Forbidden,
+    Invalid,
+    NotFound,
+    PatchFailed,
+    QuotaExceeded,
+    TerminalError,
+    Transient,
+)
+from runtime.types import (
+    Object,
+    ObjectKey,
+    Resource,
+    is_terminating,
+    key_of,
+    resource_version_of,
+    uid_of,
+)
+from runtime.verdict import Verdict
+
+RESOURCES: Final = (CLUSTERS, DEPLOYMENT, DAEMON_SET, STATEFUL_SET, SERVICE, CONFIG_MAP)
+"""Every kind that a row may own, in the order in which they are taken away."""
+# A cluster is never taken away because a body asks for something else.
+PRUNED: Final = RESOURCES[1:]
+WORKLOADS: Final = frozenset(KINDS.values())
+# How the API server (1.36) refuses a change that `fixed_difference` does not know of.
+IMMUTABLE: Final = "updates to statefulset spec for fields other than"
+ORPHANING: Final = "orphan"
+_RETENTION: Final = "/spec/persistentVolumeClaimRetentionPolicy"
+
+Held = tuple[Resource, Object]
+
+
+class KubernetesProvider:
+    """The provider of datacenters whose services run in this Kubernetes cluster.
+
+    `caches` hold the kinds of RESOURCES, those that `apply` has; `observe` needs no request.
+    """
+
+    def __init__(self, client: Client, caches: Mapping[Resource, Cache], apply: OwnedApply) -> None:
+        self._client = client
+        self._caches = {resource: caches[resource] for resource in RESOURCES}
+        self._apply = apply
+        self._right: dict[str, _Right] = {}
+        for cache in self._caches.values():
+            cache.add_index(OWNER_INDEX, controller_uid)
+
+    @property
+    def name(self) -> str:
+        """What spec.provider of a datacenter calls it."""
+        return KUBERNETES
+
+    async def observe(self, row: Row) -> Observation:
+        """Look at what the caches hold; ProviderError Rejected for a row that cannot be read."""
+        seen = {(resource, key_of(live)): live for resource, live in self._cached(row)}
+        made = made_from(row, seen)
+        if made == row.wish.digest and not self._is_right(row, seen):
+            made = ""
+        return observed(row, seen, made)
+
+    async def provision(self, row: Row, vaults: tuple[Vault, ...]) -> None:
+        """Bring everything to what the row asks, in place; no request when it is there already.
+
+        ProviderErrors: Foreign, Rejected, Forbidden and KindFixed are terminal; Terminating,
+        NamespaceNotFound, QuotaExceeded and Unavailable are not. LeaseLost passes through.
+        """
+        with _in_words():
+            self._expect_same_nature(row)
+            lasting = self._lasting(row, vaults)
+            intents = _rendered(row, lasting)
+            if await self._makes_room(row, intents):
+                return
+            made: dict[Slot, Object] = {}
+            for intent in intents:
+                live = await self._ensure(row, intent)
+                if live is None:
+                    return
+                made[(intent.resource, intent.key)] = live
+            await self._tidy(row, made)
+            # The server may keep a value in another form than it was sent.
+            self._right[row.id] = _Right(row.wish.digest, lasting, _prints(made))
+
+    async def deprovision(self, row: Row) -> bool:
+        """Take the row's own objects away, what runs first; True once all are proven to be gone.
+
+        ProviderErrors: Forbidden is terminal; Unavailable is not. LeaseLost passes through.
+        """
+        self._right.pop(row.id, None)
+        with _in_words():
+            held = self._cached(row) or await self._live(row)
+            if not held:
+                return True
+            if row.wish.service.deletion_policy == "Orphan":
+                return await self._let_go(row, held)
+            # What pods read and are found by stays as long as they do.
+            for resource, live in [one for one in held if one[0] in WORKLOADS] or held:
+                policy = row.wish.service.volume_policy
+                if not is_terminating(live) and await self._volumes_follow(policy, resource, live):
+                    await self._delete(resource, live)
+            return False
+
+    # --- what is there ------------------------------------------------------------------------
+
+    def _cached(self, row: Row) -> list[Held]:
+        """The row's own objects, in the order in which they are taken away."""
+        return [
+            (resource, live)
+            for resource, cache in self._caches.items()
+            for live in cache.by_index(OWNER_INDEX, row.id)
+        ]
+
+    async def _live(self, row: Row) -> list[Held]:
+        """The same from the API server, of all names that a row can have had."""
+        found: list[Held] = []
+        owner = owner_of(row)
+        for resource, key in reversed(slots(row)):
+            with contextlib.suppress(NotFound):
+                live = await self._client.get(resource, key)
+                if claim_of(live, owner, MARKS) is Claim.MINE:
+                    found.append((resource, live))
+        return found
+
+    def _own(self, row: Row, slot: Slot) -> Object | None:
+        live = self._caches[slot[0]].get(slot[1])
+        mine = live is not None and claim_of(live, owner_of(row), MARKS) is Claim.MINE
+        return live if mine else None
+
+    def _lasting(self, row: Row, told: tuple[Vault, ...]) -> tuple[Vault, ...]:
+        """What a row is told of vaults."""
+        namespace = row.datacenter.namespace
+        if OPENBAO_READY not in row.wish.service.depends_on:
+            return ()
+        key = ObjectKey(namespace, naming.openbao_config_map(child(row)))
+        before = (self._own(row, (CONFIG_MAP, key)) or {}).get("data") or {}
+        names = {one.service for one in (*vault.remembered(before), *told)}
+        found = {
+            name: self._caches[CLUSTERS].get(
+                ObjectKey(namespace, naming.child(row.datacenter.name, name))
+            )
+            for name in names
+        }
+        live = {name: one for name, one in found.items() if one is not None}
+        return vault.lasting(before, told, live)
+
+    def _is_right(self, row: Row, seen: Mapping[Slot, Object]) -> bool:
+        """Whether nobody changed what the row says; what was found right is not compared again."""
+        vaults = self._lasting(row, ())
+        found = _Right(row.wish.digest, vaults, _prints(seen))
+        if self._right.get(row.id) == found:
+            return True
+        intents = _rendered(row, vaults)
+        right = all(
+            contains(seen.get((intent.resource, intent.key)), intent.body) for intent in intents
+        )
+        if right:
+            self._right[row.id] = found
+        return right
+
+    # --- making -------------------------------------------------------------------------------
+
+    def _expect_same_nature(self, row: Row) -> None:
+        if row.wish.service.kind == "OpenBaoCluster":
+            return
+        for live in self._caches[CLUSTERS].by_index(OWNER_INDEX, row.id):
+            if is_terminating(live):
+                continue
+            told = (
+                f"kind {row.wish.service.kind}: {reference(CLUSTERS, live)} holds data and never "
+                "becomes another kind; set it back to OpenBaoCluster, or remove the service and "
+                "add it anew once it is gone"
+            )
+            raise ProviderError("KindFixed", told, terminal=True)
+
+    async def _makes_room(self, row: Row, intents: tuple[Intent, ...]) -> bool:
+        """Take away what cannot become as it is wanted; tell whether something has to end first.
+
+        A StatefulSet leaves its pods and volumes behind, and the new one takes them over.
+        """
+        waits = False
+        for intent in intents:
+            live = self._own(row, (intent.resource, intent.key))
+            if live is None:
+                continue
+            if is_terminating(live):
+                waits = waits or ORPHANING in (live["metadata"].get("finalizers") or ())
+            elif fixed_difference(intent, live):
+                await self._renew(intent.resource, live)
+                waits = True
+        return waits
+
+    async def _ensure(self, row: Row, intent: Intent) -> Object | None:
+        """Make one object; None when its StatefulSet has to be made anew first."""
+        applied = await self._apply.ensure(owner_of(row), intent)
+        if applied.in_place and applied.live is not None:
+            return applied.live
+        live = self._own(row, (intent.resource, intent.key))
+        if live is not None and intent.resource == STATEFUL_SET and IMMUTABLE in applied.message:
+            await self._renew(STATEFUL_SET, live)
+            return None
+        raise _refusal(applied)
+
+    async def _renew(self, resource: Resource, live: Object) -> None:
+        """Take away an object that is made anew; pods and volumes of a StatefulSet stay."""
+        if await self._volumes_follow("Retain", resource, live):
+            await self._delete(resource, live, orphan=True)
+
+    async def _tidy(self, row: Row, keep: Collection[Slot]) -> None:
+        """Take away what a former body asked for. Volumes of a former StatefulSet stay."""
+        for live in self._caches[STATEFUL_SET].by_index(OWNER_INDEX, row.id):
+            former = (STATEFUL_SET, key_of(live)) not in keep and not is_terminating(live)
+            if former and not await self._volumes_follow("Retain", STATEFUL_SET, live):
+                return
+        await self._apply.prune(owner_of(row), PRUNED, keep)
+
+    # --- taking away --------------------------------------------------------------------------
+
+    async def _volumes_follow(self, policy: str, resource: Resource, live: Object) -> bool:
+        """Whether a StatefulSet that goes now does with its volumes what is asked.
+
+        One that was made for another policy is told first, and its controller tells the volumes.
+        """
+        spec, metadata = live.get("spec") or {}, live["metadata"]
+        if resource != STATEFUL_SET or not spec.get("volumeClaimTemplates"):
+            return True
+        retention = spec.get("persistentVolumeClaimRetentionPolicy") or {}
+        if (retention.get("whenDeleted") or "Retain") != policy:
+            content = {"whenScaled": "Retain", **retention, "whenDeleted": policy}
+            await self._patch(resource, live, [{"op": "add", "path": _RETENTION, "value": content}])
+            return False
+        seen = (live.get("status") or {}).get("observedGeneration") or 0
+        return bool(seen >= (metadata.get("generation") or 0))
+
+    async def _delete(self, resource: Resource, live: Object, *, orphan: bool = False) -> None:
+        """Delete this very state of an object; no news when somebody was faster."""
+        if resource in WORKLOADS - {CLUSTERS}:
+            propagation = "Orphan" if orphan else "Foreground"
+        else:
+            # A cluster takes its own objects away, as its own policy says.
+            propagation = "Background"
+        with contextlib.suppress(NotFound, Conflict):
+            await self._client.delete(
+                resource,
+                key_of(live),
+                uid=uid_of(live),
+                # The status of a cluster changes all the time, and says nothing about this.
+                resource_version=None if resource == CLUSTERS else resource_version_of(live),
+                propagation=propagation,
+            )
+        self._caches[resource].doubt(key_of(live))
+
+    async def _let_go(self, row: Row, held: Sequence[Held]) -> bool:
+        """Leave objects to whoever wants them; tell whether none says any more that it is ours."""
+        for resource, live in held:
+            if not is_terminating(live):
+                await self._patch(resource, live, unmarking(row, MARKS, live))
+        return not self._cached(row) and not await self._live(row)
+
+    async def _patch(self, resource: Resource, live: Object, ops: list[dict[str, Any]]) -> None:
+        same = {"op": "test", "path": "/metadata/uid", "value": uid_of(live)}
+        key = key_of(live)
+        with contextlib.suppress(NotFound, Conflict, PatchFailed):
+            done = await self._client.json_patch(
+                resource, key, [same, *ops], field_manager=FIELD_MANAGER
+            )
+            self._caches[resource].observe(done)
+        self._caches[resource].doubt(key)
+
+
+def owner_of(row: Row) -> Owner:
+    """The BootstrapWorkload that owns the objects of a row."""
+    return Owner(API_VERSION, WORKLOAD_KIND, "", naming.row(row.datacenter.name, row.name), row.id)
+
+
+@dataclass(frozen=True, slots=True)
+class _Right:
+    """A state of the objects of a row in which each was as it was wanted."""
+
+    wish: str
+    vaults: tuple[Vault, ...]
+    prints: Mapping[Slot, str]
+
+
+def _prints(seen: Mapping[Slot, Object]) -> dict[Slot, str]:
+    return {slot: fingerprint(live) for slot, live in seen.items()}
+
+
+def _rendered(row: Row, vaults: tuple[Vault, ...]) -> tuple[Intent, ...]:
+    try:
+        return render(row, vaults)
+    except (TypeError, ValueError) as error:
+        told = f"service {row.name} cannot be made: {error}; change its body"
+        raise ProviderError("Rejected", told, terminal=True) from error
+
+
+_REFUSALS: Final = {
+    Verdict.FOREIGN: ("Foreign", True),
+    Verdict.REJECTED: ("Rejected", True),
+    Verdict.TERMINATING: ("Terminating", False),
+}
+
+_ERRORS: Final[tuple[tuple[type[Exception], str, bool], ...]] = (
+    (QuotaExceeded, "QuotaExceeded", False),
+    (Forbidden, "Forbidden", True),
+    (NotFound, "NamespaceNotFound", False),
+    (Invalid, "Rejected", True),
+    (TerminalError, "Rejected", True),
+    # Whatever nobody has thought of may be about this moment.
+    (ApiError, "Unavailable", False),
+    (Transient, "Unavailable", False),
+)
+
+
+def _refusal(applied: Applied) -> ProviderError:
+    reason, terminal = _REFUSALS[applied.verdict]
+    return ProviderError(reason, applied.message, terminal=terminal)
+
+
+@contextlib.contextmanager
+def _in_words() -> Iterator[None]:
+    """Say what the API server says in the words of a provider; what it does not know passes."""
+    try:
+        yield
+    except (ApiError, Transient, TerminalError) as error:
+        reason, terminal = next(
+            (reason, terminal) for kind, reason, terminal in _ERRORS if isinstance(error, kind)
+        )
+        raise ProviderError(reason, str(error), terminal=terminal) from error

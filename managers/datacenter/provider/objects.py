@@ -1,0 +1,268 @@
+"""From a row to the objects that a service is made of, in the order in which they are made. Pure.
+
+Uses managers.datacenter.provider.pod_template and vault. Called by the provider. Every body says
+only what the API server stores in the same words, so that a row that did not change costs no
+request.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from contracts.api.group import CLUSTERS
+from contracts.datacenter import names as naming
+from contracts.datacenter.service_spec import OPENBAO_READY, BootstrapService, Kind, ServicePart
+from contracts.datacenter.workload_records import Row, Vault
+from contracts.naming import labels
+from managers.datacenter.provider import vault
+from managers.datacenter.provider.pod_template import config_files, pod_template, volumes_by_name
+from runtime.apply.intent import Intent
+from runtime.apply.ownership import Marks
+from runtime.builtin_kinds import CONFIG_MAP, DAEMON_SET, DEPLOYMENT, SERVICE, STATEFUL_SET
+from runtime.types import Object, ObjectKey, Resource, annotations_of, labels_of
+
+KINDS: Final[Mapping[Kind, Resource]] = {
+    "Deployment": DEPLOYMENT,
+    "StatefulSet": STATEFUL_SET,
+    "DaemonSet": DAEMON_SET,
+    "OpenBaoCluster": CLUSTERS,
+}
+Slot = tuple[Resource, ObjectKey]
+
+_HISTORY: Final = 3
+_HEADLESS: Final = "None"
+
+
+def render(row: Row, vaults: tuple[Vault, ...]) -> tuple[Intent, ...]:
+    """Build every object of a row: ConfigMaps, the Service, and what runs it last.
+
+    `vaults`: what it is told of, sorted by service; heeded only when it waits for openbao:ready.
+    """
+    service = row.wish.service
+    if service.kind == "OpenBaoCluster":
+        return (vault.cluster(row),)
+    heeded = vaults if OPENBAO_READY in service.depends_on else ()
+    name = child(row)
+    intents: list[Intent] = []
+    files = config_files(service)
+    if files:
+        intents.append(_object(row, CONFIG_MAP, naming.files_config_map(name), {"data": files}))
+    if heeded:
+        told = {"data": vault.facts(heeded)}
+        intents.append(_object(row, CONFIG_MAP, naming.openbao_config_map(name), told))
+    ports = _service_ports(service)
+    if ports:
+        intents.append(_object(row, SERVICE, name, {"spec": _service(row, ports)}))
+    intents.append(_workload(row, heeded))
+    return tuple(intents)
+
+
+def child(row: Row) -> str:
+    """The name of the objects of a row."""
+    return naming.child(row.datacenter.name, row.name)
+
+
+def slots(row: Row) -> tuple[Slot, ...]:
+    """Every object that a row can have had, whatever it asks for now, in the order of making."""
+    name, namespace = child(row), row.datacenter.namespace
+    return (
+        (CONFIG_MAP, ObjectKey(namespace, naming.files_config_map(name))),
+        (CONFIG_MAP, ObjectKey(namespace, naming.openbao_config_map(name))),
+        (SERVICE, ObjectKey(namespace, name)),
+        *((resource, ObjectKey(namespace, name)) for resource in KINDS.values()),
+    )
+
+
+def wanted_slots(row: Row) -> tuple[frozenset[Slot], frozenset[Slot]]:
+    """Which objects a row has to have, and which it may have beside these."""
+    service, name = row.wish.service, child(row)
+    files, openbao, network, *_ = slots(row)
+    must: set[Slot] = {(KINDS[service.kind], ObjectKey(row.datacenter.namespace, name))}
+    if service.kind == "OpenBaoCluster":
+        return frozenset(must), frozenset()
+    if config_files(service):
+        must.add(files)
+    if _service_ports(service):
+        must.add(network)
+    # Whether there is something to tell is known to those alone who look at the vaults.
+    may = {openbao} if OPENBAO_READY in service.depends_on else set()
+    return frozenset(must), frozenset(may)
+
+
+def fixed_difference(intent: Intent, live: Object) -> tuple[str, ...]:
+    """Name what differs and can never be changed in place: the object has to be made anew."""
+    look = _FIXED.get(intent.resource)
+    if look is None:
+        return ()
+    have, want = look(live.get("spec") or {}), look(intent.body["spec"])
+    return tuple(field for field, value in want.items() if have[field] != value)
+
+
+def unmarking(row: Row, marks: Marks, live: Object) -> list[dict[str, Any]]:
+    """The JSON patch that takes our owner reference and our marks off an object.
+
+    It fails where one of them is no longer as it was looked at.
+    """
+    ops: list[dict[str, Any]] = []
+    for place, owner in enumerate(live["metadata"].get("ownerReferences") or ()):
+        if owner.get("uid") == row.id:
+            path = f"/metadata/ownerReferences/{place}"
+            ops.append({"op": "test", "path": f"{path}/uid", "value": row.id})
+            ops.append({"op": "remove", "path": path})
+    ours = {
+        "labels": (labels_of(live), (*_marks(row), labels.MANAGED_BY)),
+        "annotations": (annotations_of(live), (marks.owner_uid, marks.intent_hash, naming.WISH)),
+    }
+    for field, (held, names) in ours.items():
+        for name in names:
+            if name in held:
+                path = f"/metadata/{field}/{name.replace('/', '~1')}"
+                ops.append({"op": "test", "path": path, "value": held[name]})
+                ops.append({"op": "remove", "path": path})
+    return ops
+
+
+def _object(
+    row: Row,
+    resource: Resource,
+    name: str,
+    content: Mapping[str, Any],
+    annotations: Mapping[str, str] | None = None,
+) -> Intent:
+    place, service = row.datacenter, row.wish.service
+    metadata: Object = {
+        "name": name,
+        "namespace": place.namespace,
+        "labels": naming.child_labels(place.name, service.name, dict(service.labels)),
+    }
+    if annotations:
+        metadata["annotations"] = dict(annotations)
+    body = {
+        "apiVersion": resource.api_version,
+        "kind": resource.kind,
+        "metadata": metadata,
+        **content,
+    }
+    return Intent(resource, body)
+
+
+def _service(row: Row, ports: list[Object]) -> Object:
+    spec: Object = {"selector": _marks(row), "ports": ports}
+    if row.wish.service.kind == "StatefulSet":
+        # A name for each pod.
+        spec["clusterIP"] = _HEADLESS
+    else:
+        spec["type"] = "ClusterIP"
+    return spec
+
+
+def _service_ports(service: BootstrapService) -> list[Object]:
+    ports: list[Object] = []
+    for part in service.services:
+        ports += _ports_of(part, {port["name"] for port in ports})
+    return ports
+
+
+def _ports_of(part: ServicePart, taken: set[str]) -> list[Object]:
+    if part.role == "Init":
+        return []
+    return [
+        {
+            "name": naming.port(part.name, port.name) if port.name in taken else port.name,
+            "port": port.service_port or port.port,
+            # By number: another container may have a port of the same name.
+            "targetPort": port.port,
+            "protocol": port.protocol,
+        }
+        for port in part.ports
+    ]
+
+
+def _workload(row: Row, vaults: tuple[Vault, ...]) -> Intent:
+    kind = row.wish.service.kind
+    spec: Object = {
+        "revisionHistoryLimit": _HISTORY,
+        "selector": {"matchLabels": _marks(row)},
+        "template": pod_template(row, vaults),
+        **_STRATEGIES[kind],
+    }
+    if kind != "DaemonSet":
+        spec["replicas"] = row.wish.service.wanted_replicas
+    if kind == "StatefulSet":
+        spec |= _of_stateful_set(row)
+    marks = {naming.WISH: row.wish.digest}
+    return _object(row, KINDS[kind], child(row), {"spec": spec}, marks)
+
+
+_STRATEGIES: Final[Mapping[Kind, Object]] = {
+    # A pod more rather than a pod less.
+    "Deployment": {
+        "strategy": {
+            "type": "RollingUpdate",
+            "rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0},
+        }
+    },
+    "StatefulSet": {"updateStrategy": {"type": "RollingUpdate"}},
+    "DaemonSet": {"updateStrategy": {"type": "RollingUpdate"}},
+}
+
+
+def _of_stateful_set(row: Row) -> Object:
+    service = row.wish.service
+    return {
+        # Also without ports, so that the first one needs no new StatefulSet.
+        "serviceName": child(row),
+        # In order, a pod that never gets ready would keep its own mending back (67250).
+        "podManagementPolicy": "Parallel",
+        "persistentVolumeClaimRetentionPolicy": {
+            "whenDeleted": service.volume_policy,
+            "whenScaled": "Retain",
+        },
+        "volumeClaimTemplates": _claims(row),
+    }
+
+
+def _claims(row: Row) -> list[Object]:
+    return [
+        {
+            "apiVersion": "v1",
+            "kind": "PersistentVolumeClaim",
+            # Never the users' own labels: those may change, and a claim template may not.
+            "metadata": {"name": volume.name, "labels": _marks(row)},
+            "spec": {
+                "accessModes": ["ReadWriteOnce"],
+                "resources": {"requests": {"storage": volume.size}},
+                "storageClassName": volume.storage_class_name,
+            },
+        }
+        for volume in volumes_by_name(row.wish.service).values()
+        if volume.kind == "Persistent"
+    ]
+
+
+def _marks(row: Row) -> dict[str, str]:
+    return naming.marks(row.datacenter.name, row.name)
+
+
+def _fixed_of_service(spec: Mapping[str, Any]) -> dict[str, Any]:
+    return {"spec.clusterIP": spec.get("clusterIP") == _HEADLESS}
+
+
+def _fixed_of_stateful_set(spec: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "spec.serviceName": spec.get("serviceName"),
+        "spec.podManagementPolicy": spec.get("podManagementPolicy"),
+        "spec.volumeClaimTemplates": [
+            _fixed_of_claim(claim) for claim in spec.get("volumeClaimTemplates") or ()
+        ],
+    }
+
+
+def _fixed_of_claim(claim: Mapping[str, Any]) -> tuple[Any, ...]:
+    metadata, spec = claim.get("metadata") or {}, claim.get("spec") or {}
+    asked = ((spec.get("resources") or {}).get("requests") or {}).get("storage")
+    return metadata.get("name"), asked, spec.get("storageClassName")
+
+
+_FIXED: Final = {SERVICE: _fixed_of_service, STATEFUL_SET: _fixed_of_stateful_set}

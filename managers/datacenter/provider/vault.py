@@ -1,0 +1,162 @@
+"""A vault of a datacenter: the OpenBaoCluster that is made, and what other services are told of it.
+
+Pure. Uses contracts.tls_names for whom clients trust. Called by
+managers.datacenter.provider.objects and by the provider. Nobody is told a token or a key: a service
+logs in by a role, with its own account.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from contracts import tls_names
+from contracts.api.cluster.spec import OpenBaoCluster
+from contracts.api.group import CLUSTERS
+from contracts.api.meta import thaw
+from contracts.api.violation import InvalidClusterError
+from contracts.builders.pod_part import PodPart
+from contracts.datacenter import names as naming
+from contracts.datacenter.workload_records import Row, Vault
+from contracts.naming import names
+from contracts.naming.ports import API
+from runtime.apply.intent import Intent
+from runtime.types import Object
+
+ADDRESS: Final = "BAO_ADDR"
+AUTHORITY: Final = "BAO_CACERT"
+ROLES: Final = "BAO_ROLES"
+AUTHORITY_DIRECTORY: Final = "/openbao/ca"
+# No volume of a user has such a name: theirs begin with a letter.
+AUTHORITY_VOLUME: Final = "0-openbao-ca"
+
+_ROLE: Final = re.compile(r"auth/(?P<mount>.+)/role/(?P<role>[^/]+)")
+
+
+def cluster(row: Row) -> Intent:
+    """Build the OpenBaoCluster of a row of that kind; its spec is the user's own.
+
+    The order to replace the pods becomes spec.runtime.restartAt, unless the user gives one.
+    """
+    place, service = row.datacenter, row.wish.service
+    spec = thaw(service.openbao or {})
+    if row.wish.redeploy and not _restarts(spec):
+        spec["runtime"] = {**(spec.get("runtime") or {}), "restartAt": row.wish.redeploy}
+    metadata = {
+        "name": naming.child(place.name, service.name),
+        "namespace": place.namespace,
+        "labels": naming.child_labels(place.name, service.name, dict(service.labels)),
+        "annotations": {naming.WISH: row.wish.digest},
+    }
+    body = {
+        "apiVersion": CLUSTERS.api_version,
+        "kind": CLUSTERS.kind,
+        "metadata": metadata,
+        "spec": spec,
+    }
+    return Intent(CLUSTERS, body, frozenset(_empty(spec)))
+
+
+def vault_of(service: str, live: Object) -> Vault | None:
+    """Say what others may know of a live OpenBaoCluster; None for one that cannot be read."""
+    try:
+        read = OpenBaoCluster.from_object(live)
+        public = names.public_service(read.metadata.name)
+    except (InvalidClusterError, ValueError):
+        return None
+    host = names.service_dns(public, read.metadata.namespace)
+    return Vault(
+        service=service,
+        address=f"https://{host}:{API.number}",
+        ca_secret=tls_names.authority_secret(read) or "",
+        roles=_roles(read),
+    )
+
+
+def told(vaults: tuple[Vault, ...]) -> PodPart:
+    """What every container of a service gets that waits for vaults: those of the first one.
+
+    The authority is a directory and no single file, so that a new one reaches running containers.
+    """
+    if not vaults:
+        return PodPart()
+    first = vaults[0]
+    env = [
+        {"name": ADDRESS, "value": first.address},
+        {"name": ROLES, "value": ",".join(first.roles)},
+    ]
+    if not first.ca_secret:
+        return PodPart(env=tuple(env))
+    file = tls_names.CA_FILE
+    env.insert(1, {"name": AUTHORITY, "value": f"{AUTHORITY_DIRECTORY}/{file}"})
+    # Beside the authority the same Secret may hold its key.
+    secret = {"secretName": first.ca_secret, "items": [{"key": file, "path": file}]}
+    mount = {"name": AUTHORITY_VOLUME, "mountPath": AUTHORITY_DIRECTORY, "readOnly": True}
+    return PodPart(
+        env=tuple(env), mounts=(mount,), volumes=({"name": AUTHORITY_VOLUME, "secret": secret},)
+    )
+
+
+def facts(vaults: tuple[Vault, ...]) -> dict[str, str]:
+    """The data of the ConfigMap in which all vaults are told of, also to people."""
+    data = {ADDRESS: vaults[0].address} if vaults else {}
+    for vault in vaults:
+        data[f"{vault.service}.address"] = vault.address
+        data[naming.authority_key(vault.service)] = vault.ca_secret
+        data[f"{vault.service}.roles"] = ",".join(vault.roles)
+    return data
+
+
+def remembered(data: Mapping[str, str]) -> tuple[Vault, ...]:
+    """Read `facts` back: what a service was told before, sorted by service."""
+    services = sorted(key.removesuffix(".address") for key in data if key.endswith(".address"))
+    return tuple(
+        Vault(
+            service=service,
+            address=data[f"{service}.address"],
+            ca_secret=data.get(naming.authority_key(service), ""),
+            roles=tuple(filter(None, data.get(f"{service}.roles", "").split(","))),
+        )
+        for service in services
+    )
+
+
+def lasting(
+    before: Mapping[str, str], told: tuple[Vault, ...], live: Mapping[str, Object]
+) -> tuple[Vault, ...]:
+    """What a service is told of vaults, also of one that is only not ready at this moment.
+
+    Else each restart of a vault would replace the pods of all who use it. `before` is what it was
+    told, as `facts` has it; `live` are the OpenBaoClusters that are there, by service: what they
+    say of themselves is newer than either.
+    """
+    known = {one.service: one for one in remembered(before) if one.service in live}
+    known |= {one.service: one for one in told}
+    newest = {
+        service: vault_of(service, live[service]) if service in live else None for service in known
+    }
+    return tuple(newest[service] or known[service] for service in sorted(known))
+
+
+def _restarts(spec: Mapping[str, Any]) -> bool:
+    blocks = (spec.get(name) for name in ("runtime", "maintenance"))
+    return any(isinstance(block, Mapping) and block.get("restartAt") for block in blocks)
+
+
+def _roles(read: OpenBaoCluster) -> tuple[str, ...]:
+    requests = read.spec.self_init.requests if read.spec.self_init else ()
+    found = (_ROLE.fullmatch(request.path) for request in requests)
+    return tuple(sorted({f"{role['mount']}/{role['role']}" for role in found if role}))
+
+
+def _empty(value: Any) -> Iterator[str]:
+    """Name the fields whose emptiness a user wrote: a cluster is to have the spec as it is."""
+    if isinstance(value, Mapping):
+        for field, inner in value.items():
+            if inner in ("", [], {}):
+                yield field
+            yield from _empty(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _empty(inner)

@@ -1,0 +1,276 @@
+"""The two reconcilers of datacenters: one for a Datacenter and its rows, one for each row.
+
+    Datacenter         sources -> merge -> plan -> rows -> status
+    BootstrapWorkload  observe -> decide -> act -> record
+
+Uses managers.datacenter.lifecycle.service for both. Composed by baoctl.controllers.datacenter;
+called by runtime.controller.controller.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+from contracts.api.group import API_VERSION
+from contracts.conditions.condition import clean_message
+from contracts.datacenter import names as naming
+from contracts.datacenter.kinds import DATACENTER_KIND, DATACENTERS, WORKLOAD_KIND
+from contracts.datacenter.objects import Datacenter, DatacenterSpec, InvalidDatacenterError, State
+from contracts.datacenter.rules.all_rules import datacenter_violations
+from contracts.datacenter.service_spec import known_body
+from contracts.datacenter.workload_records import DECLARED, DatacenterInfo, Row, Source
+from managers.datacenter.lifecycle.plan import GATES
+from managers.datacenter.lifecycle.service import Extras, Report, Service
+from managers.datacenter.sources.merge import Answer
+from managers.datacenter.status import Account, DatacenterStatusWriter, Finding, account_of, compute
+from managers.datacenter.store.kubernetes import FIELD_MANAGER, KubernetesStore, by_datacenter
+from runtime.cache.cache import Cache, as_cached
+from runtime.client.client import Client
+from runtime.clock import Clock
+from runtime.controller.finalizer import Finalizer
+from runtime.errors import Transient
+from runtime.events import EventRecorder
+from runtime.memo import remembered
+from runtime.outcome import Blocked, Done, Outcome, Wait, combine
+from runtime.types import Object, ObjectKey, Request, is_terminating, key_of, uid_of
+
+ASK_AGAIN: Final = 300.0
+"""Seconds after which hooks are asked again: nothing tells when one of them changes its mind."""
+DEGRADED_AGAIN: Final = 30.0
+"""The same while one of them fails."""
+BEGUN_LOOK: Final = 5.0
+"""Seconds to the first account of a new datacenter, if its rows do not ask for it before."""
+LEAVING: Final = 10.0
+FLEET: Final = 4096
+"""Datacenters that are kept as they were read."""
+SHOWN: Final = 5
+CLOSED: Final[State] = "Maintenance"
+
+
+class Unwritten(Transient):
+    """Rows could not be made, changed or retired; the message names each of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A Datacenter that can be served: what hooks see of it, and what it says."""
+
+    info: DatacenterInfo
+    spec: DatacenterSpec
+    declared: Answer | None
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A Datacenter that cannot be served, and why; its rows go on as they are."""
+
+    info: DatacenterInfo
+    why: str
+
+
+def read(live: Object) -> Wanted | Refused:
+    """Read and judge an object; a refusal is a value, so that it is worked out once per version."""
+    try:
+        found = Datacenter.from_object(live, known_body)
+        violations = datacenter_violations(found)
+        if violations:
+            raise InvalidDatacenterError(violations)
+    except InvalidDatacenterError as error:
+        return Refused(_remains(live), clean_message(str(error)))
+    services = found.spec.bootstrap_services
+    declared = None if services is None else Answer(Source(DECLARED), services)
+    return Wanted(info_of(found), found.spec, declared)
+
+
+_read = remembered(read, size=FLEET, slot=uid_of)
+
+
+def info_of(datacenter: Datacenter) -> DatacenterInfo:
+    """What hooks, stores and providers are told of a datacenter."""
+    spec, metadata = datacenter.spec, datacenter.metadata
+    return DatacenterInfo(
+        name=metadata.name,
+        uid=metadata.uid,
+        namespace=spec.namespace,
+        provider=spec.provider,
+        region=spec.region or "",
+        zone=spec.zone or "",
+        labels=spec.labels,
+        state=spec.state,
+    )
+
+
+def _remains(live: Object) -> DatacenterInfo:
+    """What is known of a datacenter whose spec cannot be read: above all, whether to touch it.
+
+    Its rows know themselves where they are.
+    """
+    spec: Any = live.get("spec")
+    asked = (spec if isinstance(spec, dict) else {}).get("state", "Active")
+    # A word that only a newer version knows: it may say that nothing may happen.
+    state = next((known for known in GATES if known == asked), CLOSED)
+    return DatacenterInfo(key_of(live).name, uid_of(live), "", state=state)
+
+
+class DatacenterReconciler:
+    """Brings the rows of a datacenter to what its sources say, and tells what became of them.
+
+    Guarantees: what a spec that cannot be read or a source that fails contributed stays; the
+    finalizer goes when no row is left; an unchanged datacenter costs no request.
+    """
+
+    def __init__(
+        self,
+        datacenters: Cache,
+        store: KubernetesStore,
+        service: Service,
+        client: Client,
+        clock: Clock,
+    ) -> None:
+        self._datacenters = datacenters
+        self._store = store
+        self._service = service
+        self._clock = clock
+        self._statuses = DatacenterStatusWriter(client, datacenters)
+        self._finalizer = Finalizer(client, DATACENTERS, naming.DATACENTER_FINALIZER, FIELD_MANAGER)
+
+    async def __call__(self, request: Request) -> Outcome:
+        """Run one pass. Raises transient errors, which the controller retries with backoff."""
+        live = self._datacenters.get(request)
+        if live is None:
+            return Done()
+        wanted = _read(live)
+        if isinstance(wanted, Refused) and not is_terminating(live):
+            return await self._refuse(live, wanted)
+        return await self._finalizer.reconcile(live, apply=self._serve, cleanup=self._leave)
+
+    async def _refuse(self, live: Object, refused: Refused) -> Outcome:
+        rows = await self._store.list_by_datacenter(refused.info)
+        await self._tell(live, Account(Finding("False", "InvalidSpec", refused.why), rows))
+        return Blocked("InvalidSpec", refused.why)
+
+    async def _tell(self, live: Object, account: Account) -> None:
+        await self._statuses.write(live, compute(live, account, self._clock.now()))
+
+    async def _serve(self, live: Object) -> Outcome:
+        if live is not self._datacenters.get(key_of(live)):
+            # The answer to the write of the finalizer.
+            live = as_cached(self._datacenters, live)
+        wanted = _read(live)
+        if isinstance(wanted, Refused):
+            return await self._refuse(live, wanted)
+        spec = wanted.spec
+        orders = {one.name: one.token for one in spec.redeploy}
+        extras = Extras(orders, frozenset(spec.forget_sources))
+        report = await self._service.converge(wanted.info, wanted.declared, extras)
+        if _is_begun(live, report):
+            return combine(report.outcome, Done(BEGUN_LOOK))
+        await self._tell(live, account_of(report, spec.state))
+        _expect_written(report)
+        return combine(report.outcome, Done(_next_question(report)))
+
+    # --- deletion ---------------------------------------------------------------------------
+
+    async def _leave(self, live: Object) -> Outcome:
+        info = _read(live).info
+        rows = await self._store.list_by_datacenter(info)
+        if rows and not GATES[info.state].writes:
+            told = (
+                f"spec.state is {info.state}, in which nothing is taken away: set it to Draining, "
+                f"and these services go: {_names(rows)}"
+            )
+            await self._tell(live, Account(Finding("False", "Deleting", told), rows))
+            return Wait("Deleting", told)
+        report = await self._service.converge(info, None, Extras(deleting=True))
+        if not report.rows:
+            return Done()
+        told = f"waits until these services are gone: {_names(report.rows)}"
+        await self._tell(live, Account(Finding("False", "Deleting", told), report.rows))
+        _expect_written(report)
+        return combine(Wait("Deleting", told, LEAVING), report.outcome)
+
+
+def _is_begun(live: Object, report: Report) -> bool:
+    """Whether all there is to tell of a new datacenter is that its rows have just been made.
+
+    What becomes of them is told within seconds: so a fleet that begins is told of once.
+    """
+    return not live.get("status") and bool(report.planned.insert) and not report.troubles
+
+
+def _expect_written(report: Report) -> None:
+    """Raise when a row could not be written: what goes wrong for long is tried ever more slowly."""
+    if report.troubles:
+        raise Unwritten("; ".join(f"{one.name}: {one.message}" for one in report.troubles))
+
+
+def _next_question(report: Report) -> float:
+    degraded = any(source.error for source in report.merged.sources)
+    return DEGRADED_AGAIN if degraded else ASK_AGAIN
+
+
+def _names(rows: Iterable[Row]) -> str:
+    names = [row.name for row in rows]
+    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+    return ", ".join(names[:SHOWN]) + more
+
+
+class WorkloadReconciler:
+    """Brings one row one step forward.
+
+    A row whose Datacenter is gone is being collected; it is driven by what it knows itself.
+    """
+
+    def __init__(
+        self, datacenters: Cache, workloads: Cache, store: KubernetesStore, service: Service
+    ) -> None:
+        self._datacenters = datacenters
+        self._workloads = workloads
+        self._store = store
+        self._service = service
+
+    async def __call__(self, request: Request) -> Outcome:
+        """Run one pass. Raises transient errors, which the controller retries with backoff."""
+        live = self._workloads.get(request)
+        if live is None:
+            return Done()
+        rows = [
+            row
+            for name in by_datacenter(live)
+            for row in await self._store.list_by_datacenter(self._datacenter(name))
+        ]
+        found = next((one for one in rows if one.id == uid_of(live)), None)
+        return Done() if found is None else await self._service.drive(found, rows)
+
+    def _datacenter(self, name: str) -> DatacenterInfo:
+        """The datacenter as it is now; when it is gone its rows know what they need."""
+        live = self._datacenters.get(ObjectKey("", name))
+        return DatacenterInfo(name, "", "") if live is None else _read(live).info
+
+
+class Telling:
+    """Tells of transitions as events, about a Datacenter or the row of a service."""
+
+    def __init__(self, events: EventRecorder) -> None:
+        self._events = events
+
+    def __call__(
+        self,
+        about: DatacenterInfo | Row,
+        kind: Literal["Normal", "Warning"],
+        reason: str,
+        message: str,
+    ) -> None:
+        """Record one event."""
+        self._events.event(_identity(about), kind, reason, message)
+
+
+def _identity(about: DatacenterInfo | Row) -> Object:
+    if isinstance(about, DatacenterInfo):
+        kind, name, uid = DATACENTER_KIND, about.name, about.uid
+    else:
+        kind, uid = WORKLOAD_KIND, about.id
+        name = naming.row(about.datacenter.name, about.name)
+    return {"apiVersion": API_VERSION, "kind": kind, "metadata": {"name": name, "uid": uid}}

@@ -1,0 +1,97 @@
+"""Hooks of installed packages, found by their entry points.
+
+Uses importlib.metadata and managers.datacenter.sources.registry. Called once by whoever composes
+the process. A package names in its entry points a hook, or what makes one without being told
+anything:
+
+    [project.entry-points."openbao_operator.datacenter_hooks"]
+    network = "network_extension.hooks:NetworkHook"
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from importlib.metadata import EntryPoint, entry_points
+from typing import Final, NoReturn
+
+import structlog
+
+from contracts.datacenter.workload_records import DatacenterInfo, Source
+from managers.datacenter.sources.hooks import Hook, HookContext, SourceError, told
+from managers.datacenter.sources.registry import InvalidHookError, Registry, source_of
+
+log: structlog.typing.FilteringBoundLogger = structlog.get_logger()
+
+GROUP: Final = "openbao_operator.datacenter_hooks"
+_FOREIGN = re.compile(r"[^A-Za-z0-9._-]+")
+
+
+@dataclass(frozen=True, slots=True)
+class BrokenHook:
+    """Stands for a hook that could not be had: datacenters are told, and keep what they have."""
+
+    name: str
+    error: str
+    priority: int = 0
+
+    async def services(self, ctx: HookContext, datacenter: DatacenterInfo) -> NoReturn:
+        """Raise SourceError."""
+        raise SourceError(self.error)
+
+
+def discover(found: Iterable[EntryPoint] | None = None) -> tuple[Hook, ...]:
+    """Load the hooks of all packages, by name; a BrokenHook for each that cannot be had.
+
+    Raises nothing: a package that is broken must not keep the others from being served.
+    """
+    points = entry_points(group=GROUP) if found is None else found
+    loaded: dict[str, tuple[EntryPoint, Hook]] = {}
+    for point in sorted(points, key=lambda point: (point.name, point.value)):
+        hook = _load(point)
+        if hook.name in loaded:
+            # Which one is meant is for nobody to guess, and neither may retire what is there.
+            first, _ = loaded[hook.name]
+            hook = _broken(
+                first,
+                f"{_shown(first)} and {_shown(point)} both give a hook of the name {hook.name}: "
+                "uninstall one of the packages, or rename its hook",
+                hook.name,
+            )
+            loaded[hook.name] = first, hook
+        else:
+            loaded[hook.name] = point, hook
+    return tuple(hook for _, (_, hook) in sorted(loaded.items()))
+
+
+def fill(registry: Registry, found: Iterable[EntryPoint] | None = None) -> tuple[Source, ...]:
+    """Register what `discover` finds; returns the sources."""
+    return tuple(registry.register(hook) for hook in discover(found))
+
+
+def _load(point: EntryPoint) -> Hook:
+    try:
+        loaded = point.load()
+        # A class may look like a hook by its attributes; it is what makes one.
+        made = loaded() if isinstance(loaded, type) or not hasattr(loaded, "services") else loaded
+        source_of(made)
+    except InvalidHookError as error:
+        return _broken(point, f"{_shown(point)}: {error}")
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever a package does when loaded
+        return _broken(
+            point,
+            f"{_shown(point)} could not be loaded: {told(error)}; mend the package or uninstall it",
+        )
+    hook: Hook = made
+    return hook
+
+
+def _broken(point: EntryPoint, error: str, name: str = "") -> BrokenHook:
+    log.error("entry point gives no hook", group=GROUP, entry_point=point.name, error=error)
+    return BrokenHook(name or _FOREIGN.sub("-", point.name).strip("-._")[:200] or "unnamed", error)
+
+
+def _shown(point: EntryPoint) -> str:
+    package = f" of {point.dist.name}" if point.dist is not None else ""
+    return f"entry point {point.name} = {point.value}{package}"

@@ -1,0 +1,231 @@
+"""Hooks: code that says which services a datacenter gets, and how it is asked.
+
+Uses runtime.clock and contracts.datacenter.rules.all_rules. A Hook is registered with
+managers.datacenter.sources.registry; `ask_all` is called by whoever brings a datacenter forward.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import inspect
+import threading
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any, Final, Protocol, TypeVar
+
+import structlog
+
+from contracts.datacenter.objects import SERVICES_MAX, InvalidDatacenterError
+from contracts.datacenter.rules.all_rules import read_services
+from contracts.datacenter.service_spec import BootstrapService
+from contracts.datacenter.workload_records import DatacenterInfo, Source
+from managers.datacenter.sources.merge import Answer
+from runtime.clock import Clock, Deadline
+
+log: structlog.typing.FilteringBoundLogger = structlog.get_logger()
+
+DEADLINE: Final = 5.0
+"""Seconds that a hook has for one datacenter."""
+ERROR_MAX: Final = 512
+"""Characters of an error that are passed on."""
+THREADS: Final = 4
+"""Calls of one synchronous function that may be under way, those that were given up included."""
+
+Body = BootstrapService | Mapping[str, Any]
+"""A service, or the same as JSON: camelCase as in a manifest."""
+
+
+@dataclass(frozen=True, slots=True)
+class HookContext:
+    """What a hook may use, beside the datacenter."""
+
+    deadline: float
+    """Seconds until the answer is not waited for any more."""
+    log: structlog.typing.FilteringBoundLogger
+    """Bound with the name of the source and of the datacenter."""
+
+
+class Hook(Protocol):
+    """Contributes services to the datacenters of its choice.
+
+    It is called for every datacenter, again and again and for several at once, and answers with an
+    empty list where it has nothing to give. The same name with another body is a change; a name
+    that is missing retires the service. Whatever is raised, and an answer that breaks a rule,
+    leaves what it gave before as it was.
+    """
+
+    @property
+    def name(self) -> str:
+        """Stable: rows are kept under it."""
+        ...
+
+    @property
+    def priority(self) -> int:
+        """Which of two sources wins the name of a service: the higher one."""
+        ...
+
+    async def services(self, ctx: HookContext, datacenter: DatacenterInfo) -> Iterable[Body]:
+        """Return what this datacenter is to have. It must let itself be cancelled."""
+        ...
+
+
+Function = Callable[[HookContext, DatacenterInfo], Iterable[Body] | Awaitable[Iterable[Body]]]
+
+
+class FunctionHook:
+    """A function as a hook. One that is not async runs in a thread of its own.
+
+    Threads cannot be stopped: one that missed its deadline goes on, and counts until it ends. Once
+    THREADS of them are stuck, further calls wait for one of them, each up to its own deadline.
+    """
+
+    def __init__(self, name: str, fn: Function, priority: int = 0) -> None:
+        self.name, self.priority = name, priority
+        self._fn = fn
+        self._free = asyncio.Semaphore(THREADS)
+
+    async def services(self, ctx: HookContext, datacenter: DatacenterInfo) -> Iterable[Body]:
+        """Call the function; what it raises is raised."""
+        if _is_async(self._fn):
+            found = self._fn(ctx, datacenter)
+        else:
+            await self._free.acquire()
+            found = await _in_thread(
+                lambda: _whole(self._fn(ctx, datacenter)), self.name, self._free.release
+            )
+        return await found if inspect.isawaitable(found) else found
+
+
+async def ask_all(
+    sources: Iterable[tuple[Source, Hook]],
+    datacenter: DatacenterInfo,
+    clock: Clock,
+    *,
+    deadline: float = DEADLINE,
+) -> tuple[Answer, ...]:
+    """Ask all at the same time; answers in the order of the sources, none is missing."""
+    async with asyncio.TaskGroup() as group:
+        asked = [
+            group.create_task(ask(source, hook, datacenter, clock, deadline=deadline))
+            for source, hook in sources
+        ]
+    return tuple(task.result() for task in asked)
+
+
+async def ask(
+    source: Source,
+    hook: Hook,
+    datacenter: DatacenterInfo,
+    clock: Clock,
+    *,
+    deadline: float = DEADLINE,
+) -> Answer:
+    """Ask one hook, for at most `deadline` seconds; raises only when the caller is cancelled."""
+    bound = log.bind(source=source.name, datacenter=datacenter.name)
+    limit = Deadline(clock, deadline)
+    try:
+        async with limit:
+            given = await hook.services(HookContext(deadline, bound), datacenter)
+            return Answer(source, _read(given, datacenter.name))
+    except asyncio.CancelledError as error:
+        task = asyncio.current_task()
+        if task is None or task.cancelling():
+            raise
+        # It waited for something of its own that was cancelled: nobody wants us to stop.
+        return _failed(source, error, bound)
+    except TimeoutError as error:
+        if not limit.expired:
+            return _failed(source, error, bound)
+        return Answer(source, None, f"gave no answer within {deadline:g} s")
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - a broken hook must not stop the others
+        return _failed(source, error, bound)
+
+
+# --- what may go wrong --------------------------------------------------------------------------
+
+
+class SourceError(Exception):
+    """A source has no answer; the message says it all, to people who do not read code."""
+
+
+def _failed(
+    source: Source, error: BaseException, bound: structlog.typing.FilteringBoundLogger
+) -> Answer:
+    # Told in the status and by an event; the trace is for whoever mends the hook.
+    bound.debug("source failed", exc_info=error)
+    return Answer(source, None, told(error))
+
+
+def told(error: BaseException) -> str:
+    """Say an error in one line: its own words, after its type unless it is one of ours."""
+    text = " ".join(str(error).split())
+    if not isinstance(error, SourceError | InvalidDatacenterError):
+        text = f"{type(error).__name__}: {text}" if text else type(error).__name__
+    text = "".join(char if char.isprintable() else "?" for char in text)
+    return text if len(text) <= ERROR_MAX else f"{text[: ERROR_MAX - 3]}..."
+
+
+def _read(given: Iterable[Body] | None, datacenter: str) -> tuple[BootstrapService, ...]:
+    if given is None:
+        # A function that forgets to return must not retire what it gave before.
+        raise SourceError("answered None: return an empty list when there is nothing to give")
+    return read_services(given, "services", datacenter)
+
+
+# --- functions that are not async ---------------------------------------------------------------
+
+T = TypeVar("T")
+
+
+def _is_async(fn: Callable[..., object]) -> bool:
+    return inspect.iscoroutinefunction(fn) or inspect.iscoroutinefunction(type(fn).__call__)
+
+
+def _whole(found: T) -> T | list[Any]:
+    """Run a generator to its end, in the thread that made it."""
+    return list(islice(found, SERVICES_MAX + 1)) if isinstance(found, Iterator) else found
+
+
+async def _in_thread(call: Callable[[], T], name: str, ended: Callable[[], None]) -> T:
+    """Run a call in a thread of its own; `ended` is called on the loop when the thread is done.
+
+    Not one of the loop's threads: a call that never returns would keep names from being looked up,
+    and the process from ending.
+    """
+    loop = asyncio.get_running_loop()
+    answer: asyncio.Future[T] = loop.create_future()
+
+    def tell(result: T | None, error: BaseException | None) -> None:
+        ended()
+        if answer.done():
+            return
+        if error is not None:
+            answer.set_exception(error)
+        else:
+            answer.set_result(result)  # type: ignore[arg-type]  # without an error it is a T
+
+    def run() -> None:
+        result: T | None = None
+        error: BaseException | None = None
+        try:
+            result = call()
+        except StopIteration as stop:
+            # A future refuses this one.
+            error = RuntimeError(f"raised StopIteration: {stop}")
+        except BaseException as raised:  # noqa: BLE001 - handed to whoever waits
+            error = raised
+        try:
+            loop.call_soon_threadsafe(tell, result, error)
+        except RuntimeError:
+            log.debug("a hook ended after its process was told to", hook=name)
+
+    context = contextvars.copy_context()
+    thread = threading.Thread(target=context.run, args=(run,), name=f"hook {name}", daemon=True)
+    try:
+        thread.start()
+    except RuntimeError:
+        ended()
+        raise
+    return await answer

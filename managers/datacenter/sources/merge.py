@@ -1,0 +1,264 @@
+"""From what each source answers to the one set of services that a datacenter is to have. Pure.
+
+Uses contracts.datacenter. Called by whoever asks the sources of a datacenter; its result goes to
+managers.datacenter.lifecycle.plan and into the status of the datacenter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Final
+
+from contracts.datacenter.dependencies import dependencies, find_cycle
+from contracts.datacenter.service_spec import BootstrapService
+from contracts.datacenter.workload_records import DECLARED, Row, Source, Wish
+from runtime.apply.intent import digest
+
+SET_PREFIX: Final = "set/"
+HOOK_PREFIX: Final = "hook/"
+ERROR_MAX: Final = 1024
+"""Characters of the error of a source, as many as its status may have."""
+
+NOBODY: Final = (
+    "nobody answers for this source; its services stay as they are: register it again, or name it "
+    "in spec.forgetSources to retire them"
+)
+NOT_FORGOTTEN: Final = (
+    "spec.forgetSources names it to no effect while it is registered: unregister it first"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What one source says about one datacenter.
+
+    `services` is None for a source that failed, with the reason as `error`; without one, it has
+    not spoken: what it contributed before stays, and nothing is wrong.
+    """
+
+    source: Source
+    services: tuple[BootstrapService, ...] | None
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Conflict:
+    """Two sources want the same name; both by their names."""
+
+    name: str
+    winner: str
+    loser: str
+
+    @property
+    def message(self) -> str:
+        """Say who wins, why, and what to do."""
+        return (
+            f"service {self.name}: {self.winner} and {self.loser} both give it; that of "
+            f"{self.winner} is used (declared, then the higher priority, then the name): take it "
+            f"out of {self.loser}, or name it otherwise there"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class SourceReport:
+    """How a source stands: how many services it contributes, and why it is degraded.
+
+    `digest` names the bodies that it contributes, "" while it never gave any; as long as it fails,
+    those of the rows that are kept for it.
+    """
+
+    source: Source
+    services: int
+    digest: str
+    error: str
+
+
+@dataclass(frozen=True, slots=True)
+class Merged:
+    """The services that a datacenter is to have, by name; sources by rank."""
+
+    wishes: tuple[Wish, ...]
+    conflicts: tuple[Conflict, ...]
+    sources: tuple[SourceReport, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Claim:
+    """What a source wants, be it by its answer or by the rows that it once asked for."""
+
+    source: Source
+    wishes: tuple[Wish, ...]
+    error: str
+    good: bool
+
+
+def merge(
+    answers: Iterable[Answer],
+    rows: Iterable[Row],
+    redeploy: Mapping[str, str],
+    forgotten: frozenset[str],
+) -> Merged:
+    """Unite the answers; the first source by rank wins a name, whatever order they come in.
+
+    A source without a good answer keeps the rows that it asked for. So does one that nobody answers
+    for, unless it is in `forgotten` or is that of a BootstrapServiceSet, which is then gone: the
+    caller waits until sets are mirrored. `redeploy` has orders by name of service.
+    """
+    # A row that is going was not wanted when its source last spoke.
+    present = {row.name: row for row in rows if not row.retiring}
+    claims = _claims(answers, present, forgotten)
+    won, conflicts = _contest(wish for claim in claims for wish in claim.wishes)
+    chosen, knots = _untangle(won, present)
+    wishes = tuple(_ordered(chosen[name], redeploy, present) for name in sorted(chosen))
+    return Merged(wishes, conflicts, tuple(_reports(claims, wishes, knots)))
+
+
+# --- who wants what -----------------------------------------------------------------------------
+
+
+def _claims(
+    answers: Iterable[Answer], present: Mapping[str, Row], forgotten: frozenset[str]
+) -> list[_Claim]:
+    kept: dict[str, list[Wish]] = {}
+    for row in present.values():
+        kept.setdefault(row.wish.source.name, []).append(row.wish)
+    claims = []
+    for answer in answers:
+        before = kept.pop(answer.source.name, [])
+        claims.append(_spoken(answer) or _last_good(answer, before, forgotten))
+    for name, before in kept.items():
+        if name in forgotten or name.startswith(SET_PREFIX):
+            continue
+        error = "" if name == DECLARED else NOBODY
+        claims.append(_Claim(_first(before), tuple(before), error, good=False))
+    return sorted(claims, key=lambda claim: claim.source.rank)
+
+
+def _spoken(answer: Answer) -> _Claim | None:
+    if answer.services is None:
+        return None
+    wishes = tuple(Wish(service, answer.source) for service in answer.services)
+    return _Claim(answer.source, wishes, answer.error, good=True)
+
+
+def _last_good(answer: Answer, before: list[Wish], forgotten: frozenset[str]) -> _Claim:
+    error = answer.error
+    if error and answer.source.name in forgotten:
+        error = f"{error}; {NOT_FORGOTTEN}"
+    # A source that cannot be read may have lost its priority with the rest.
+    source = _first(before) if before else answer.source
+    return _Claim(source, tuple(before), error, good=False)
+
+
+def _first(wishes: Iterable[Wish]) -> Source:
+    return min((wish.source for wish in wishes), key=lambda source: source.rank)
+
+
+def _contest(wanted: Iterable[Wish]) -> tuple[dict[str, Wish], tuple[Conflict, ...]]:
+    """Give each name to the first that wants it, and name whoever wants it, too."""
+    # The digest decides where one source gives a name twice: its own order is not to be trusted.
+    ranked = sorted(wanted, key=lambda wish: (wish.name, wish.source.rank, wish.digest))
+    won: dict[str, Wish] = {}
+    conflicts: dict[Conflict, None] = {}
+    for wish in ranked:
+        winner = won.setdefault(wish.name, wish)
+        if winner is not wish:
+            conflicts[Conflict(wish.name, winner.source.name, wish.source.name)] = None
+    return won, tuple(conflicts)
+
+
+def _ordered(wish: Wish, redeploy: Mapping[str, str], present: Mapping[str, Row]) -> Wish:
+    # An order that is taken off the list was carried out; to forget it would roll the pods again.
+    before = present[wish.name].wish.redeploy if wish.name in present else ""
+    return replace(wish, redeploy=redeploy.get(wish.name, before))
+
+
+# --- services that wait for each other ----------------------------------------------------------
+
+
+def _untangle(
+    won: Mapping[str, Wish], present: Mapping[str, Row]
+) -> tuple[dict[str, Wish], dict[str, list[str]]]:
+    """Keep the services of a cycle as their rows have them, and leave out those without a row.
+
+    Also returned: what to say, by name of source. Putting a row back may close another cycle; what
+    is a row already is never taken away.
+    """
+    chosen = dict(won)
+    settled: set[str] = set()
+    told: dict[str, list[str]] = {}
+    while True:
+        graph = _waits(chosen)
+        knots = [knot for knot in _knots(graph) if not settled.issuperset(knot)]
+        if not knots:
+            return chosen, told
+        for knot in knots:
+            text = _knot_message(graph, knot)
+            for source in dict.fromkeys(won[name].source.name for name in knot):
+                told.setdefault(source, []).append(text)
+        for name in {name for knot in knots for name in knot} - settled:
+            settled.add(name)
+            if name in present:
+                chosen[name] = present[name].wish
+            else:
+                del chosen[name]
+
+
+def _waits(wishes: Mapping[str, Wish]) -> dict[str, set[str]]:
+    """What each service waits for, among those that are wanted."""
+    asked = dependencies(wish.service for wish in wishes.values())
+    return {name: wishes.keys() & names for name, names in asked.items()}
+
+
+def _knots(graph: Mapping[str, set[str]]) -> list[tuple[str, ...]]:
+    """Group the names that wait for themselves, directly or through others; sorted."""
+    behind = {name: _reached(graph, name) for name in _tangled(graph)}
+    looped = sorted(name for name, found in behind.items() if name in found)
+    knots = dict.fromkeys(
+        tuple(other for other in looped if other in behind[name] and name in behind[other])
+        for name in looped
+    )
+    return list(knots)
+
+
+def _tangled(graph: Mapping[str, set[str]]) -> set[str]:
+    """Return what is left once everything that can start has started; mostly nothing."""
+    left = set(graph)
+    while free := {name for name in left if not graph[name] & left}:
+        left -= free
+    return left
+
+
+def _reached(graph: Mapping[str, set[str]], start: str) -> set[str]:
+    found: set[str] = set()
+    ahead = set(graph[start])
+    while ahead:
+        found |= ahead
+        ahead = set().union(*(graph[name] for name in ahead)) - found
+    return found
+
+
+def _knot_message(graph: Mapping[str, set[str]], knot: tuple[str, ...]) -> str:
+    circle = find_cycle({name: sorted(graph[name].intersection(knot)) for name in knot}) or knot
+    return (
+        f"dependsOn goes round in a circle: {' -> '.join(circle)}; what there is of "
+        f"{', '.join(knot)} stays as it was, and nothing is made anew: take one of them out"
+    )
+
+
+# --- what to say of each source -----------------------------------------------------------------
+
+
+def _reports(
+    claims: Iterable[_Claim], wishes: Iterable[Wish], knots: Mapping[str, list[str]]
+) -> Iterator[SourceReport]:
+    given: dict[str, list[BootstrapService]] = {}
+    for wish in wishes:
+        given.setdefault(wish.source.name, []).append(wish.service)
+    for claim in claims:
+        bodies = given.get(claim.source.name, [])
+        named = digest([body.to_object() for body in bodies]) if bodies or claim.good else ""
+        error = "; ".join(filter(None, (claim.error, *knots.get(claim.source.name, ()))))
+        short = error if len(error) <= ERROR_MAX else f"{error[: ERROR_MAX - 3]}..."
+        yield SourceReport(claim.source, len(bodies), named, short)

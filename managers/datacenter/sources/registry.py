@@ -1,0 +1,120 @@
+"""The sources of services that are known besides the datacenters themselves.
+
+Uses managers.datacenter.sources.hooks. Hooks are put in by whoever composes the process, by
+managers.datacenter.sources.entry_points and, for every BootstrapServiceSet, by
+managers.datacenter.sources.service_sets.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Final, NamedTuple
+
+import structlog
+
+from contracts.datacenter.workload_records import Source
+from managers.datacenter.sources.hooks import Hook
+from managers.datacenter.sources.merge import HOOK_PREFIX
+
+log: structlog.typing.FilteringBoundLogger = structlog.get_logger()
+
+PRIORITY_MAX: Final = 1_000_000
+NAME_MAX: Final = 253
+_NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?")
+
+Listener = Callable[[str], None]
+"""Is told the name of the source that came, changed or went; in the thread of who did it."""
+
+
+class InvalidHookError(ValueError):
+    """Something that cannot be registered as a hook; the message says why and what to do."""
+
+
+class Registered(NamedTuple):
+    """A hook, and the source as which it answers."""
+
+    source: Source
+    hook: Hook
+
+
+class Registry:
+    """Holds each source once. For use from any task and any thread."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        # Never changed in place: a reader keeps what it got.
+        self._known: Mapping[str, Registered] = MappingProxyType({})
+        self._ranked: tuple[Registered, ...] = ()
+        self._listeners: tuple[Listener, ...] = ()
+
+    def register(self, hook: Hook, prefix: str = HOOK_PREFIX) -> Source:
+        """Add a hook, in the place of the one that had its name; returns its source.
+
+        `prefix` is what the name of the source has before that of the hook. No news when the same
+        is there already. Raises InvalidHookError.
+        """
+        made = Registered(source_of(hook, prefix), hook)
+        with self._lock:
+            if self._known.get(made.source.name) == made:
+                return made.source
+            self._keep({**self._known, made.source.name: made})
+        self._tell(made.source.name)
+        return made.source
+
+    def unregister(self, name: str, prefix: str = HOOK_PREFIX) -> bool:
+        """Remove a hook; False when there is none of that name. Its services stay as rows."""
+        source = prefix + name
+        with self._lock:
+            if source not in self._known:
+                return False
+            self._keep({key: one for key, one in self._known.items() if key != source})
+        self._tell(source)
+        return True
+
+    def snapshot(self) -> tuple[Registered, ...]:
+        """All sources by rank, the winner of a name first; what happens later does not touch it."""
+        return self._ranked
+
+    def on_change(self, listener: Listener) -> None:
+        """Call that from now on after each change. What it raises is logged, and lost."""
+        with self._lock:
+            self._listeners = (*self._listeners, listener)
+
+    def _keep(self, known: dict[str, Registered]) -> None:
+        self._known = MappingProxyType(known)
+        self._ranked = tuple(sorted(known.values(), key=lambda one: one.source.rank))
+
+    def _tell(self, source: str) -> None:
+        # Outside of the lock: a listener may look into the registry, or change it.
+        for listener in self._listeners:
+            try:
+                listener(source)
+            except Exception as error:
+                log.error("a listener of the sources failed", source=source, exc_info=error)
+
+
+def source_of(hook: Hook, prefix: str = HOOK_PREFIX) -> Source:
+    """Name the source of a hook; raises InvalidHookError when it is none."""
+    if hook is None:
+        raise InvalidHookError("None is no hook: pass an object with name, priority and services")
+    name, priority = getattr(hook, "name", None), getattr(hook, "priority", None)
+    kind = type(hook).__name__
+    if not isinstance(name, str) or len(name) > NAME_MAX or not _NAME.fullmatch(name):
+        raise InvalidHookError(
+            f"{kind}.name must be 1 to {NAME_MAX} letters, digits, dots, dashes or underscores, "
+            f"with a letter or digit at both ends (got {name!r}): give the hook a stable name"
+        )
+    if type(priority) is not int or abs(priority) > PRIORITY_MAX:
+        raise InvalidHookError(
+            f"{kind}.priority of hook {name} must be a whole number of at most {PRIORITY_MAX} "
+            f"either way (got {priority!r}): give it one, such as 0"
+        )
+    if not callable(getattr(hook, "services", None)):
+        raise InvalidHookError(
+            f"{kind} has no method services: wrap a plain function as "
+            f"FunctionHook({name!r}, function)"
+        )
+    return Source(prefix + name, priority)

@@ -1,0 +1,214 @@
+"""A store of rows in the API server: one BootstrapWorkload each.
+
+Uses runtime.client.client, a cache of BootstrapWorkloads and
+managers.datacenter.store.workload_object. Reads come from the cache, which is told of every write.
+The name of a row follows from its datacenter and service, so that no two of them can be made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from functools import partial
+from typing import Any, Final
+
+import structlog
+
+from contracts.datacenter import names
+from contracts.datacenter.kinds import WORKLOADS
+from contracts.datacenter.objects import InvalidDatacenterError
+from contracts.datacenter.service_spec import known_body
+from contracts.datacenter.workload_records import DatacenterInfo, Progress, Row, Wish
+from managers.datacenter.interfaces import StoreConflictError
+from managers.datacenter.store.workload_object import body_of, row_of, spec_of, status_of
+from runtime.cache.cache import Cache, as_cached
+from runtime.client.client import Client
+from runtime.clock import Clock
+from runtime.errors import AlreadyExists, ApiError, Conflict, NotFound, PatchFailed
+from runtime.memo import remembered
+from runtime.types import (
+    Object,
+    ObjectKey,
+    is_terminating,
+    key_of,
+    labels_of,
+    resource_version_of,
+    uid_of,
+)
+
+log: structlog.typing.FilteringBoundLogger = structlog.get_logger()
+
+FIELD_MANAGER: Final = "openbao-operator-datacenter"
+ROWS_KEPT: Final = 8192
+"""Rows that are kept as they were read, each in its last version."""
+TOLD_MAX: Final = 1024
+"""Unreadable objects that are remembered as told."""
+CHANGED: Final = (AlreadyExists, Conflict, PatchFailed)
+GONE: Final = (*CHANGED, NotFound)
+DATACENTER_INDEX: Final = "datacenter"
+UID_INDEX: Final = "uid"
+
+
+def by_datacenter(obj: Object) -> Iterable[str]:
+    """The datacenter that a BootstrapWorkload belongs to; its label where the spec says nothing."""
+    spec: Any = obj.get("spec")
+    named = spec.get("datacenter") if isinstance(spec, dict) else None
+    found = named if isinstance(named, str) else labels_of(obj).get(names.DATACENTER)
+    return (found,) if found else ()
+
+
+def by_uid(obj: Object) -> Iterable[str]:
+    """The id of the row."""
+    return (uid_of(obj),)
+
+
+class KubernetesStore:
+    """A managers.datacenter.interfaces.Store.
+
+    Also raises what the API server answers, and LeaseLost. An object that cannot be read is no row:
+    it is told once, in the log.
+    """
+
+    def __init__(self, client: Client, workloads: Cache, clock: Clock) -> None:
+        workloads.add_index(DATACENTER_INDEX, by_datacenter)
+        workloads.add_index(UID_INDEX, by_uid)
+        self._client = client
+        self._workloads = workloads
+        self._clock = clock
+        self._told: set[str] = set()
+
+    async def list_by_datacenter(self, datacenter: DatacenterInfo) -> tuple[Row, ...]:
+        """Return its rows, by name."""
+        found = self._workloads.by_index(DATACENTER_INDEX, datacenter.name)
+        rows = [row for obj in found if (row := self._read(obj, datacenter)) is not None]
+        return tuple(sorted(rows, key=lambda row: row.name))
+
+    async def get(self, row_id: str) -> Row | None:
+        """Return a row by its id, with what it knows of its datacenter; None when it is gone."""
+        found = self._workloads.by_index(UID_INDEX, row_id)
+        return self._read(found[0], None) if found else None
+
+    async def get_by_name(self, datacenter: DatacenterInfo, name: str) -> Row | None:
+        """Return a row by the name of its service; None without one."""
+        obj = self._workloads.get(ObjectKey("", names.row(datacenter.name, name)))
+        return None if obj is None else self._read(obj, datacenter)
+
+    async def insert(self, datacenter: DatacenterInfo, wish: Wish) -> Row:
+        """Make a row. Raises StoreConflictError when an object of that name is there."""
+        body = body_of(datacenter, wish)
+        with _as_conflict(key_of(body), CHANGED):
+            made = await self._client.create(WORKLOADS, body, field_manager=FIELD_MANAGER)
+        return self._taken(made, datacenter)
+
+    async def update(self, row: Row, wish: Wish) -> Row:
+        """Change what a row is to be."""
+        if wish.name != row.name:
+            raise StoreConflictError(f"{row.name} cannot become {wish.name}: rows keep their name")
+        change = {"op": "replace", "path": "/spec", "value": spec_of(row.datacenter, wish)}
+        with _as_conflict(_key(row), GONE):
+            return self._taken(await self._patch(row, change), row.datacenter)
+
+    async def retire(self, row: Row) -> None:
+        """Say that a row is to go; what else changed in it meanwhile does not matter."""
+        key = _key(row)
+        live = self._workloads.get(key)
+        if live is not None and uid_of(live) == row.id and is_terminating(live):
+            return
+        with suppress(NotFound), _as_conflict(key, CHANGED):
+            await self._client.delete(WORKLOADS, key, uid=row.id)
+            # The answer to a delete does not tell the version that it made.
+            self._workloads.observe(await self._client.get(WORKLOADS, key))
+
+    async def record(self, row: Row, progress: Progress) -> Row:
+        """Write the status of a row; no request when it says the same."""
+        key = _key(row)
+        live = self._workloads.get(key)
+        if live is None or uid_of(live) != row.id:
+            raise StoreConflictError(f"BootstrapWorkload {key} is gone, or is another one")
+        if resource_version_of(live) != row.version:
+            raise StoreConflictError(f"BootstrapWorkload {key} has changed since it was read")
+        status = status_of(live, row, progress, self._clock.now()).to_object()
+        if (live.get("status") or {}) == status:
+            return _row_of(live, row.datacenter)
+        body: Object = {
+            "apiVersion": WORKLOADS.api_version,
+            "kind": WORKLOADS.kind,
+            "metadata": {"name": key.name, "uid": row.id, "resourceVersion": row.version},
+            "status": status,
+        }
+        with _as_conflict(key, GONE):
+            result = await self._client.apply(
+                WORKLOADS, body, field_manager=FIELD_MANAGER, force=True, subresource="status"
+            )
+        return self._taken(result.object, row.datacenter)
+
+    async def remove(self, row: Row) -> bool:
+        """Take the finalizer off a retiring row; false when it was off, or the row gone."""
+        key = _key(row)
+        live = self._workloads.get(key)
+        if live is None or uid_of(live) != row.id:
+            return False
+        if not is_terminating(live):
+            raise StoreConflictError(f"{row.name} is wanted: only a retiring row is removed")
+        present: list[str] = live["metadata"].get("finalizers") or []
+        if names.WORKLOAD_FINALIZER not in present:
+            return False
+        path = f"/metadata/finalizers/{present.index(names.WORKLOAD_FINALIZER)}"
+        test = {"op": "test", "path": path, "value": names.WORKLOAD_FINALIZER}
+        try:
+            with _as_conflict(key, CHANGED):
+                left = await self._patch(row, test, {"op": "remove", "path": path})
+        except NotFound:
+            return False
+        self._workloads.observe(left)
+        return True
+
+    async def _patch(self, row: Row, *ops: Object) -> Object:
+        identity = (
+            {"op": "test", "path": "/metadata/uid", "value": row.id},
+            {"op": "test", "path": "/metadata/resourceVersion", "value": row.version},
+        )
+        return await self._client.json_patch(
+            WORKLOADS, _key(row), (*identity, *ops), field_manager=FIELD_MANAGER
+        )
+
+    def _taken(self, obj: Object, datacenter: DatacenterInfo) -> Row:
+        """The row that a write left; the next read sees it."""
+        return _row_of(as_cached(self._workloads, obj), datacenter)
+
+    def _read(self, obj: Object, datacenter: DatacenterInfo | None) -> Row | None:
+        """The row of an object; None when it is none, or is only waited for by others."""
+        finalizers = obj["metadata"].get("finalizers") or ()
+        if is_terminating(obj) and names.WORKLOAD_FINALIZER not in finalizers:
+            return None
+        try:
+            row = _row_of(obj, datacenter)
+        except InvalidDatacenterError as error:
+            self._tell_once(obj, error)
+            return None
+        self._told.discard(row.id)
+        return row
+
+    def _tell_once(self, obj: Object, error: InvalidDatacenterError) -> None:
+        uid = uid_of(obj)
+        if uid in self._told:
+            return
+        if len(self._told) >= TOLD_MAX:
+            self._told.clear()
+        self._told.add(uid)
+        log.error("BootstrapWorkload cannot be read", name=key_of(obj).name, detail=str(error))
+
+
+_row_of = remembered(partial(row_of, known=known_body), size=ROWS_KEPT, slot=uid_of)
+
+
+def _key(row: Row) -> ObjectKey:
+    return ObjectKey("", names.row(row.datacenter.name, row.name))
+
+
+@contextmanager
+def _as_conflict(key: ObjectKey, classes: tuple[type[ApiError], ...]) -> Iterator[None]:
+    try:
+        yield
+    except classes as error:
+        raise StoreConflictError(f"BootstrapWorkload {key}: {error}") from error

@@ -1,0 +1,286 @@
+"""A row as a BootstrapWorkload, and back. Pure.
+
+Uses contracts.datacenter. Called by managers.datacenter.store.kubernetes; `placed` by every store.
+"""
+
+from __future__ import annotations
+
+import re
+from contextlib import suppress
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any, Final, Literal, get_args
+
+from pydantic import ValidationError
+
+from contracts.api.cluster.status_errors import LastError
+from contracts.api.group import API_VERSION
+from contracts.api.meta import Condition
+from contracts.api.violation import Violation
+from contracts.conditions.condition import clean_message
+from contracts.datacenter import names
+from contracts.datacenter.kinds import DATACENTER_KIND, WORKLOAD_KIND
+from contracts.datacenter.objects import KUBERNETES, InvalidDatacenterError
+from contracts.datacenter.service_spec import BootstrapService, Kind, Known
+from contracts.datacenter.workload import (
+    REFS_MAX,
+    BootstrapWorkload,
+    ServiceRef,
+    WorkloadSource,
+    WorkloadSpec,
+    WorkloadStatus,
+)
+from contracts.datacenter.workload_records import (
+    DatacenterInfo,
+    Failure,
+    Progress,
+    Row,
+    Source,
+    Wish,
+)
+from contracts.naming import labels
+from managers.datacenter.backoff import FORBIDDEN, REASON_MAX
+from runtime.apply.ownership import Owner
+from runtime.types import (
+    Object,
+    controller_of,
+    is_terminating,
+    key_of,
+    labels_of,
+    resource_version_of,
+    uid_of,
+)
+
+NAME_MAX: Final = 253
+_LONG_AGO: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_REASON = re.compile(r"[A-Za-z]([A-Za-z0-9_]*[A-Za-z0-9])?")
+Answer = Literal["True", "False", "Unknown"]
+
+
+def body_of(datacenter: DatacenterInfo, wish: Wish) -> Object:
+    """The object of a row that is made: owned by its Datacenter, and held until it is retired."""
+    owner = Owner(API_VERSION, DATACENTER_KIND, "", datacenter.name, datacenter.uid)
+    return {
+        "apiVersion": API_VERSION,
+        "kind": WORKLOAD_KIND,
+        "metadata": {
+            "name": names.row(datacenter.name, wish.name),
+            "labels": {
+                labels.MANAGED_BY: labels.OPERATOR,
+                **names.marks(datacenter.name, wish.name),
+            },
+            "ownerReferences": [owner.reference()],
+            "finalizers": [names.WORKLOAD_FINALIZER],
+        },
+        "spec": spec_of(datacenter, wish),
+    }
+
+
+def spec_of(datacenter: DatacenterInfo, wish: Wish) -> Object:
+    """What a row is to be."""
+    spec = WorkloadSpec(
+        datacenter=datacenter.name,
+        namespace=datacenter.namespace,
+        provider=datacenter.provider,
+        source=WorkloadSource(name=wish.source.name, priority=wish.source.priority),
+        service=wish.service,
+        digest=wish.digest,
+        redeploy=wish.redeploy,
+    )
+    return spec.to_object()
+
+
+def row_of(obj: Object, asked: DatacenterInfo | None = None, known: Known | None = None) -> Row:
+    """Read a row; `asked` is the datacenter whose rows are read, for what the object lacks.
+
+    `known` reads the body of its service, and may answer with what it read before.
+
+    Raises InvalidDatacenterError, with a Violation per field. One that is being deleted is read
+    even so, by what is in its metadata: what it left behind must not stay for ever.
+    """
+    try:
+        read = BootstrapWorkload.from_object(obj, known)
+    except InvalidDatacenterError:
+        if not is_terminating(obj):
+            raise
+        with suppress(ValidationError):
+            left = _remains(obj, asked)
+            if names.row(left.datacenter.name, left.name) == key_of(obj).name:
+                return left
+        raise
+    name = names.row(read.spec.datacenter, read.spec.service.name)
+    if read.metadata.name != name:
+        told = f"must be {name}, as its spec says; delete it, the operator makes its own"
+        raise InvalidDatacenterError(
+            [Violation("metadata.name", read.metadata.name, "row-name", told)]
+        )
+    spec = read.spec
+    kept = DatacenterInfo(spec.datacenter, _owner_uid(obj), spec.namespace, spec.provider)
+    source = Source(spec.source.name, spec.source.priority)
+    place = placed(kept, asked, made=bool(read.status.provider_ref))
+    row = _row(obj, place, Wish(spec.service, source, spec.redeploy), read.status)
+    return replace(row, moved=place.provider != kept.provider)
+
+
+def placed(kept: DatacenterInfo, asked: DatacenterInfo | None, *, made: bool) -> DatacenterInfo:
+    """Combine the datacenter that a row was made for with the same one as it is now.
+
+    The objects of a row stay where they were made, and with who made them; until something is made,
+    a provider that was wrong can be corrected.
+    """
+    if asked is None or asked.name != kept.name:
+        return kept
+    uid, provider = kept.uid or asked.uid, kept.provider if made else asked.provider
+    return replace(asked, uid=uid, namespace=kept.namespace, provider=provider)
+
+
+def progress_from(status: WorkloadStatus) -> Progress:
+    """What became of a row, as its status says."""
+    error = status.last_error
+    failure = None if error is None else Failure(error.reason, error.message, error.at or _LONG_AGO)
+    return Progress(
+        state=status.state,
+        message=status.message,
+        digest=status.digest,
+        attempts=status.attempts,
+        next_retry=status.next_retry_time,
+        failure=failure,
+        running_since=status.running_since,
+        ready=status.ready,
+        provider_ref=status.provider_ref,
+        service_refs=tuple(sorted((one.name, one.ref) for one in status.service_refs)),
+    )
+
+
+def status_of(live: Object, row: Row, progress: Progress, now: datetime) -> WorkloadStatus:
+    """The status of a row; a condition keeps its time while its answer stays."""
+    failure = progress.failure
+    error = None
+    if failure is not None:
+        reason, message = failure.reason[:REASON_MAX], clean_message(failure.message)
+        error = LastError(reason=reason, message=message, at=failure.at)
+    refs = dict(progress.service_refs)
+    return WorkloadStatus(
+        observed_generation=_generation(live),
+        state=progress.state,
+        message=clean_message(progress.message),
+        digest=progress.digest,
+        attempts=progress.attempts,
+        next_retry_time=progress.next_retry,
+        last_error=error,
+        running_since=progress.running_since,
+        ready=progress.ready[:32],
+        provider_ref=progress.provider_ref[:NAME_MAX],
+        service_refs=tuple(
+            ServiceRef(name=name[:NAME_MAX], ref=ref[:NAME_MAX])
+            for name, ref in sorted(refs.items())[:REFS_MAX]
+        ),
+        conditions=_conditions(live, row, progress, now),
+    )
+
+
+def _row(obj: Object, datacenter: DatacenterInfo, wish: Wish, status: WorkloadStatus) -> Row:
+    return Row(
+        id=uid_of(obj),
+        datacenter=datacenter,
+        wish=wish,
+        progress=progress_from(status),
+        retiring=is_terminating(obj),
+        version=resource_version_of(obj),
+    )
+
+
+def _remains(obj: Object, asked: DatacenterInfo | None) -> Row:
+    """A row without a readable spec, as far as it takes to let it go.
+
+    Raises ValidationError when not even its name can be told.
+    """
+    spec, marked, name = _map(obj.get("spec")), labels_of(obj), key_of(obj).name
+    body = _map(spec.get("service"))
+    kept = DatacenterInfo(
+        name=marked.get(names.DATACENTER) or name.rpartition(".")[0],
+        uid=_owner_uid(obj),
+        namespace=_text(spec.get("namespace")) or (asked.namespace if asked else ""),
+        provider=_text(spec.get("provider")) or (asked.provider if asked else KUBERNETES),
+    )
+    service = BootstrapService.model_validate(
+        {
+            "name": marked.get(names.BOOTSTRAP) or name.rpartition(".")[2],
+            **{field: body[field] for field, known in _NEEDED.items() if body.get(field) in known},
+        }
+    )
+    wish = Wish(service, Source(_text(_map(spec.get("source")).get("name"))))
+    status = WorkloadStatus.lenient(obj.get("status"))
+    return _row(obj, placed(kept, asked, made=True), wish, status)
+
+
+def _map(value: object) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _owner_uid(obj: Object) -> str:
+    owner = controller_of(obj)
+    return owner.uid if owner is not None and owner.kind == DATACENTER_KIND else ""
+
+
+def _generation(live: Object) -> int:
+    return int((live.get("metadata") or {}).get("generation") or 0)
+
+
+def _conditions(live: Object, row: Row, progress: Progress, now: datetime) -> tuple[Condition, ...]:
+    stored = WorkloadStatus.lenient(live.get("status")).conditions
+    before = {one.type: one for one in stored}
+    message = clean_message(progress.message or _MEANS[progress.state])
+    answers = (("Ready", *_ready(row, progress)), ("Stalled", *_stalled(progress)))
+    made = []
+    for kind, status, reason in answers:
+        old = before.get(kind)
+        since = old.last_transition_time if old is not None and old.status == status else None
+        made.append(
+            Condition(
+                type=kind,
+                status=status,
+                reason=reason if _REASON.fullmatch(reason) else "Failed",
+                message=message,
+                observed_generation=_generation(live),
+                last_transition_time=since or now.replace(microsecond=0),
+            )
+        )
+    return tuple(made)
+
+
+def _ready(row: Row, progress: Progress) -> tuple[Answer, str]:
+    if row.datacenter.state == "Offline":
+        return "Unknown", "Offline"
+    if progress.state == "Running":
+        return "True", "Running"
+    failed = progress.failure is not None and progress.state == "Failed"
+    return "False", progress.failure.reason if failed and progress.failure else progress.state
+
+
+def _stalled(progress: Progress) -> tuple[Answer, str]:
+    failure = progress.failure
+    if failure is None or progress.state not in ("Failed", "Retiring"):
+        return "False", progress.state
+    hopeless = progress.next_retry is None or failure.reason == FORBIDDEN
+    return ("True", failure.reason) if hopeless else ("False", progress.state)
+
+
+_MEANS: Final = {
+    "Pending": "Nothing of it was made yet.",
+    "Provisioning": "It is being made or changed.",
+    "Running": "Everything is as it is asked, and well.",
+    "Failed": "The last attempt failed.",
+    "Retiring": "It is being taken away.",
+    "Retired": "Nothing of it is left.",
+}
+_NEEDED: Final[dict[str, tuple[str, ...]]] = {
+    "kind": get_args(Kind),
+    "deletionPolicy": ("Delete", "Orphan"),
+    "volumePolicy": ("Retain", "Delete"),
+}
+"""What of a body decides how its objects are taken away."""

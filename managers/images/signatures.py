@@ -1,0 +1,114 @@
+"""Collects signatures of one image from its registry and has them checked until one holds.
+
+Where cosign puts them: as referrers of the image (OCI 1.1), under the tag `sha256-<hex>` where a
+registry does not list referrers, and in the older scheme under the tag `sha256-<hex>.sig`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from typing import Any
+
+from contracts.api.values.public_key import PublicKey, read_public_key
+from contracts.image_reference import ImageReference
+from managers.images.cosign import (
+    BUNDLE,
+    NotProvenError,
+    Signed,
+    as_dict,
+    as_list,
+    check_bundle,
+    check_simple_signing,
+    simple_signing_layers,
+)
+from managers.images.policy import Question
+from managers.images.registry import Registry
+from managers.images.tlog import TrustRoot, check_logged
+
+# Anybody who may push may add signatures: we look at so many and no more.
+_MOST = 16
+
+
+async def prove(
+    registry: Registry, reference: ImageReference, question: Question, root: TrustRoot
+) -> str:
+    """Return the digest that is proven. Raises NotProvenError, RegistryError."""
+    key = read_public_key(question.policy.public_key or "")
+    digest = reference.digest or await _digest_of(registry, reference)
+    reasons: list[str] = []
+    async for attempt in _signatures(registry, question.reference, digest, key):
+        try:
+            if isinstance(attempt, NotProvenError):
+                raise attempt
+            if not question.policy.ignore_tlog:
+                check_logged(attempt, root)
+        except NotProvenError as error:
+            reasons.append(str(error))
+        else:
+            return digest
+    if not reasons:
+        raise NotProvenError("it carries no signature; sign it with cosign")
+    told = "; ".join(dict.fromkeys(reasons))
+    raise NotProvenError(f"none of its {len(reasons)} signatures counts: {told}")
+
+
+async def _digest_of(registry: Registry, reference: ImageReference) -> str:
+    found = await registry.manifest(reference.tag or "")
+    if found is None:
+        raise NotProvenError("the registry has no image of this name and tag")
+    return found.digest
+
+
+async def _signatures(
+    registry: Registry, reference: str, digest: str, key: PublicKey
+) -> AsyncIterator[Signed | NotProvenError]:
+    async for bundle in _bundles(registry, digest):
+        try:
+            yield check_bundle(bundle, key, digest)
+        except NotProvenError as error:
+            yield error
+    older = await registry.manifest(f"{digest.replace(':', '-')}.sig")
+    layers = list(simple_signing_layers(older.json()))[:_MOST] if older else []
+    for layer in layers:
+        payload = await _blob(registry, layer)
+        if payload is None:
+            continue
+        try:
+            yield check_simple_signing(layer, payload, key, reference, digest)
+        except NotProvenError as error:
+            yield error
+
+
+async def _bundles(registry: Registry, digest: str) -> AsyncIterator[bytes]:
+    listed = await registry.referrers(digest, BUNDLE)
+    if listed is None:
+        listed = await registry.manifest(digest.replace(":", "-"))
+    if listed is None:
+        return
+    children = [as_dict(one) for one in as_list(listed.json().get("manifests"))]
+    # A registry may ignore the filter, or not copy the type into the list.
+    wanted = [one for one in children if one.get("artifactType") in (BUNDLE, None, "")]
+    for child in wanted[:_MOST]:
+        manifest = await registry.manifest(_digest(child)) if _digest(child) else None
+        if manifest is None:
+            continue
+        for layer in as_list(manifest.json().get("layers"))[:1]:
+            bundle = await _blob(registry, as_dict(layer))
+            if bundle is not None and as_dict(layer).get("mediaType") == BUNDLE:
+                yield bundle
+
+
+async def _blob(registry: Registry, layer: Mapping[str, Any]) -> bytes | None:
+    digest = _digest(layer)
+    found = await registry.blob(digest) if digest else None
+    return None if found is None else found.body
+
+
+def _digest(descriptor: Mapping[str, Any]) -> str:
+    found = descriptor.get("digest")
+    # Never a path of somebody's choice in one of our requests.
+    if not isinstance(found, str):
+        return ""
+    algorithm, _, value = found.partition(":")
+    fine = algorithm == "sha256" and len(value) == 64 and set(value) <= set("0123456789abcdef")
+    return found if fine else ""

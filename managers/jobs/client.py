@@ -1,0 +1,143 @@
+"""Making a Job once, looking at it, and letting it go.
+
+Called by the reconcilers of runs. Every method is safe to repeat: a Job is made by a plain create
+under a name that follows from the run, so a second try meets the first one, and whatever is read
+back is judged by the UID of its controller before it is believed. Methods raise what
+runtime.client.client raises.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+from managers.context.context import FIELD_MANAGER
+from managers.jobs.status import JobSeen, Rights, job_seen, rights_objects
+from runtime.apply.apply_result import Refusal, refusal_of
+from runtime.apply.intent import Intent, contains
+from runtime.apply.ownership import Owner
+from runtime.builtin_kinds import JOB, ROLE, ROLE_BINDING
+from runtime.client.client import Client
+from runtime.errors import AlreadyExists, ApiError, Conflict, NotFound, PatchFailed, Transient
+from runtime.types import Object, ObjectKey, controller_of, key_of, uid_of
+
+KEPT_SECONDS = 3600
+"""How long the logs of a Job can be read after its end was written down."""
+
+
+class RefusedError(Exception):
+    """The API server takes this Job, or the rights of its pod, in no case; the message says why."""
+
+
+class ForeignError(RefusedError):
+    """An object of that name belongs to somebody else, and stays as it is."""
+
+
+class Jobs:
+    """The Jobs of runs: of objects that each want one Job, once."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+
+    async def ensure(self, job: Object, run: Owner) -> JobSeen:
+        """Make the Job of a run, or meet the one that an earlier try made.
+
+        `job` comes without owner references. A Job of that name that belongs to something else is
+        answered as `foreign`. Raises RefusedError when the content, or the namespace that goes
+        away, makes another try pointless.
+        """
+        metadata = {**job["metadata"], "ownerReferences": [run.reference()]}
+        try:
+            made = await self._client.create(
+                JOB, {**job, "metadata": metadata}, field_manager=FIELD_MANAGER
+            )
+        except AlreadyExists:
+            seen = await self.look(key_of(job), "", run.uid)
+            if seen is None:
+                raise Transient(f"Job {key_of(job)} was deleted while it was made") from None
+            return seen
+        except ApiError as error:
+            _give_up(error, f"Job {key_of(job)}")
+            raise
+        return job_seen(made, run.uid)
+
+    async def look(self, key: ObjectKey, uid: str, owner_uid: str) -> JobSeen | None:
+        """Look at a Job; None when it is gone.
+
+        `uid` is that of the Job as it was written down, "" before that: one of the same name and
+        another UID is not it. `owner_uid` is that of the run.
+        """
+        try:
+            live = await self._client.get(JOB, key)
+        except NotFound:
+            return None
+        if uid and uid_of(live) != uid:
+            return None
+        return job_seen(live, owner_uid)
+
+    async def expire(self, key: ObjectKey, uid: str, seconds: int = KEPT_SECONDS) -> None:
+        """Let Kubernetes delete a Job so many seconds after its end; one that is gone stays so."""
+        ops: list[Object] = [
+            {"op": "test", "path": "/metadata/uid", "value": uid},
+            {"op": "add", "path": "/spec/ttlSecondsAfterFinished", "value": seconds},
+        ]
+        with suppress(NotFound, PatchFailed):
+            await self._client.json_patch(JOB, key, ops, field_manager=FIELD_MANAGER)
+
+    async def cancel(self, key: ObjectKey, uid: str) -> None:
+        """Delete a Job and its pod; one that is gone stays so. Never one that may have begun what
+        must not be left half done."""
+        with suppress(NotFound, Conflict):
+            await self._client.delete(JOB, key, uid=uid)
+
+    async def ensure_rights(self, run: Owner, rights: Rights) -> None:
+        """Let the account of a run write the status of that run, and no other.
+
+        Both objects belong to the run. Raises ForeignError when one of that name does not, and
+        RefusedError as `ensure` does.
+        """
+        for intent in rights_objects(run, rights):
+            await self._ensure(run, intent)
+
+    async def withdraw_rights(self, run: Owner, job: str) -> None:
+        """Take back what `ensure_rights` gave, once the run has ended; `job` names its Job."""
+        key = ObjectKey(run.namespace, job)
+        for resource in (ROLE_BINDING, ROLE):
+            with suppress(NotFound, Conflict):
+                live = await self._client.get(resource, key, metadata_only=True)
+                if _belongs(live, run):
+                    await self._client.delete(resource, key, uid=uid_of(live))
+
+    async def _ensure(self, run: Owner, intent: Intent) -> None:
+        metadata = {**intent.body["metadata"], "ownerReferences": [run.reference()]}
+        body = {**intent.body, "metadata": metadata}
+        try:
+            await self._client.create(intent.resource, body, field_manager=FIELD_MANAGER)
+        except AlreadyExists:
+            await self._correct(run, intent, body)
+        except ApiError as error:
+            _give_up(error, str(intent))
+            raise
+
+    async def _correct(self, run: Owner, intent: Intent, body: Object) -> None:
+        try:
+            live = await self._client.get(intent.resource, intent.key)
+        except NotFound:
+            raise Transient(f"{intent} was deleted while it was made") from None
+        if not _belongs(live, run):
+            raise ForeignError(f"{intent} exists and belongs to another object than {run.name}")
+        if contains(live, body):
+            return
+        # The uid makes sure that it is the object that was looked at.
+        body = {**body, "metadata": {**body["metadata"], "uid": uid_of(live)}}
+        await self._client.apply(intent.resource, body, field_manager=FIELD_MANAGER, force=True)
+
+
+def _belongs(live: Object, run: Owner) -> bool:
+    controller = controller_of(live)
+    return controller is not None and controller.uid == run.uid
+
+
+def _give_up(error: ApiError, what: str) -> None:
+    """Raise RefusedError for an answer that the same request would get again."""
+    if refusal_of(error) in (Refusal.REJECTED, Refusal.LEAVING):
+        raise RefusedError(f"{what}: {error.message}") from error

@@ -1,0 +1,158 @@
+"""What a Job says of itself, and the objects by which one run may write its own status. Pure.
+
+Source: Kubernetes API reference, batch/v1 JobStatus. A Job is over when it has the condition
+Complete or Failed and not before: from 1.31 on Kubernetes sets them when all pods have ended.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, Literal
+
+from contracts.api.group import GROUP, RESTORES
+from contracts.naming import labels
+from contracts.pause import counted_from
+from runtime.apply.intent import Intent
+from runtime.apply.ownership import Owner
+from runtime.builtin_kinds import ROLE, ROLE_BINDING, SERVICE_ACCOUNT
+from runtime.types import Object, Resource, controller_of, is_terminating, uid_of
+
+JobState = Literal["Active", "Succeeded", "Failed"]
+# Longer than a node takes to come up, and to fetch an image.
+START_PATIENCE = timedelta(minutes=10)
+_ENDS: Mapping[str, JobState] = {"Complete": "Succeeded", "Failed": "Failed"}
+
+
+@dataclass(frozen=True, slots=True)
+class JobSeen:
+    """A Job at one moment.
+
+    `foreign`: it is controlled by another object than the run, or by nobody, so that nothing else
+    here means anything. `ready` tells whether its pod was seen to run; a pod that cannot start (no
+    image, no room, a quota) leaves a Job Active until its deadline. `reason` and `message` are
+    words of Kubernetes (BackoffLimitExceeded, DeadlineExceeded), "" while it goes on.
+    """
+
+    uid: str
+    state: JobState
+    foreign: bool = False
+    ready: bool = False
+    terminating: bool = False
+    created_at: datetime | None = None
+    finished_at: datetime | None = None
+    reason: str = ""
+    message: str = ""
+
+    def unstarted(self, now: datetime, resumed: datetime | None = None) -> bool:
+        """Whether its pod ought to run by now and does not. `resumed`: when the last pause ended.
+
+        Only for a Job that has not ended and has reported nothing: for a moment after its pod has
+        ended it looks the same.
+        """
+        made = self.created_at
+        return (
+            self.state == "Active"
+            and not self.ready
+            and made is not None
+            and now - counted_from(made, resumed) > START_PATIENCE
+        )
+
+
+def job_seen(job: Object, owner_uid: str) -> JobSeen:
+    """Read a Job on behalf of the run with this UID."""
+    status: Mapping[str, Any] = job.get("status") or {}
+    end = _end(status.get("conditions") or ())
+    controller = controller_of(job)
+    seen = JobSeen(
+        uid=uid_of(job),
+        state="Active" if end is None else _ENDS[end["type"]],
+        foreign=controller is None or controller.uid != owner_uid,
+        ready=bool(status.get("ready")),
+        terminating=is_terminating(job),
+        created_at=_moment(job["metadata"].get("creationTimestamp")),
+    )
+    if end is None:
+        return seen
+    finished = status.get("completionTime") or end.get("lastTransitionTime")
+    return JobSeen(
+        uid=seen.uid,
+        state=seen.state,
+        foreign=seen.foreign,
+        terminating=seen.terminating,
+        created_at=seen.created_at,
+        finished_at=_moment(finished),
+        reason=end.get("reason") or "",
+        message=end.get("message") or "",
+    )
+
+
+def _end(conditions: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
+    return next(
+        (one for one in conditions if one.get("type") in _ENDS and one.get("status") == "True"),
+        None,
+    )
+
+
+def _moment(text: str | None) -> datetime | None:
+    return datetime.fromisoformat(text) if text else None
+
+
+@dataclass(frozen=True, slots=True)
+class Rights:
+    """What the account of one run may do: read its own object, and write its own status."""
+
+    cluster: str
+    """Name of the cluster, for the labels."""
+    job: str
+    """Name of the Job; the Role and the RoleBinding carry it too."""
+    account: str
+    """ServiceAccount of the pod."""
+    resource: Resource
+    verbs: tuple[str, ...] = ("get", "patch")
+    """On the status of the object; `get` on the object itself comes with it."""
+
+
+def rights_objects(run: Owner, rights: Rights) -> tuple[Intent, Intent]:
+    """Build the Role and the RoleBinding of one run; raises ValueError for a kind without runs."""
+    if rights.resource.group != GROUP or rights.resource.kind != run.kind:
+        raise ValueError(f"{rights.resource.kind} is not the kind of the run, {run.kind}")
+    metadata = {
+        "name": rights.job,
+        "namespace": run.namespace,
+        "labels": labels.component(rights.cluster, component_of(rights.resource)),
+    }
+    rules = [
+        _rule(run, rights.resource.plural, ("get",)),
+        _rule(run, f"{rights.resource.plural}/status", rights.verbs),
+    ]
+    subject = {
+        "kind": SERVICE_ACCOUNT.kind,
+        "name": rights.account,
+        "namespace": run.namespace,
+    }
+    reference = {"apiGroup": ROLE.group, "kind": ROLE.kind, "name": rights.job}
+    role = {"apiVersion": ROLE.api_version, "kind": ROLE.kind, "metadata": metadata, "rules": rules}
+    binding = {
+        "apiVersion": ROLE_BINDING.api_version,
+        "kind": ROLE_BINDING.kind,
+        "metadata": metadata,
+        "roleRef": reference,
+        "subjects": [subject],
+    }
+    return Intent(ROLE, role), Intent(ROLE_BINDING, binding)
+
+
+def component_of(resource: Resource) -> str:
+    """What the objects of a run of this kind are a part of."""
+    return "restore" if resource == RESTORES else "backup"
+
+
+def _rule(run: Owner, resource: str, verbs: tuple[str, ...]) -> Object:
+    return {
+        "apiGroups": [GROUP],
+        "resources": [resource],
+        "resourceNames": [run.name],
+        "verbs": [*verbs],
+    }

@@ -1,0 +1,60 @@
+"""Keeping the operator's login in order: that it works, and by which keys OpenBao checks it."""
+
+from __future__ import annotations
+
+from contracts.api.cluster.status_login import OperatorLoginStatus
+from contracts.records.observed import TokenIssuer
+from managers.bao.client import Bao, Denied
+from managers.bao.login import NoToken, TokenSource
+from managers.jwt_auth.decide import (
+    correction,
+    due,
+    known,
+    lets_in,
+    outdated,
+    refused,
+    without_token,
+)
+
+
+async def look(
+    bao: Bao,
+    address: str,
+    login: TokenSource,
+    issuer: TokenIssuer | None,
+    chosen: str | None,
+    before: OperatorLoginStatus | None,
+) -> OperatorLoginStatus | None:
+    """Say how the login is. A token that still lives and keys that were compared cost nothing.
+
+    What was in trouble is looked at each time, because a person may have mended it. Raises BaoError
+    when the server does not answer.
+    """
+    try:
+        await login.token(bao, address)
+    except NoToken as error:
+        return without_token(str(error), before)
+    except Denied as error:
+        if issuer is not None and before is not None and due(issuer, before):
+            return outdated(issuer, str(error))
+        return refused(str(error), before)
+    if issuer is not None and (due(issuer, before) or (before and before.problem)):
+        return await renew(bao, address, login, issuer, chosen)
+    return lets_in(before)
+
+
+async def renew(
+    bao: Bao, address: str, login: TokenSource, issuer: TokenIssuer, chosen: str | None
+) -> OperatorLoginStatus:
+    """Compare the keys that the login trusts with those of the API server, and correct them.
+
+    Raises BaoError when the server does not answer.
+    """
+    try:
+        token = await login.token(bao, address)
+        wanted = correction(await bao.login_settings(address, token), issuer, chosen)
+        if wanted is not None:
+            await bao.set_login_settings(address, token, wanted)
+    except Denied as error:
+        return outdated(issuer, str(error))
+    return known(issuer)

@@ -1,0 +1,221 @@
+"""What the answers of the servers mean. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from contracts.api.cluster.status import AdminOpsStatus, RaftStatus
+from contracts.api.cluster.status_errors import LastError
+from contracts.conditions.condition import clean_message
+from contracts.naming import names
+from contracts.pools.voter_pool import VoterSet
+from managers.bao.models import Member
+from runtime.outcome import Done, Outcome, Wait
+
+# Autopilot takes some ten seconds to give a new server its vote, and tells nobody.
+CONVERGING_RECHECK = 2.0
+OUTSIDE = "ServerOutsideRaft"
+UNUSABLE = "AnswerUnusable"
+QUIET_RECHECK = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """What the servers said in one look."""
+
+    cluster_ids: Mapping[str, str]
+    """Pod name to the cluster id that the server in it reports."""
+    members: tuple[Member, ...] | None
+    """None when nobody could be asked."""
+    trouble: str
+    """Why the members are not known, for a person; "" when they are."""
+    healthy: frozenset[str] = frozenset()
+    """Node ids that the autopilot finds well; only asked for with read replicas."""
+    unusable: str = ""
+    """Which answer was not read because no OpenBao gives it, and why; "" when all were read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """Whom a spec wants in the raft cluster."""
+
+    cluster: str
+    voters: int
+    read_replicas: int = 0
+    revision: str = ""
+    """Which set of voters serves; "" for the one without a revision."""
+    second: int = 0
+    """So many servers of another set may be members, too (managers.membership.green_members)."""
+
+    @property
+    def voter_set(self) -> VoterSet:
+        """The names of the voters."""
+        return VoterSet(self.cluster, self.revision)
+
+
+def judge(
+    answers: Answers, expected: Expected, previous: AdminOpsStatus | None, now: datetime
+) -> tuple[AdminOpsStatus, Outcome]:
+    """Turn answers into `status.adminOps`, and say when to ask again."""
+    raft = _raft(answers, expected, previous)
+    split = _split(answers.cluster_ids)
+    error: tuple[str, str] | None = None
+    if split is not None:
+        error = ("SplitBrain", split)
+    elif answers.unusable:
+        error = (UNUSABLE, _whose_fault(answers.unusable))
+    elif answers.trouble:
+        error = ("MembershipUnknown", answers.trouble)
+    elif outside := _outside(answers, expected):
+        error = (OUTSIDE, _how_to_join(outside))
+    status = AdminOpsStatus(last_error=_last_error(error, previous, now), raft=raft)
+    changing = voters_on_their_way(answers, expected) or _on_their_way_out(answers, expected)
+    return status, _next_look(raft, expected, error, changing=changing)
+
+
+def _raft(
+    answers: Answers, expected: Expected, previous: AdminOpsStatus | None
+) -> RaftStatus | None:
+    if answers.members is None:
+        # What was true is better than nothing while a server is away; `lastError` tells.
+        return previous.raft if previous else None
+    leaders = [member.node_id for member in answers.members if member.leader]
+    readers = [member.node_id for member in answers.members if _reads(member, expected.cluster)]
+    counted = bool(readers or expected.read_replicas)
+    ids = sorted(set(filter(None, answers.cluster_ids.values())))
+    return RaftStatus(
+        voters=sum(member.voter for member in answers.members),
+        non_voters=sum(not member.voter for member in answers.members),
+        read_replicas=len(readers) if counted else None,
+        healthy_read_replicas=len(answers.healthy.intersection(readers)) if counted else None,
+        leader=leaders[0] if leaders else "",
+        cluster_id=ids[0] if len(ids) == 1 else "",
+    )
+
+
+def _reads(member: Member, cluster: str) -> bool:
+    """Tell a read replica from a new voter, which has no vote for its first seconds."""
+    return not member.voter and names.read_ordinal_of(cluster, member.node_id) is not None
+
+
+def is_as_wanted(raft: RaftStatus, voters: int, read_replicas: int) -> bool:
+    """Tell whether every voter votes, every read replica is there without a vote, and nobody else.
+
+    A pure question about three numbers, for the next look and for the condition alike.
+    """
+    return (raft.voters, raft.non_voters, raft.read_replicas or 0) == (
+        voters,
+        read_replicas,
+        read_replicas,
+    )
+
+
+def _is_wanted(server: str, expected: Expected) -> bool:
+    voter = expected.voter_set.ordinal_of(server)
+    reader = names.read_ordinal_of(expected.cluster, server)
+    if voter is not None:
+        return voter < expected.voters
+    return reader is not None and reader < expected.read_replicas
+
+
+def _outside(answers: Answers, expected: Expected) -> tuple[str, ...]:
+    """Name the servers that are ready and to stay, and that the leader does not count as members.
+
+    A new server is a member before it is ready. One that is being taken away is no news.
+    """
+    if not answers.members:
+        return ()
+    members = {member.node_id for member in answers.members}
+    return tuple(
+        server
+        for server, cluster_id in sorted(answers.cluster_ids.items())
+        if cluster_id and server not in members and _is_wanted(server, expected)
+    )
+
+
+def _how_to_join(outside: tuple[str, ...]) -> str:
+    first = outside[0]
+    volume = names.claim_of_pod(first)
+    return (
+        f"{', '.join(outside)} run and are no members of the raft cluster: they were removed, or "
+        "started with the volume of an earlier server, and never join with that data. When nobody "
+        f"needs it: `kubectl delete pvc {volume} --wait=false`, then `kubectl delete pod {first}`, "
+        "and it joins with an empty volume"
+    )
+
+
+def _whose_fault(unusable: str) -> str:
+    return (
+        f"{unusable}. No OpenBao answers like this: look at the image of that server (spec.image), "
+        "and at what stands between it and the operator"
+    )
+
+
+def voters_on_their_way(answers: Answers, expected: Expected) -> bool:
+    """Tell whether a server is there that will be a voter as soon as the autopilot trusts it."""
+    voters = {member.node_id for member in answers.members or () if member.voter}
+    return any(
+        expected.voter_set.ordinal_of(server) is not None and server not in voters
+        for server in answers.cluster_ids
+        if _is_wanted(server, expected)
+    )
+
+
+def _on_their_way_out(answers: Answers, expected: Expected) -> bool:
+    """Tell whether a member is left of a server that is gone for good and that is ours to remove.
+
+    The pass that asks the leader to remove it learns of it here, and so do we of the removal.
+    """
+    gone = (one.node_id for one in answers.members or () if one.node_id not in answers.cluster_ids)
+    ordinals = map(expected.voter_set.ordinal_of, gone)
+    return any(ordinal is not None and ordinal >= expected.voters for ordinal in ordinals)
+
+
+def _split(cluster_ids: Mapping[str, str]) -> str | None:
+    known = {pod: cluster for pod, cluster in cluster_ids.items() if cluster}
+    if len(set(known.values())) < 2:
+        return None
+    told = ", ".join(f"{pod} is in {cluster}" for pod, cluster in sorted(known.items()))
+    return f"the servers are in different clusters: {told}. Stop writing and find the right data"
+
+
+def _last_error(
+    error: tuple[str, str] | None, previous: AdminOpsStatus | None, now: datetime
+) -> LastError | None:
+    if error is None:
+        return None
+    reason, message = error[0], clean_message(error[1])
+    last = previous.last_error if previous else None
+    if last is not None and (last.reason, last.message) == (reason, message):
+        return last
+    return LastError(reason=reason, message=message, at=now.replace(microsecond=0))
+
+
+def _next_look(
+    raft: RaftStatus | None,
+    expected: Expected,
+    error: tuple[str, str] | None,
+    *,
+    changing: bool,
+) -> Outcome:
+    if error is not None or raft is None:
+        return Done(QUIET_RECHECK)
+    if expected.second and raft.voters >= expected.voters:
+        # Jobs give votes and take them, and the pass that waits for them asks by itself.
+        return Done(QUIET_RECHECK)
+    # The autopilot tells nobody either when it finds a read replica well.
+    there = is_as_wanted(raft, expected.voters, expected.read_replicas)
+    if not there or (raft.healthy_read_replicas or 0) < expected.read_replicas:
+        told = f"{raft.voters} of {expected.voters} servers are voters"
+        # Pods that come or go wake us; who gives or takes a vote tells nobody.
+        soon = changing or raft.voters == expected.voters
+        return Wait("VotersMissing", told, CONVERGING_RECHECK if soon else QUIET_RECHECK)
+    return Done(QUIET_RECHECK)
+
+
+def as_object(status: AdminOpsStatus) -> dict[str, Any]:
+    """The sub-tree as it is written."""
+    return status.to_object()

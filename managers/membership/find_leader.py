@@ -1,0 +1,45 @@
+"""Who leads, when the labels of the pods do not agree.
+
+A server labels its own pod, and sometimes a label stays behind: a server that lost an election
+while the API server did not answer goes on saying that it leads. Labels cost nothing to read, so
+they are believed as long as exactly one pod says that it leads; otherwise the servers are asked.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import replace
+
+from contracts.records.observed import PodFacts
+from managers.bao.client import Bao, BaoError
+
+
+async def ask_who_leads(bao: Bao, pods: Sequence[PodFacts]) -> tuple[PodFacts, ...]:
+    """Put the answers of the servers (sys/health) in the place of their labels.
+
+    A server that does not answer keeps its label, unless another one answers that it leads: a
+    server that was killed leaves its label behind. Never raises.
+    """
+    answers = await asyncio.gather(*(_leads(bao, pod) for pod in pods))
+    known = any(answers)
+    return tuple(
+        _corrected(pod, False if known and answer is None else answer)
+        for pod, answer in zip(pods, answers, strict=True)
+    )
+
+
+def _corrected(pod: PodFacts, leads: bool | None) -> PodFacts:
+    if leads is None:
+        return pod
+    return replace(pod, registration=replace(pod.registration, active=leads))
+
+
+async def _leads(bao: Bao, pod: PodFacts) -> bool | None:
+    if not pod.ip or pod.terminating:
+        return None
+    try:
+        said = await bao.health(pod.ip)
+    except BaoError:
+        return None
+    return said.initialized and not said.sealed and not said.standby

@@ -1,0 +1,47 @@
+"""Asking the servers: who they are, and whom their leader counts as a member."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+from contracts.records.observed import PodFacts
+from managers.bao.client import Bao, BaoError, Denied
+from managers.bao.login import TokenSource, as_known
+from managers.membership.decide import Answers
+
+
+async def ask(
+    bao: Bao, pods: Sequence[PodFacts], login: TokenSource | None, *, health: bool = False
+) -> Answers:
+    """Ask every ready server for its cluster, and the leader for the members.
+
+    `health`: also for whom its autopilot finds well.
+    """
+    ready = [pod for pod in pods if pod.ready and pod.ip]
+    ids = dict(await asyncio.gather(*(_cluster_id(bao, pod) for pod in ready)))
+    leaders = [pod for pod in ready if pod.registration.active]
+    if not leaders:
+        return Answers(ids, None, "no ready server says that it leads")
+    if login is None:
+        return Answers(
+            ids, None, "the operator has no login of its own (spec.selfInit.oidc.enabled)"
+        )
+    try:
+        members = await as_known(bao, leaders[0].ip, login, bao.members)
+        well = await _healthy(bao, leaders[0].ip, login) if health else frozenset()
+    except (BaoError, Denied) as error:
+        return Answers(ids, None, f"{leaders[0].name} was asked for the members: {error}")
+    return Answers(ids, members, "", well)
+
+
+async def _healthy(bao: Bao, address: str, login: TokenSource) -> frozenset[str]:
+    state = await as_known(bao, address, login, bao.autopilot_state)
+    return frozenset(name for name, server in (state.servers or {}).items() if server.healthy)
+
+
+async def _cluster_id(bao: Bao, pod: PodFacts) -> tuple[str, str]:
+    try:
+        return pod.name, (await bao.health(pod.ip)).cluster_id
+    except BaoError:
+        return pod.name, ""

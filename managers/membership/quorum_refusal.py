@@ -1,0 +1,67 @@
+"""What it means that OpenBao refuses the question about the quorum. Pure.
+
+Called by managers.cluster.observe.observer with the answer to managers.membership.quorum. A refusal
+is no consent: whoever got an answer before waits until a person has mended what is refused now.
+Whoever never got one has lost nothing: such a cluster goes by the readiness of its pods, as one
+does whose operator has no login.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Final
+
+from contracts.api.cluster.job_roles import OPERATOR_ROLE
+from contracts.api.cluster.spec import OpenBaoCluster
+from contracts.api.cluster.status import ClusterStatus
+from contracts.api.rules.self_init import JWT_MOUNT
+from contracts.naming import names
+from contracts.records.observed import Quorum
+
+MEMBERS: Final = "sys/storage/raft/configuration"
+STATE: Final = "sys/storage/raft/autopilot/state"
+INDEX: Final = "sys/leader"
+LOGIN: Final = f"auth/{JWT_MOUNT}/login"
+TOKEN: Final = "serviceaccounts/token"  # noqa: S105 - a subresource of the API server
+
+_SEEN = "condition OperatorLoginReady says when it works"
+_STEPS: Mapping[str, str] = {
+    LOGIN: f"correct the role {OPERATOR_ROLE} at auth/{JWT_MOUNT} as docs/first-boot.md says; "
+    + _SEEN,
+    TOKEN: f"give the operator the right to create {TOKEN} of its own ServiceAccount; {_SEEN}",
+}
+_OPEN: Mapping[str, str] = {
+    INDEX: f"let the operator reach the servers directly, as {INDEX} is answered without a login"
+}
+
+
+def interpret(answer: Quorum, cluster: OpenBaoCluster) -> Quorum | None:
+    """Turn an answer into what decisions use: with the next step of a person after a refusal.
+
+    None for a refusal that is no change. A lost status costs the memory of earlier answers, until
+    the members are read again.
+    """
+    if not answer.refused:
+        return answer
+    if not _was_answered(cluster.status):
+        return None
+    return replace(answer, trouble=f"{answer.trouble}: {_next_step(answer.refused, cluster)}")
+
+
+def _was_answered(status: ClusterStatus) -> bool:
+    """Tell whether the members were ever read: it takes the same login and the same leader."""
+    return status.admin_ops is not None and status.admin_ops.raft is not None
+
+
+def _next_step(path: str, cluster: OpenBaoCluster) -> str:
+    if path in _OPEN:
+        return _OPEN[path]
+    if not cluster.spec.wants_operator_login:
+        secret = names.root_token_secret(cluster.metadata.name)
+        return (
+            f"put a token that may read {path} into Secret {secret}, or delete that Secret, and "
+            "from then on the readiness of the pods decides"
+        )
+    policy = f"give the policy {OPERATOR_ROLE} in OpenBao the capability read on {path}"
+    return _STEPS.get(path, policy)

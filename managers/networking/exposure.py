@@ -1,0 +1,84 @@
+"""Which objects of the ways in a cluster wants, given what the API server has of their kinds. Pure.
+
+None of them is needed by a pod: they are applied after everything else, and whatever is wrong with
+them is told in a condition and stops nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from contracts.optional_kinds import BACKEND_TLS_POLICY, HTTP_ROUTE, SERVICE_MONITOR, TLS_ROUTE
+from contracts.records.exposure import GatewayWishes
+from contracts.records.observed import Observed
+from contracts.records.resolved import Resolved
+from managers.networking.gateway import (
+    authority_config_map,
+    backend_tls_policy,
+    http_route,
+    tls_route,
+)
+from managers.networking.gateway_condition import gateway_ready
+from managers.networking.ingress import ingress
+from managers.networking.service_monitor import metrics_service, service_monitor
+from runtime.apply.intent import Intent
+from runtime.outcome import Done, Outcome
+
+# Then a watch of the definitions wakes us, and there is nothing to ask.
+ASLEEP = frozenset({"GatewayAPIMissing", "Reconciling"})
+GATEWAY_RECHECK = 60.0
+"""Seconds between two looks at a Gateway that is ready: nobody watches it."""
+GATEWAY_PENDING = 10.0
+"""Seconds between two looks at one that is not."""
+
+
+def ways(resolved: Resolved, observed: Observed) -> tuple[Intent, ...]:
+    """Name every object of the ways in that can be made now."""
+    wishes = resolved.ways
+    made: list[Intent] = []
+    if wishes.ingress is not None:
+        made.append(ingress(resolved, wishes.ingress))
+    authority = authority_of(resolved, observed) if wishes.authority_wanted else ""
+    if authority:
+        made.append(authority_config_map(resolved, authority))
+    if wishes.gateway is not None:
+        made += _gateway(resolved, observed, wishes.gateway)
+    if wishes.monitor is not None:
+        made.append(metrics_service(resolved, wishes.monitor))
+        resource = observed.ways.offer(SERVICE_MONITOR).resource
+        if resource is not None:
+            made.append(service_monitor(resolved, wishes.monitor, resource))
+    return tuple(made)
+
+
+def _gateway(resolved: Resolved, observed: Observed, wishes: GatewayWishes) -> Iterator[Intent]:
+    kind, build = (TLS_ROUTE, tls_route) if wishes.passthrough else (HTTP_ROUTE, http_route)
+    route = observed.ways.offer(kind).resource
+    if route is None:
+        # A policy without a route would check nothing.
+        return
+    yield build(resolved, wishes, route)
+    policy = observed.ways.offer(BACKEND_TLS_POLICY).resource
+    if policy is not None and wishes.backend_hostname is not None:
+        yield backend_tls_policy(resolved, wishes.backend_hostname, policy)
+
+
+def authority_of(resolved: Resolved, observed: Observed) -> str:
+    """Return whom clients of the servers trust, as PEM; "" while nobody knows."""
+    for name in (resolved.tls.server_secret, resolved.tls.authority_secret):
+        secret = observed.secrets.get(name or "")
+        if secret is not None and secret.authority:
+            return secret.authority
+    return ""
+
+
+def gateway_outcome(resolved: Resolved, observed: Observed) -> Outcome:
+    """Ask for another look at a Gateway that is used, since nobody watches it.
+
+    Done in any case: a way in that is not there yet is told in its condition, and is no reason to
+    call the servers not ready.
+    """
+    found = gateway_ready(resolved.ways.gateway, observed.ways)
+    if found is None or found.reason in ASLEEP:
+        return Done()
+    return Done(GATEWAY_RECHECK if found.status == "True" else GATEWAY_PENDING)

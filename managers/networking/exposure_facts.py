@@ -1,0 +1,139 @@
+"""From objects of others, and from our own with what others wrote into them, to facts. Pure.
+
+Source of the fields: Gateway API v1 (Gateway, GatewayClass, RouteParentStatus, PolicyStatus),
+networking.k8s.io/v1 (Ingress).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from contracts.records.exposure import (
+    ClassFacts,
+    GatewayFacts,
+    GatewayWishes,
+    IngressFacts,
+    ListenerFacts,
+    RouteFacts,
+    Verdict,
+)
+from runtime.memo import remembered
+from runtime.types import Object
+
+NOTHING: Mapping[str, Any] = {}
+Part = Mapping[str, Any]
+
+
+def _dict(value: Any) -> Part:
+    return value if isinstance(value, Mapping) else NOTHING
+
+
+def _dicts(value: Any) -> list[Part]:
+    return [one for one in value or () if isinstance(one, Mapping)]
+
+
+def verdict(conditions: Any, kind: str, generation: int) -> Verdict:
+    """Find a condition; one that speaks of an older generation has not been given yet."""
+    for one in _dicts(conditions):
+        if one.get("type") == kind:
+            seen = one.get("observedGeneration")
+            if seen is not None and seen < generation:
+                return Verdict()
+            return Verdict(
+                str(one.get("status") or ""),
+                str(one.get("reason") or ""),
+                str(one.get("message") or ""),
+            )
+    return Verdict()
+
+
+def _generation(live: Object) -> int:
+    return int(_dict(live.get("metadata")).get("generation") or 0)
+
+
+@remembered
+def gateway_facts(live: Object) -> GatewayFacts:
+    """Read a Gateway."""
+    spec, status = _dict(live.get("spec")), _dict(live.get("status"))
+    return GatewayFacts(
+        class_name=str(spec.get("gatewayClassName") or ""),
+        listeners=tuple(map(_listener, _dicts(spec.get("listeners")))),
+        programmed=verdict(status.get("conditions"), "Programmed", _generation(live)),
+    )
+
+
+def _listener(one: Part) -> ListenerFacts:
+    allowed = _dict(one.get("allowedRoutes"))
+    return ListenerFacts(
+        name=str(one.get("name") or ""),
+        protocol=str(one.get("protocol") or ""),
+        hostname=str(one.get("hostname") or ""),
+        passthrough=_dict(one.get("tls")).get("mode") == "Passthrough",
+        namespaces=str(_dict(allowed.get("namespaces")).get("from") or "Same"),
+        kinds=tuple(str(kind.get("kind") or "") for kind in _dicts(allowed.get("kinds"))),
+    )
+
+
+@remembered
+def class_facts(live: Object) -> ClassFacts:
+    """Read a GatewayClass."""
+    conditions, seen = _dict(live.get("status")).get("conditions"), _generation(live)
+    return ClassFacts(
+        accepted=verdict(conditions, "Accepted", seen),
+        supported=verdict(conditions, "SupportedVersion", seen),
+    )
+
+
+@remembered
+def route_facts(live: Object, mine: bool, wishes: GatewayWishes) -> RouteFacts:
+    """Read what gateways say of our route: of several answers for our parent the worst counts."""
+    parents = [
+        parent
+        for parent in _dicts(_dict(live.get("status")).get("parents"))
+        if _is_ours(_dict(parent.get("parentRef")), wishes)
+    ]
+    return _judged(live, mine, parents)
+
+
+@remembered
+def policy_facts(live: Object, mine: bool, wishes: GatewayWishes) -> RouteFacts:
+    """Read what gateways say of our BackendTLSPolicy."""
+    ancestors = [
+        one
+        for one in _dicts(_dict(live.get("status")).get("ancestors"))
+        if _is_ours(_dict(one.get("ancestorRef")), wishes)
+    ]
+    return _judged(live, mine, ancestors)
+
+
+def _judged(live: Object, mine: bool, answers: Iterable[Part]) -> RouteFacts:
+    generation, told = _generation(live), [one.get("conditions") for one in answers]
+    return RouteFacts(
+        mine,
+        accepted=_worst(verdict(one, "Accepted", generation) for one in told),
+        resolved=_worst(verdict(one, "ResolvedRefs", generation) for one in told),
+    )
+
+
+def _worst(verdicts: Iterable[Verdict]) -> Verdict:
+    order = {"False": 0, "Unknown": 1, "": 2, "True": 3}
+    return min(verdicts, key=lambda one: order.get(one.status, 1), default=Verdict())
+
+
+def _is_ours(reference: Part, wishes: GatewayWishes) -> bool:
+    """Whether a reference names our Gateway; another kind of parent may have its name."""
+    return (
+        reference.get("name") == wishes.gateway
+        and (reference.get("kind") or "Gateway") == "Gateway"
+        and (reference.get("namespace") or wishes.namespace) == wishes.gateway_namespace
+    )
+
+
+@remembered
+def ingress_facts(live: Object, mine: bool) -> IngressFacts:
+    """Read which addresses the controller of our Ingress published."""
+    balancer = _dict(_dict(live.get("status")).get("loadBalancer"))
+    published = _dicts(balancer.get("ingress"))
+    found = (str(one.get("ip") or one.get("hostname") or "") for one in published)
+    return IngressFacts(mine, tuple(filter(None, found)))

@@ -1,0 +1,134 @@
+"""From a spec to what is wanted of the ways in: every default and choice, once. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from urllib.parse import urlsplit
+
+from contracts import tls_names
+from contracts.api.cluster.observability import ScrapeTls
+from contracts.api.cluster.spec import ClusterSpec, OpenBaoCluster
+from contracts.hcl.stanzas import metrics_port
+from contracts.naming import names
+from contracts.records.exposure import GatewayWishes, IngressWishes, MonitorWishes, WaysWishes
+
+AUTHORITY_KEY = "ca.crt"
+# Stores of clouds, and where their tokens are made.
+CLOUD_PORT = 443
+_PORTS = {"http": 80}
+
+
+def store_ports(spec: ClusterSpec) -> tuple[int, ...]:
+    """Return the ports that jobs need to reach the store of snapshots, as far as we open them.
+
+    A name has no address that a policy could name, so the first backup works without a lesson in
+    NetworkPolicies, and whoever writes rules, or asks for Hardened, decides alone.
+    """
+    backup = spec.backup
+    if backup is None or spec.profile == "Hardened" or spec.network.egress_rules:
+        return ()
+    if backup.target.provider == "pvc":
+        return ()
+    try:
+        url = urlsplit(backup.target.endpoint or "")
+        named = url.port or _PORTS.get(url.scheme, CLOUD_PORT)
+    except ValueError:
+        named = CLOUD_PORT
+    return tuple(sorted({CLOUD_PORT, named}))
+
+
+def ways_wishes(cluster: OpenBaoCluster) -> WaysWishes:
+    """Read spec.ingress, spec.gateway and the ServiceMonitor of spec.observability."""
+    gateway, monitor = _gateway(cluster), _monitor(cluster)
+    own = {"configMap": {"name": _authority(cluster), "key": AUTHORITY_KEY}}
+    ends_tls = gateway is not None and not gateway.passthrough
+    scrapes = monitor is not None and monitor.authority == own
+    return WaysWishes(
+        ingress=_ingress(cluster),
+        gateway=gateway,
+        monitor=monitor,
+        # In mode ACME it is not the operator who knows the authority.
+        authority_wanted=cluster.spec.tls.mode != "ACME" and (ends_tls or scrapes),
+    )
+
+
+def _authority(cluster: OpenBaoCluster) -> str:
+    return names.gateway_ca_config_map(cluster.metadata.name)
+
+
+def _ingress(cluster: OpenBaoCluster) -> IngressWishes | None:
+    asked = cluster.spec.ingress
+    if asked is None or not asked.enabled or asked.host is None:
+        return None
+    return IngressWishes(
+        host=asked.host,
+        path=asked.path,
+        path_type=asked.path_type,
+        class_name=asked.class_name,
+        annotations=asked.annotations or {},
+        tls_secret=asked.tls_secret_name or tls_names.server_secret(cluster),
+    )
+
+
+def _gateway(cluster: OpenBaoCluster) -> GatewayWishes | None:
+    asked, namespace = cluster.spec.gateway, cluster.metadata.namespace
+    if asked is None or not asked.enabled or asked.hostname is None:
+        return None
+    if asked.gateway_ref is None or asked.gateway_ref.name is None:
+        return None
+    backend = asked.backend_tls
+    checked = not asked.tls_passthrough and (backend is None or backend.enabled)
+    given = backend.hostname if backend else None
+    # The same Service as the route's: a policy for another one would check nothing.
+    service = names.public_service(cluster.metadata.name)
+    return GatewayWishes(
+        namespace=namespace,
+        gateway=asked.gateway_ref.name,
+        gateway_namespace=asked.gateway_ref.namespace or namespace,
+        listener=asked.listener_name,
+        hostname=asked.hostname,
+        path=asked.path,
+        annotations=asked.annotations or {},
+        passthrough=asked.tls_passthrough,
+        backend_hostname=(given or names.service_dns(service, namespace)) if checked else None,
+    )
+
+
+def _monitor(cluster: OpenBaoCluster) -> MonitorWishes | None:
+    observability = cluster.spec.observability
+    metrics = observability.metrics if observability else None
+    if metrics is None or not metrics.enabled:
+        return None
+    asked = metrics.service_monitor
+    if asked is None or not asked.enabled:
+        return None
+    tls, login = asked.tls_config or ScrapeTls(), asked.authorization
+    authorization: dict[str, object] | None = None
+    if login is not None:
+        authorization = {"type": login.type}
+        secret = login.credentials_secret
+        if secret is not None:
+            authorization["credentials"] = {"name": secret.name, "key": secret.key or "token"}
+    return MonitorWishes(
+        every_node=metrics.scrape_profile == "AllNodes",
+        port=metrics_port(observability),
+        interval=asked.interval,
+        scrape_timeout=asked.scrape_timeout,
+        labels=asked.labels or {},
+        annotations=asked.annotations or {},
+        job_label=asked.job_label,
+        authorization=authorization,
+        server_name=tls.server_name or tls_names.server_name(cluster),
+        skip_verify=tls.insecure_skip_verify,
+        authority=_scrape_authority(cluster, tls),
+    )
+
+
+def _scrape_authority(cluster: OpenBaoCluster, tls: ScrapeTls) -> Mapping[str, object] | None:
+    given = (("configMap", tls.ca_config_map), ("secret", tls.ca_secret))
+    for kind, reference in given:
+        if reference is not None:
+            return {kind: {"name": reference.name, "key": reference.key or AUTHORITY_KEY}}
+    if cluster.spec.tls.mode == "ACME":
+        return None
+    return {"configMap": {"name": _authority(cluster), "key": AUTHORITY_KEY}}

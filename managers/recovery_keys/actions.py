@@ -1,0 +1,73 @@
+"""Fetching the encrypted shares from the server, and storing them once."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping
+
+from contracts.api.cluster.spec import ClusterSpec
+from contracts.api.cluster.status_login import RecoveryKeysStatus
+from contracts.naming import names
+from managers.bao.client import Bao, Denied
+from managers.bao.login import TokenSource
+from managers.context.context import FIELD_MANAGER, MARKS, Context
+from managers.context.secret_builder import secret_object
+from managers.recovery_keys.decide import (
+    denied,
+    missing,
+    no_login,
+    other_content,
+    secret_data,
+    stored,
+)
+from runtime.apply.ownership import Claim, Owner, claim_of, describe_owner
+from runtime.builtin_kinds import SECRET
+from runtime.errors import AlreadyExists
+from runtime.types import Object, ObjectKey
+
+
+async def hand_over(
+    context: Context,
+    bao: Bao,
+    address: str,
+    login: TokenSource | None,
+    spec: ClusterSpec,
+    owner: Owner,
+) -> RecoveryKeysStatus:
+    """Bring the shares to their Secret, and say what came of it.
+
+    Safe to repeat at any point: the server keeps its copy, which stays the same, and the Secret is
+    made by a plain create. Raises BaoError and what the API server may raise.
+    """
+    if login is None:
+        return no_login(owner.name)
+    try:
+        shares = await bao.recovery_shares(address, await login.token(bao, address))
+    except Denied as error:
+        return denied(str(error))
+    if shares is None:
+        return missing()
+    keys = spec.recovery_keys
+    recipients = keys.initial.recipients if keys and keys.initial else ()
+    problem = await _store(context, owner, secret_data(shares, recipients))
+    return problem or stored(shares.nonce)
+
+
+async def _store(
+    context: Context, owner: Owner, data: Mapping[str, bytes]
+) -> RecoveryKeysStatus | None:
+    name = names.recovery_shares_secret(owner.name)
+    body = secret_object(owner, name, data, immutable=True)
+    try:
+        await context.client.create(SECRET, body, field_manager=FIELD_MANAGER)
+    except AlreadyExists:
+        live = await context.client.get(SECRET, ObjectKey(owner.namespace, name))
+        if claim_of(live, owner, MARKS) is Claim.FOREIGN:
+            return other_content(owner.name, describe_owner(live, MARKS))
+        # Ours from a pass that was cut short, or handed over: right if it holds these very shares.
+        return None if _content(live) == data else other_content(owner.name, "")
+    return None
+
+
+def _content(live: Object) -> dict[str, bytes]:
+    return {key: base64.b64decode(value) for key, value in (live.get("data") or {}).items()}

@@ -1,0 +1,178 @@
+"""What is to be done about recovery keys, and what goes into their Secret. Pure.
+
+The first boot makes the keys (contracts.hcl.self_init); each share is encrypted to the key of its
+recipient, and the server keeps a copy. Nothing here ever makes or changes a key.
+"""
+
+from __future__ import annotations
+
+import binascii
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+
+from contracts.api.cluster.recovery import Recipient
+from contracts.api.cluster.spec import ClusterSpec, OpenBaoCluster
+from contracts.api.cluster.status_login import RecoveryKeysStatus
+from contracts.api.rules.recovery import initial_keys
+from contracts.api.values.openpgp import (
+    NotAKeyError,
+    PublicKey,
+    Usable,
+    read_fingerprint,
+    read_public_key,
+)
+from contracts.api.violation import Violation
+from contracts.naming import names
+from managers.bao.models import RecoveryShares
+from runtime.memo import remembered
+from runtime.outcome import Blocked
+
+BY_HAND = (
+    "An administrator can read them with `bao operator rotate-keys -target=recovery "
+    "-backup-retrieve`"
+)
+
+FIRST_BOOT = timedelta(hours=1)
+"""How long a key has to be good from now on: nodes pull an image, volumes are made."""
+AGAIN = timedelta(hours=1)
+_UNTIMELY = (
+    "must be good now and for the next hour, in which the first boot encrypts a share to it and "
+    "which cannot be repeated; extend it (`gpg --quick-set-expire <fingerprint> 1y '*'` for "
+    "subkeys, without '*' for the key) and export it anew, or name another key"
+)
+
+
+def untimely(cluster: OpenBaoCluster, now: datetime) -> Blocked | None:
+    """Hold a first boot back with whose recovery keys the server would not encrypt at this time.
+
+    The rules of the API know no time, and judge the rest of a key (contracts.api.values.openpgp).
+    """
+    begin, end = int(now.timestamp()), int((now + FIRST_BOOT).timestamp())
+    broken: list[Violation] = []
+    starts: list[int] = []
+    for field, key in _recipients(cluster):
+        if any(_covers(part, begin, end) for part in key.parts):
+            continue
+        broken.append(Violation(field, _why(key, begin), "recovery-key-time", _UNTIMELY))
+        starts += [part.since - begin for part in key.parts if part.since > begin]
+    if not broken:
+        return None
+    # A key of tomorrow becomes good by itself, and a clock that is wrong is set right.
+    again = min(AGAIN.total_seconds(), *starts) if starts else None
+    return Blocked("InvalidSpec", "; ".join(map(str, broken)), again)
+
+
+@remembered
+def _recipients(cluster: OpenBaoCluster) -> tuple[tuple[str, PublicKey], ...]:
+    """Read the keys once per version of an object, each with its field."""
+    initial = initial_keys(cluster)
+    if initial is None:
+        return ()
+    read: list[tuple[str, PublicKey]] = []
+    for position, recipient in enumerate(initial.recipients):
+        field = f"spec.recoveryKeys.initial.recipients[{position}].pgpPublicKey"
+        try:
+            read.append((field, read_public_key(recipient.pgp_public_key)))
+        except NotAKeyError:
+            # The rule recovery-key refuses it.
+            continue
+    return tuple(read)
+
+
+def _covers(part: Usable, begin: int, end: int) -> bool:
+    return part.since <= begin and (part.until is None or end <= part.until)
+
+
+def _why(key: PublicKey, now: int) -> str:
+    """Speak of the part that is good for longest."""
+    part = max(key.parts, key=lambda one: (one.until is None, one.until or 0))
+    if part.since > now:
+        return f"{part.name} begins at {_moment(part.since)}"
+    return f"{part.name} expires at {_moment(part.until or 0)}"
+
+
+def _moment(seconds: int) -> str:
+    # A creation and a lifetime of 32 bits each end before the year 2250.
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def due(spec: ClusterSpec, previous: RecoveryKeysStatus | None) -> bool:
+    """Tell whether shares are wanted that were not stored yet."""
+    asked = spec.recovery_keys is not None and spec.recovery_keys.initial is not None
+    return asked and not (previous is not None and previous.stored)
+
+
+def stored(nonce: str) -> RecoveryKeysStatus:
+    """Say that the shares are in their Secret, for good."""
+    return RecoveryKeysStatus(stored=True, nonce=nonce)
+
+
+def no_login(cluster: str) -> RecoveryKeysStatus:
+    """Say that nobody here may fetch the shares."""
+    return RecoveryKeysStatus(
+        reason="OperatorLoginMissing",
+        message=(
+            "the operator has no login of its own (spec.selfInit.oidc.enabled), so the shares stay "
+            f"in the server and Secret {names.recovery_shares_secret(cluster)} is not made. "
+            f"{BY_HAND}"
+        ),
+    )
+
+
+def denied(error: str) -> RecoveryKeysStatus:
+    """Say that the server does not let the operator fetch the shares."""
+    return RecoveryKeysStatus(
+        reason="OperatorLoginRefused",
+        message=(
+            f"{error}. Only a first boot that makes recovery keys gives the operator the right to "
+            f"read them. {BY_HAND}, and you can allow `read` on sys/rotate/recovery/backup in the "
+            "policy openbao-operator"
+        ),
+    )
+
+
+def missing() -> RecoveryKeysStatus:
+    """Say that there are no shares to fetch: they are not made a second time."""
+    return RecoveryKeysStatus(
+        reason="RecoveryKeysMissing",
+        message=(
+            "the server holds no copy of recovery shares: spec.recoveryKeys.initial was set after "
+            "the first boot, or somebody deleted the copy. The operator makes no others. An "
+            "administrator can, with `bao operator rotate-keys -target=recovery -init -backup "
+            "-pgp-keys=...`"
+        ),
+    )
+
+
+def other_content(cluster: str, owner: str) -> RecoveryKeysStatus:
+    """Say that the place of the shares is taken."""
+    whose = f"belongs to {owner}" if owner else "holds other shares"
+    return RecoveryKeysStatus(
+        reason="ForeignObject",
+        message=(
+            f"Secret {names.recovery_shares_secret(cluster)} exists and {whose}: it is never "
+            f"overwritten. Save its content, then rename or delete it. {BY_HAND}"
+        ),
+    )
+
+
+def secret_data(shares: RecoveryShares, recipients: tuple[Recipient, ...]) -> Mapping[str, bytes]:
+    """One OpenPGP message per recipient, by name; by fingerprint where the spec names nobody.
+
+    The server lists shares by the fingerprint of the key that they are encrypted to. Raises
+    ValueError when a share is not in base64.
+    """
+    left = {mark: list(values) for mark, values in shares.keys_base64.items()}
+    data: dict[str, bytes] = {}
+    for recipient in recipients:
+        waiting = left.get(read_fingerprint(recipient.pgp_public_key)) or []
+        if waiting:
+            data[recipient.name] = _decoded(waiting.pop(0))
+    for mark, values in sorted(left.items()):
+        for position, value in enumerate(values):
+            data[mark if position == 0 else f"{mark}.{position}"] = _decoded(value)
+    return data
+
+
+def _decoded(value: str) -> bytes:
+    return binascii.a2b_base64(value, strict_mode=True)

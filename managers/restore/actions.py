@@ -1,0 +1,203 @@
+"""Carries out what the table decided. Every act may be repeated after a crash; none decides.
+
+Raises what runtime.client.client raises; what would be refused again and again is answered as
+Trouble.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from contracts.api.group import API_VERSION, CLUSTERS, RESTORE_KIND, RESTORES
+from contracts.api.meta import rfc3339
+from contracts.builders.job import restore_job
+from contracts.builders.job_store import store_env
+from contracts.hcl.seal_identity import seal_identity
+from contracts.jobs.env import RestoreEnv, RunEnv
+from managers.context.context import FIELD_MANAGER
+from managers.jobs.client import Jobs, RefusedError
+from managers.jobs.status import Rights
+from managers.operation_lock.client import OperationLocks
+from managers.operation_lock.decide import Acquired, Claim, HeldBy
+from managers.restore.fresh_target import fresh_cluster
+from managers.restore.inputs import PREPARATION, Facts, Source, Trouble
+from managers.restore.observe import Seen
+from managers.restore.state_machine import LOCK_RECHECK, Act
+from managers.restore.status import STATUS_MANAGER
+from runtime.apply.apply_result import Refusal, refusal_of
+from runtime.apply.ownership import Owner
+from runtime.cache.cache import Cache
+from runtime.client.client import Client
+from runtime.errors import AlreadyExists, ApiError, Conflict, NotFound
+from runtime.outcome import Wait
+from runtime.types import Object, ObjectKey, key_of, uid_of
+
+Ending = Trouble | Wait | None
+"""Trouble ends the restore, Wait ends the pass; None: look again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Acts:
+    """The hands of a restore."""
+
+    client: Client
+    clusters: Cache
+    locks: OperationLocks
+    jobs: Jobs
+
+    async def carry_out(self, act: Act, seen: Seen) -> Ending:
+        """Do one act."""
+        table: Mapping[Act, Callable[[Seen], Awaitable[Ending]]] = {
+            "make-target": self._make_target,
+            "take-lock": self._take_lock,
+            "make-job": self._make_job,
+            "mark-target": self._mark_target,
+            "settle": self._settle,
+            "release": self._release,
+            "remove": self._remove,
+        }
+        return await table[act](seen)
+
+    async def let_job_go(self, seen: Seen) -> None:
+        """Once nothing depends on it any more: its logs stay an hour, its rights go at once."""
+        execution = seen.facts.execution
+        if execution is None or not execution.job_uid:
+            return
+        run = run_of(seen.live)
+        await self.jobs.withdraw_rights(run, execution.job_name)
+        named = ObjectKey(run.namespace, execution.job_name)
+        await self.jobs.expire(named, execution.job_uid)
+
+    async def _make_target(self, seen: Seen) -> Ending:
+        facts = seen.facts
+        if not isinstance(facts.source, Source):
+            return None
+        key = key_of(seen.live)
+        body = fresh_cluster(key, facts.uid, facts.spec, facts.source.expected)
+        if isinstance(body, Trouble):
+            return body
+        try:
+            made = await self.client.create(CLUSTERS, body, field_manager=FIELD_MANAGER)
+        except AlreadyExists:
+            # Whose it is, the next look tells.
+            return Wait("TargetBootstrapping", "looks at the cluster", 1.0)
+        except ApiError as error:
+            if refusal_of(error) in (Refusal.REJECTED, Refusal.LEAVING):
+                return Trouble("TargetRefused", f"spec.clusterTemplate: {error.message}")
+            raise
+        self.clusters.observe(made)
+        return None
+
+    async def _take_lock(self, seen: Seen) -> Ending:
+        facts = seen.facts
+        if facts.target is None:
+            return None
+        forced = facts.spec.force and facts.spec.override_operation_lock
+        answer = await self.locks.acquire(
+            self._cluster_key(seen),
+            Claim("Restore", facts.holder, f"restores {_key(facts)}"[:200]),
+            uid=facts.target.uid,
+            force=(lambda lock: lock.operation != "Restore") if forced else None,
+        )
+        if isinstance(answer, Acquired):
+            return None
+        return Wait("OperationLockBlocked", HeldBy(answer.lock).message, LOCK_RECHECK)
+
+    async def _make_job(self, seen: Seen) -> Ending:
+        facts, executor, execution = seen.facts, seen.executor, seen.facts.execution
+        if executor is None or execution is None or not isinstance(facts.source, Source):
+            return Wait("ExecutorPending", "looks for the image of the job again", LOCK_RECHECK)
+        run = run_of(seen.live)
+        rights = Rights(executor.cluster, execution.job_name, executor.account, RESTORES)
+        job = restore_job(executor, facts.source.store, environment(seen, facts.source))
+        try:
+            await self.jobs.ensure_rights(run, rights)
+            await self.jobs.ensure(job, run)
+        except RefusedError as error:
+            return Trouble("JobRefused", str(error))
+        return None
+
+    async def _mark_target(self, seen: Seen) -> Ending:
+        return await self._write_restored(seen, {})
+
+    async def _settle(self, seen: Seen) -> Ending:
+        return await self._write_restored(seen, {"restartCompletedAt": rfc3339(seen.facts.now)})
+
+    async def _write_restored(self, seen: Seen, more: Mapping[str, Any]) -> Ending:
+        """Write status.restore of the cluster, which is ours alone."""
+        facts = seen.facts
+        if facts.target is None:
+            return None
+        key = self._cluster_key(seen)
+        body: Object = {
+            "apiVersion": CLUSTERS.api_version,
+            "kind": CLUSTERS.kind,
+            "metadata": {"name": key.name, "namespace": key.namespace, "uid": facts.target.uid},
+            "status": {"restore": {"name": facts.name, "uid": facts.uid, **more}},
+        }
+        try:
+            result = await self.client.apply(
+                CLUSTERS, body, field_manager=STATUS_MANAGER, force=True, subresource="status"
+            )
+        except (NotFound, Conflict):
+            # It went, or another one has its name: the next look tells.
+            return Wait("RestoreRecovering", "looks at the cluster again", 1.0)
+        self.clusters.observe(result.object)
+        return None
+
+    async def _release(self, seen: Seen) -> Ending:
+        facts = seen.facts
+        if facts.target is not None:
+            key = self._cluster_key(seen)
+            await self.locks.release(key, facts.holder, uid=facts.target.uid)
+        return None
+
+    async def _remove(self, seen: Seen) -> Ending:
+        target = seen.facts.target
+        if target is None:
+            return None
+        try:
+            await self.client.delete(CLUSTERS, self._cluster_key(seen), uid=target.uid)
+        except (NotFound, Conflict):
+            return None
+        # The cache tells when it is on its way.
+        return Wait("RestoreRunning", "the cluster that was made is being deleted", 1.0)
+
+    def _cluster_key(self, seen: Seen) -> ObjectKey:
+        return ObjectKey(key_of(seen.live).namespace, seen.facts.spec.cluster)
+
+
+def run_of(live: Object) -> Owner:
+    """Name the restore as owner of its Job."""
+    return Owner(API_VERSION, RESTORE_KIND, *key_of(live), uid_of(live))
+
+
+def environment(seen: Seen, source: Source) -> RestoreEnv:
+    """The orders of the job. Raises ValueError without executor and receipts."""
+    facts, executor, execution = seen.facts, seen.executor, seen.facts.execution
+    if executor is None or execution is None or execution.prepared_at is None:
+        raise ValueError("a job has an executor, and receipts with the time of its preparation")
+    key = key_of(seen.live)
+    # With force it is the server that takes what it cannot open.
+    seal = "" if facts.spec.force or seen.cluster is None else seal_identity(seen.cluster)
+    return RestoreEnv(
+        run=RunEnv("openbaorestores", key.namespace, key.name, facts.uid),
+        store=store_env(source.store, executor),
+        server=executor.server_env(),
+        key=source.key,
+        expected_cluster_id=source.expected.cluster_id,
+        named_cluster_id=facts.spec.source.expected_cluster_id or "",
+        any_cluster_id=source.any_cluster_id,
+        expected_version=source.expected.version,
+        expected_digest=source.expected.digest,
+        expected_size=source.expected.size,
+        expected_seal=seal,
+        force=facts.spec.force,
+        deadline=rfc3339(facts.counted_from(execution.prepared_at) + PREPARATION),
+    )
+
+
+def _key(facts: Facts) -> str:
+    return facts.source.key if isinstance(facts.source, Source) else facts.name

@@ -1,0 +1,100 @@
+"""What people and Prometheus are told of restores: once per change, never per look.
+
+Names of metrics: the public operator's (openbao_restore_*). Called by managers.restore.reconcile
+after a status was written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from contracts.api.restore import RestoreObjectStatus
+from contracts.conditions.reasons_restore import OPERATION_LOCK_OVERRIDE, RESTORE_COMPLETE
+from managers.restore.status import flipped
+from runtime.events import EventRecorder, EventType
+from runtime.metrics.metrics import Metrics
+from runtime.types import Object, ObjectKey
+
+DURATION_BUCKETS: Final = (10.0, 30.0, 60.0, 120.0, 300.0, 600.0, 1200.0)
+"""Seconds from the beginning of a restore to its end."""
+ACTION: Final = "Restore"
+
+# What is on its way is no warning. A reason that is not here is one: it waits for somebody.
+NORMAL: Final[Mapping[str, str]] = {
+    "RestoreValidating": "RestoreValidationStarted",
+    "RestoreRunning": "RestoreStarted",
+    "RestoreRecovering": "RestoreRecovering",
+    "RestoreSucceeded": "RestoreCompleted",
+    "TargetBootstrapping": "TargetBootstrapping",
+    "SnapshotPending": "SnapshotPending",
+    "ExecutorPending": "ExecutorPending",
+}
+"""Reason of an event by reason of RestoreComplete."""
+
+
+class RestoreTelling:
+    """Events about restores, and the series of the clusters that they restore."""
+
+    def __init__(self, events: EventRecorder, metrics: Metrics) -> None:
+        self._events = events
+        self._all = metrics.object_counter(
+            "openbao_restore_total", "Restores of a cluster that were begun."
+        )
+        self._succeeded = metrics.object_counter(
+            "openbao_restore_success_total", "Restores of a cluster that completed."
+        )
+        self._failed = metrics.object_counter(
+            "openbao_restore_failure_total", "Restores of a cluster that failed."
+        )
+        self._durations = metrics.object_histogram(
+            "openbao_restore_duration_seconds",
+            "Seconds from the beginning of a restore to its end.",
+            DURATION_BUCKETS,
+        )
+
+    def changed(
+        self,
+        live: Object,
+        cluster: ObjectKey,
+        before: RestoreObjectStatus,
+        after: RestoreObjectStatus,
+    ) -> None:
+        """Tell what a write changed."""
+        for kind, reason, message in flipped(before.conditions, after.conditions):
+            if kind == RESTORE_COMPLETE:
+                normal = reason in NORMAL
+                level: EventType = "Normal" if normal else "Warning"
+                self._events.event(live, level, NORMAL.get(reason, reason), message, action=ACTION)
+            elif kind == OPERATION_LOCK_OVERRIDE:
+                self._events.event(live, "Warning", kind, message, action=ACTION)
+        self._job_made(live, before, after)
+        self._count(cluster, before, after)
+
+    def forget(self, cluster: ObjectKey) -> None:
+        """Drop the series of a cluster that is gone."""
+        for family in (self._all, self._succeeded, self._failed, self._durations):
+            family.forget(cluster)
+
+    def _job_made(
+        self, live: Object, before: RestoreObjectStatus, after: RestoreObjectStatus
+    ) -> None:
+        made = after.execution.job_uid if after.execution else ""
+        known = before.execution.job_uid if before.execution else ""
+        if made and not known and after.execution is not None:
+            told = f"Made Job {after.execution.job_name}"
+            self._events.event(live, "Normal", "RestoreJobCreated", told, action=ACTION)
+
+    def _count(
+        self, cluster: ObjectKey, before: RestoreObjectStatus, after: RestoreObjectStatus
+    ) -> None:
+        if before.start_time is None and after.start_time is not None:
+            self._all.inc(cluster)
+            self._succeeded.start(cluster)
+            self._failed.start(cluster)
+        if before.completion_time is not None or after.completion_time is None:
+            return
+        (self._succeeded if after.phase == "Completed" else self._failed).inc(cluster)
+        if after.start_time is not None:
+            seconds = (after.completion_time - after.start_time).total_seconds()
+            self._durations.observe(cluster, max(0.0, seconds))

@@ -1,0 +1,77 @@
+"""The cluster that a restore makes for itself: one server, of the shape of the template. Pure.
+
+Profile Development, because the operator starts it and it is replaced by the data of another one;
+self-initialized with a login for the job, so that there is no root token to lose. A cluster that is
+kept stays when the restore is deleted: it has no owner, and the annotation says where it is from.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from contracts.api.cluster.cluster_template import ClusterTemplate
+from contracts.api.group import CLUSTERS
+from contracts.api.meta import thaw
+from contracts.api.restore import RestoreSpec
+from contracts.naming import labels
+from managers.restore.inputs import Expected, Trouble
+from runtime.types import Object, ObjectKey
+
+# A first boot has requests, for somebody has to be able to log in; here it is the job alone, whose
+# role comes with oidc. All of it is gone once the data of the snapshot are there.
+NOTHING: Final[dict[str, Any]] = {
+    "name": "until-restored",
+    "operation": "update",
+    "path": "sys/policies/acl/until-restored",
+    "policy": {"policy": 'path "sys/health" { capabilities = ["read"] }'},
+}
+DEFAULT_STORAGE: Final = {"size": "10Gi"}
+COPIED: Final = ("image", "imagePullSecrets", "unseal", "serviceAccount", "plugins", "resources")
+"""Fields of the template that are fields of a cluster, word for word."""
+
+
+def fresh_cluster(
+    key: ObjectKey, uid: str, spec: RestoreSpec, expected: Expected
+) -> Object | Trouble:
+    """Build the cluster, or tell what is missing. `key` and `uid` are those of the restore."""
+    template = spec.cluster_template
+    version = (template.version if template else None) or expected.version
+    if template is None or not version:
+        return Trouble(
+            "InvalidSpec",
+            "spec.clusterTemplate.version: the snapshot does not say which version took it; set "
+            "the version",
+        )
+    disposable = spec.target_lifecycle == "Disposable"
+    return {
+        "apiVersion": CLUSTERS.api_version,
+        "kind": CLUSTERS.kind,
+        "metadata": {
+            "name": spec.cluster,
+            "namespace": key.namespace,
+            "labels": {labels.MANAGED_BY: labels.OPERATOR},
+            "annotations": {labels.RESTORE_ORIGIN: uid},
+        },
+        "spec": {
+            **_spec(template),
+            "version": version,
+            "deletionPolicy": "DeleteAll" if disposable else "Retain",
+        },
+    }
+
+
+def _spec(template: ClusterTemplate) -> dict[str, Any]:
+    given = template.to_object()
+    found: dict[str, Any] = {
+        "profile": "Development",
+        "replicas": 1,
+        "storage": given.get("storage") or dict(DEFAULT_STORAGE),
+        "tls": given.get("tls") or {"enabled": True, "mode": "OperatorManaged"},
+        "selfInit": {"enabled": True, "oidc": {"enabled": True}, "requests": [NOTHING]},
+    }
+    for field in COPIED:
+        if given.get(field):
+            found[field] = thaw(given[field])
+    if given.get("podMetadata"):
+        found["podMetadata"] = thaw(given["podMetadata"])
+    return found

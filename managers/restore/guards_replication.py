@@ -1,0 +1,60 @@
+"""Guards of the time between the new data and the restart: whether all servers have them. Pure.
+
+What is seen is judged by managers.restore.server_recovery (judge_copies). Each answers as those of
+managers.restore.guards do.
+"""
+
+from __future__ import annotations
+
+from contracts.naming.labels import RESTORE_ACKNOWLEDGE
+from managers.restore.guards import how_to_answer, recovering
+from managers.restore.inputs import CONVERGENCE, Facts
+
+
+def data_spread(facts: Facts) -> str | None:
+    """Nobody needs the connections of before any more, or nobody has any: sealed ones do not."""
+    seen = facts.recovery
+    if facts.marked or seen is None or seen.state not in ("Spread", "Sealed"):
+        return None
+    return f"{seen.message}; asks for a restart of the servers"
+
+
+def spread_accepted(facts: Facts) -> str | None:
+    """A person takes it that a server may be lost; before its time the answer was to Unknown."""
+    told = _late(facts)
+    if told is None or facts.answer != "Resume":
+        return None
+    return f"asks for a restart of the servers by {RESTORE_ACKNOWLEDGE}, unproven: {told}"
+
+
+def spread_blocked(facts: Facts) -> str | None:
+    """It ought to take seconds."""
+    told = _late(facts)
+    if told is None:
+        return None
+    return (
+        f"{told}; who is restarted without them may never get them: see what keeps it from them. "
+        f"Or {how_to_answer(facts)}"
+    )
+
+
+def still_spreads(facts: Facts) -> str | None:
+    """A restore that is being deleted waits for it, and not for ever."""
+    execution = facts.execution
+    if execution is None or not facts.same_target or facts.answer == "Abandon":
+        return None
+    if facts.marked or execution.terminal_result == "Failed":
+        return None
+    if facts.is_over(execution.terminal_observed_at, CONVERGENCE):
+        return None
+    return recovering(facts)
+
+
+def _late(facts: Facts) -> str | None:
+    """Who has not got the data although there was time."""
+    seen, execution = facts.recovery, facts.execution
+    if facts.marked or seen is None or execution is None or seen.state != "Spreading":
+        return None
+    if not facts.is_over(execution.terminal_observed_at, CONVERGENCE):
+        return None
+    return seen.message

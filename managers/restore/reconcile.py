@@ -1,0 +1,126 @@
+"""The reconciler of restores: look, decide, act, write, until nothing is left to do at once.
+
+Guarantees: one write of the status per decision, under the version that was looked at; no snapshot
+is ever opened or sent from here; a restore that has ended costs no request.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from contracts.api.group import RESTORES
+from contracts.api.restore import ENDED, InvalidRestoreError, OpenBaoRestore
+from managers.context.context import FIELD_MANAGER
+from managers.restore.actions import Acts, Ending
+from managers.restore.events import RestoreTelling
+from managers.restore.inputs import Trouble
+from managers.restore.observe import RestoreObserver, Seen
+from managers.restore.state_machine import Decision, decide, refused
+from managers.restore.status import RestoreStatusWriter, advance
+from runtime.cache.cache import Cache
+from runtime.client.client import Client
+from runtime.controller.finalizer import Finalizer
+from runtime.errors import Conflict
+from runtime.outcome import Blocked, Done, Outcome, Wait
+from runtime.types import Object, ObjectKey, Request, key_of
+
+FINALIZER: Final = "openbao.org/openbaorestore-finalizer"
+STEPS: Final = 16
+"""More than any restore takes in one pass: a table that goes round in circles stops here."""
+SOON: Final = 1.0
+
+
+class RestoreReconciler:
+    """Brings one restore as far as it can be brought now."""
+
+    def __init__(
+        self,
+        client: Client,
+        restores: Cache,
+        observer: RestoreObserver,
+        acts: Acts,
+        telling: RestoreTelling,
+    ) -> None:
+        self._restores = restores
+        self._observer = observer
+        self._acts = acts
+        self._telling = telling
+        self._statuses = RestoreStatusWriter(client, restores)
+        self._finalizer = Finalizer(client, RESTORES, FINALIZER, FIELD_MANAGER)
+
+    async def __call__(self, request: Request) -> Outcome:
+        """Run one pass. Raises transient errors, which the controller retries with backoff."""
+        live = self._restores.get(request)
+        if live is None:
+            return Done()
+        return await self._finalizer.reconcile(live, apply=self._apply, cleanup=self._cleanup)
+
+    async def _apply(self, live: Object) -> Outcome:
+        return await self._advance(live, leaving=False)
+
+    async def _cleanup(self, live: Object) -> Outcome:
+        return await self._advance(live, leaving=True)
+
+    async def _advance(self, live: Object, *, leaving: bool) -> Outcome:
+        for _ in range(STEPS):
+            try:
+                restore = OpenBaoRestore.from_object(live)
+            except InvalidRestoreError as invalid:
+                # Without its spec nobody knows which cluster it is about: it never held a lock.
+                return Done() if leaving else Blocked("InvalidSpec", str(invalid))
+            seen = await self._observer.look(live, restore)
+            decision = decide(seen.facts, leaving=leaving)
+            try:
+                ending, live = await self._step(seen, decision)
+            except Conflict:
+                # Somebody wrote meanwhile, perhaps the job its claim: decide on what is there now.
+                return Wait("RestoreRunning", "the restore changed while it was looked at", SOON)
+            if isinstance(ending, Wait):
+                return ending
+            if not decision.goes_on and ending is None:
+                return _rest(seen, decision)
+        return Wait("RestoreRunning", "there is more to do", SOON)
+
+    async def _step(self, seen: Seen, decision: Decision) -> tuple[Ending, Object]:
+        """Carry out one decision; return how the act ended and the object as it is now."""
+        act, live = decision.row.act, seen.live
+        if decision.row.told_first:
+            live = await self._write(seen, decision)
+        if decision.row.to in ("End", "Completed"):
+            await self._acts.let_job_go(seen)
+        ending = await self._acts.carry_out(act, seen) if act else None
+        if isinstance(ending, Trouble):
+            return ending, await self._write(seen, refused(seen.facts, ending))
+        if not decision.row.told_first:
+            live = await self._write(seen, decision)
+        return ending, live
+
+    async def _write(self, seen: Seen, decision: Decision) -> Object:
+        before = seen.facts.status
+        generation = int(seen.live["metadata"].get("generation") or 0)
+        after = advance(seen.facts, decision, generation)
+        written = await self._statuses.write(seen.live, after)
+        if written is not seen.live:
+            key = ObjectKey(key_of(seen.live).namespace, seen.facts.spec.cluster)
+            self._telling.changed(written, key, before, after)
+        return written
+
+
+def _rest(seen: Seen, decision: Decision) -> Outcome:
+    """When to look again, if nothing happens before."""
+    row = decision.row
+    if row.blocked:
+        return Blocked(decision.reason, decision.message, row.after)
+    if row.after is not None:
+        return Wait(decision.reason, decision.message, row.after)
+    return Done(cleanup_due(seen))
+
+
+def cleanup_due(seen: Seen) -> float | None:
+    """Seconds until the fresh cluster of an ended restore is to go; None if none is."""
+    facts = seen.facts
+    kept = facts.spec.target_lifecycle == "Disposable" and facts.target is not None
+    if not kept or facts.status.phase not in ENDED or facts.status.completion_time is None:
+        return None
+    age = (facts.now - facts.status.completion_time).total_seconds()
+    return max(SOON, facts.spec.cleanup_after_seconds - age)

@@ -1,0 +1,308 @@
+"""The table of all that may happen to an OpenBaoRestore. Pure.
+
+| place | what it means |
+|---|---|
+| New | nothing is decided |
+| Validating | the cluster, the lock and the spec are looked at; nothing is prepared |
+| Prepared | receipts are written: for which cluster, under which lock |
+| Committed | it is written down that a Job is to be made |
+| Created | the Job is written down; from now on it may claim its one permission to send |
+| TerminalObserved | it is written down how the Job ended |
+| Recovering | the data are new: all servers get them, are restarted, their members looked at |
+| Unknown | it cannot be told whether the servers took the snapshot: a person decides |
+| Ended | Completed or Failed |
+
+Of the rows of a place the first whose guard has something to say decides. Its act is done, and then
+its next place is written, with the version of the object that was looked at as precondition: the
+claim of the job (`baoctl.jobs.restore`) and every step here exclude each other. A crash between the
+two repeats the act, which is safe; nothing is ever sent twice, because the job may claim only once,
+and only while its own UID stands in the receipts of a restore at Created.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final, Literal, get_args
+
+from contracts.api.restore import ENDED
+from managers.restore import guards, guards_replication
+from managers.restore.guards import Guard
+from managers.restore.inputs import Facts, Trouble
+
+Place = Literal[
+    "New",
+    "Validating",
+    "Prepared",
+    "Committed",
+    "Created",
+    "TerminalObserved",
+    "Recovering",
+    "Unknown",
+    "Ended",
+]
+PLACES: Final[tuple[Place, ...]] = get_args(Place)
+Next = Literal[
+    "Validating",
+    "Prepared",
+    "Committed",
+    "Created",
+    "Succeeded",
+    "Failed",
+    "Recovering",
+    "Unknown",
+    "Completed",
+    "End",
+]
+"""Succeeded and Failed are TerminalObserved, with how it ended; End is phase Failed."""
+Act = Literal["make-target", "take-lock", "make-job", "mark-target", "settle", "release", "remove"]
+"""take-lock also overrides, if the spec says so. mark-target tells the workload to restart the
+servers, settle that they were. release gives the lock back, remove deletes the fresh cluster."""
+
+REPLACED: Final[tuple[Place, ...]] = ("TerminalObserved", "Recovering")
+"""The data are new, or a person said so."""
+LOCK_RECHECK: Final = 5.0
+JOB_RECHECK: Final = 5.0
+SERVERS_RECHECK: Final = 2.0
+PERSON_RECHECK: Final = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One line of the table. Without `to` it stays where it is; with `again` it looks anew at once.
+
+    `reason` is of contracts.conditions.reasons_restore, unless the guard gives one. `after` in
+    seconds; None: an event is certain. `blocked`: a person must act.
+    """
+
+    at: Place
+    when: Guard
+    act: Act | None = None
+    to: Next | None = None
+    reason: str = ""
+    after: float | None = None
+    blocked: bool = False
+    told_first: bool = False
+    """The status is written before the act and not after it: what is lost by a crash between the
+    two is the act, which is decided again, and not the word of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What is done now, and what is said of it."""
+
+    row: Row
+    reason: str
+    message: str
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether there is more to do at once, when the act is done and the status is written."""
+        return self.row.to is not None or self.row.act is not None
+
+
+def _fails(at: Place, when: Guard, reason: str = "") -> Row:
+    return Row(at, when, to="End", reason=reason)
+
+
+def _waits(at: Place, when: Guard, reason: str, after: float) -> Row:
+    return Row(at, when, reason=reason, after=after)
+
+
+def _before_sending(at: Place) -> tuple[Row, ...]:
+    """What ends a run that has a Job or not, and that has not claimed."""
+    return (
+        _fails(at, guards.target_changed, "TargetIdentityMismatch"),
+        _fails(at, guards.lock_lost, "OperationLockLost"),
+    )
+
+
+def _keeps_lock(at: Place, reason: str) -> tuple[Row, ...]:
+    """What keeps others away after the data were replaced, whatever became of the lock."""
+    return (
+        _waits(at, guards.lock_is_anothers, "OperationLockBlocked", LOCK_RECHECK),
+        Row(at, guards.lock_is_free, act="take-lock", reason=reason),
+    )
+
+
+VALIDATING: tuple[Row, ...] = (
+    _waits("Validating", guards.snapshot_pending, "SnapshotPending", LOCK_RECHECK),
+    _fails("Validating", guards.source_trouble),
+    _fails("Validating", guards.override_without_force, "InvalidSpec"),
+    _fails("Validating", guards.no_target, "TargetUnavailable"),
+    Row("Validating", guards.fresh_target_wanted, act="make-target", reason="TargetBootstrapping"),
+    _fails("Validating", guards.target_collision, "TargetCollision"),
+    _fails("Validating", guards.target_leaves, "TargetUnavailable"),
+    _fails("Validating", guards.bootstrap_late, "TargetBootstrapTimedOut"),
+    _waits("Validating", guards.bootstrapping, "TargetBootstrapping", SERVERS_RECHECK),
+    Row(
+        "Validating",
+        guards.lock_to_override,
+        act="take-lock",
+        reason="RestoreValidating",
+        told_first=True,
+    ),
+    _waits("Validating", guards.lock_is_anothers, "OperationLockBlocked", LOCK_RECHECK),
+    Row("Validating", guards.lock_is_free, act="take-lock", reason="RestoreValidating"),
+    _fails("Validating", guards.not_initialized, "TargetNotInitialized"),
+    _fails("Validating", guards.upgrading, "UpgradeInProgress"),
+    _fails("Validating", guards.target_trouble),
+    _waits("Validating", guards.target_hindrance, "RestoreValidating", LOCK_RECHECK),
+    Row("Validating", guards.valid, to="Prepared", reason="RestoreRunning"),
+)
+
+RUNNING: tuple[Row, ...] = (
+    *_before_sending("Prepared"),
+    _fails("Prepared", guards.preparation_late, "PreparationTimedOut"),
+    Row("Prepared", guards.prepared, to="Committed", reason="RestoreRunning"),
+    *_before_sending("Committed"),
+    _fails("Committed", guards.job_foreign, "ForeignObject"),
+    Row("Committed", guards.job_there, to="Created", reason="RestoreRunning"),
+    _fails("Committed", guards.preparation_late, "PreparationTimedOut"),
+    _fails("Committed", guards.source_trouble),
+    _fails("Committed", guards.target_trouble),
+    _waits("Committed", guards.target_hindrance, "RestoreRunning", LOCK_RECHECK),
+    Row("Committed", guards.committed, act="make-job", reason="RestoreRunning"),
+    # What the job says is believed before what is seen of it.
+    Row("Created", guards.reported_success, to="Succeeded", reason="RestoreRecovering"),
+    Row("Created", guards.reported_doubt, to="Unknown", reason="RestoreExecutionUnknown"),
+    Row("Created", guards.reported_failure, to="Failed", reason="RestoreFailed"),
+    Row("Created", guards.claimed_and_silent, to="Unknown", reason="RestoreExecutionUnknown"),
+    *_before_sending("Created"),
+    _fails("Created", guards.job_lost, "JobLost"),
+    Row("Created", guards.job_ended, to="Failed", reason="JobFailed"),
+    _waits("Created", guards.job_runs, "RestoreRunning", JOB_RECHECK),
+)
+
+AFTERWARDS: tuple[Row, ...] = (
+    _fails("TerminalObserved", guards.result_failed, "RestoreFailed"),
+    Row("TerminalObserved", guards.result_succeeded, to="Recovering", reason="RestoreRecovering"),
+    _fails("Recovering", guards.abandoned, "RestoreAbandoned"),
+    _fails("Recovering", guards.target_changed_afterwards, "TargetIdentityMismatch"),
+    *_keeps_lock("Recovering", "RestoreRecovering"),
+    Row(
+        "Recovering", guards_replication.data_spread, act="mark-target", reason="RestoreRecovering"
+    ),
+    Row(
+        "Recovering",
+        guards_replication.spread_accepted,
+        act="mark-target",
+        reason="RestoreRecovering",
+    ),
+    Row(
+        "Recovering",
+        guards_replication.spread_blocked,
+        reason="RecoveryBlocked",
+        after=SERVERS_RECHECK,
+        blocked=True,
+    ),
+    Row("Recovering", guards.recovered, act="settle", to="Completed", reason="RestoreSucceeded"),
+    Row("Recovering", guards.accepted, act="settle", to="Completed", reason="RestoreSucceeded"),
+    _waits("Recovering", guards.servers_sealed, "ServersSealed", LOCK_RECHECK),
+    Row(
+        "Recovering",
+        guards.recovery_blocked,
+        reason="RecoveryBlocked",
+        after=PERSON_RECHECK,
+        blocked=True,
+    ),
+    _waits("Recovering", guards.recovering, "RestoreRecovering", SERVERS_RECHECK),
+    # Its word may come late, when the API server was away at the end of the job.
+    Row("Unknown", guards.reported_success, to="Succeeded", reason="RestoreRecovering"),
+    _fails("Unknown", guards.abandoned, "RestoreAbandoned"),
+    _fails("Unknown", guards.target_changed_afterwards, "TargetIdentityMismatch"),
+    Row("Unknown", guards.resumed, to="Recovering", reason="RestoreRecovering"),
+    Row("Unknown", guards.lock_is_free, act="take-lock", reason="RestoreExecutionUnknown"),
+    Row("Unknown", guards.unanswered, reason="RestoreExecutionUnknown", blocked=True),
+    Row("Ended", guards.lock_is_ours, act="release"),
+    Row("Ended", guards.target_disposable, act="remove"),
+    Row("Ended", guards.ended),
+)
+
+# A pause holds a restore wherever it is, and says so once. Its job goes on if it runs, and is heard
+# afterwards. The end of the pause wakes us.
+HELD: tuple[Row, ...] = (
+    *(
+        Row(at, guards.target_paused, reason="TargetPaused")
+        for at in PLACES
+        if at not in ("New", "Ended")
+    ),
+    Row("Ended", guards.rests_under_pause),
+)
+
+TABLE: tuple[Row, ...] = (
+    *HELD,
+    Row("New", guards.new, to="Validating", reason="RestoreValidating"),
+    *VALIDATING,
+    *RUNNING,
+    *AFTERWARDS,
+)
+
+
+def _lets_go(at: Place) -> tuple[Row, ...]:
+    return (
+        Row(at, guards.lock_is_ours, act="release"),
+        Row(at, guards.disposable_leaves, act="remove"),
+        Row(at, guards.always),
+    )
+
+
+# Of a restore that is being deleted: first the job is kept from claiming, then what it holds goes.
+LEAVING: tuple[Row, ...] = (
+    *(
+        Row(at, guards.unclaimed, to="End", reason="RestoreDeleted")
+        for at in ("Prepared", "Committed", "Created")
+    ),
+    *(row for row in RUNNING if row.to in ("Succeeded", "Failed", "Unknown")),
+    _waits("Created", guards.job_runs, "RestoreRunning", JOB_RECHECK),
+    # The data are new: the servers have to be restarted, whoever waits for it. Not if a server
+    # would be lost by that, for which nobody is there to answer any more.
+    *(
+        row
+        for at in REPLACED
+        for row in (
+            Row(at, guards_replication.data_spread, act="mark-target"),
+            _waits(at, guards_replication.still_spreads, "RestoreRecovering", SERVERS_RECHECK),
+        )
+    ),
+    *(row for at in PLACES for row in _lets_go(at)),
+)
+
+
+def place_of(facts: Facts) -> Place:
+    """Where a restore is, by its status alone."""
+    status = facts.status
+    if status.phase in ENDED:
+        return "Ended"
+    if status.phase is None or status.phase == "Pending":
+        return "New"
+    if status.phase == "Unknown":
+        return "Unknown"
+    if status.execution is None:
+        return "Validating"
+    return status.execution.stage
+
+
+def decide(facts: Facts, *, leaving: bool = False) -> Decision:
+    """Ask the rows of its place, in their order. `leaving`: the restore is being deleted.
+
+    Every place has a row that always has something to say.
+    """
+    place = place_of(facts)
+    return next(_answers(LEAVING if leaving else TABLE, place, facts))
+
+
+def refused(facts: Facts, trouble: Trouble) -> Decision:
+    """What becomes of a restore whose act was refused for good."""
+    return Decision(_fails(place_of(facts), guards.always), trouble.reason, trouble.message)
+
+
+def _answers(rows: tuple[Row, ...], place: Place, facts: Facts) -> Iterator[Decision]:
+    for row in rows:
+        if row.at != place:
+            continue
+        said = row.when(facts)
+        if isinstance(said, Trouble):
+            yield Decision(row, said.reason, said.message)
+        elif said is not None:
+            yield Decision(row, row.reason, said)

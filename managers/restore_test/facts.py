@@ -1,0 +1,135 @@
+"""What the decisions about tests look at: a cluster, its snapshots, the Job that runs. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from contracts.api.backup import OpenBaoBackup, Proof, ProofRun
+from contracts.api.cluster.backup import RestoreTest
+from contracts.api.cluster.status_backup import RestoreTestStatus, Snapshot
+from contracts.api.job_result import ProofReport
+from managers.jobs.status import JobSeen
+
+TEST_RESTORE = "openbao.org/test-restore"
+"""Annotation of an OpenBaoBackup; each new value asks for one test of its snapshot."""
+
+# A value is kept in the status, which takes no more.
+REQUEST_MAX = 253
+_NEVER = datetime.min.replace(tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """One OpenBaoBackup as tests see it."""
+
+    name: str
+    uid: str
+    cluster_uid: str
+    ended: bool
+    """It has come to its end, whichever that was."""
+    snapshot: Snapshot | None
+    """None: there is none that could be tested."""
+    completed_at: datetime | None = None
+    proof: Proof | None = None
+    test: ProofRun | None = None
+    report: ProofReport | None = None
+    request: str = ""
+    """Value of the annotation; "" for none."""
+    leaving: bool = False
+
+    @property
+    def asks(self) -> bool:
+        """A person wants a test that nobody has carried out."""
+        return bool(self.request) and (self.proof is None or self.proof.request != self.request)
+
+    @property
+    def answer(self) -> ProofReport | None:
+        """What the Job of the running test says; the word of any other Job counts not."""
+        if self.test is None or self.report is None or not self.test.job_uid:
+            return None
+        return self.report if self.report.job_uid == self.test.job_uid else None
+
+    @property
+    def order(self) -> tuple[datetime, str]:
+        """The newest snapshot sorts last."""
+        return self.completed_at or _NEVER, self.name
+
+
+@dataclass(frozen=True, slots=True)
+class Situation:
+    """Everything that a decision is made from."""
+
+    now: datetime
+    cluster_uid: str
+    wishes: RestoreTest | None
+    """spec.backup.restoreTest; None: only what a person asks for is tested."""
+    known: RestoreTestStatus
+    """What the status of the cluster says of tests."""
+    successful: int
+    """status.backup.successfulBackups."""
+    namespace: str = ""
+    candidates: tuple[Candidate, ...] = ()
+    """Oldest first."""
+    job: JobSeen | None = None
+    """The Job of the test that runs; None: it is gone, or nobody looked for it."""
+    resumed: datetime | None = None
+    """When the last pause of the cluster ended; None if there was none."""
+
+    @property
+    def running(self) -> Candidate | None:
+        """The snapshot under test; the one that began first, should there be two."""
+        tested = [one for one in self.candidates if one.test is not None]
+        return min(tested, key=_began, default=None)
+
+    @property
+    def newest(self) -> Candidate | None:
+        """The newest snapshot of this very cluster that can be tested."""
+        able = [
+            one
+            for one in self.candidates
+            if one.snapshot is not None and not one.leaving and one.cluster_uid == self.cluster_uid
+        ]
+        return max(able, key=lambda one: one.order, default=None)
+
+    @property
+    def last_proof(self) -> tuple[Candidate, Proof] | None:
+        """The test that ended last, and what it was about."""
+        proven = [
+            (one.proof.at, one, one.proof)
+            for one in self.candidates
+            if one.proof is not None and one.proof.at is not None
+        ]
+        newest = max(proven, key=lambda entry: (entry[0], entry[1].name), default=None)
+        return None if newest is None else newest[1:]
+
+
+def _began(candidate: Candidate) -> tuple[datetime, str]:
+    return (candidate.test.started_at if candidate.test else _NEVER), candidate.name
+
+
+def candidate(backup: OpenBaoBackup, *, leaving: bool) -> Candidate:
+    """Read one OpenBaoBackup."""
+    status = backup.status
+    stored = status.snapshot if status.phase == "Completed" else None
+    able = stored is not None and bool(stored.key) and bool(stored.digest)
+    annotations = backup.metadata.annotations or {}
+    return Candidate(
+        name=backup.metadata.name,
+        uid=backup.metadata.uid or "",
+        cluster_uid=status.cluster_uid,
+        ended=status.phase in ("Completed", "Failed", "Unknown"),
+        snapshot=stored if able else None,
+        completed_at=status.completed_at,
+        proof=status.proof,
+        test=status.test,
+        report=status.test_report,
+        request=annotations.get(TEST_RESTORE, "")[:REQUEST_MAX],
+        leaving=leaving,
+    )
+
+
+def in_order(candidates: Iterable[Candidate]) -> tuple[Candidate, ...]:
+    """Sort them, the oldest first."""
+    return tuple(sorted(candidates, key=lambda one: one.order))

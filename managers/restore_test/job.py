@@ -1,0 +1,41 @@
+"""The Job of one test. Pure: contracts.builders.job builds it from what is known here."""
+
+from __future__ import annotations
+
+from contracts.api.backup import ProofRun
+from contracts.api.cluster.spec import OpenBaoCluster
+from contracts.builders.job import proof_job
+from contracts.builders.job_store import store_env
+from contracts.builders.restore_test_server import Sidecar
+from contracts.jobs.env import RunEnv, TestEnv
+from contracts.jobs.template import Executor
+from managers.restore_test.facts import Candidate
+from runtime.types import Object
+
+
+def job_of(
+    cluster: OpenBaoCluster,
+    executor: Executor,
+    sidecar: Sidecar,
+    subject: Candidate,
+    run: ProofRun,
+) -> Object:
+    """Build it. Raises ValueError for a cluster without spec.backup, or nothing to test."""
+    backup, snapshot = cluster.spec.backup, subject.snapshot
+    if backup is None or snapshot is None or not snapshot.key:
+        raise ValueError(f"OpenBaoBackup {subject.name}: there is nothing to test")
+    env = TestEnv(
+        run=RunEnv("openbaobackups", executor.namespace, subject.name, subject.uid),
+        store=store_env(backup.target, executor),
+        server=executor.server_env(),
+        key=snapshot.key,
+        expected_cluster_id=snapshot.cluster_id or "",
+        expected_version=snapshot.version or "",
+        expected_digest=snapshot.digest or "",
+        expected_size=snapshot.size or 0,
+        expected_index=snapshot.index or 0,
+        expected_seal=snapshot.seal or "",
+    )
+    job = proof_job(executor, backup.target, env, sidecar)
+    # A snapshot may be tested again while the Job of its last test can still be read.
+    return {**job, "metadata": {**job["metadata"], "name": run.job_name}}

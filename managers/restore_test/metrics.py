@@ -1,0 +1,98 @@
+"""The Prometheus families about restore tests.
+
+All are read off `status.backup.restoreTest` at each scrape: nothing is kept, and none outlives its
+cluster. Only the leader tells them. docs/restore-test.md lists them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Final
+
+from contracts.api.cluster.status import ClusterStatus
+from contracts.api.cluster.status_backup import RestoreTestStatus
+from runtime.cache.cache import Cache
+from runtime.metrics.families import Reading
+from runtime.metrics.metrics import Metrics
+from runtime.types import Object, key_of
+
+ABOUT: Final = ("namespace", "name")
+Read = Callable[[RestoreTestStatus], float | None]
+
+
+def _outcome(known: RestoreTestStatus) -> float | None:
+    if known.last is None:
+        return None
+    return float(known.last.outcome == "Passed")
+
+
+def _success(known: RestoreTestStatus) -> float | None:
+    return known.last_success_time.timestamp() if known.last_success_time else None
+
+
+def _next(known: RestoreTestStatus) -> float | None:
+    return known.next_scheduled_test.timestamp() if known.next_scheduled_test else None
+
+
+def _running(known: RestoreTestStatus) -> float:
+    return float(known.active is not None)
+
+
+FAMILIES: Final[tuple[tuple[str, str, Read], ...]] = (
+    (
+        "openbao_restore_test_last_outcome",
+        "1 if the last restore test passed, else 0; none before the first one.",
+        _outcome,
+    ),
+    (
+        "openbao_restore_test_last_success_timestamp",
+        "When a restore test last passed, in seconds since 1970.",
+        _success,
+    ),
+    (
+        "openbao_restore_test_next_scheduled_timestamp",
+        "When the next restore test is due, in seconds since 1970.",
+        _next,
+    ),
+    ("openbao_restore_test_in_progress", "1 while a snapshot is tested, else 0.", _running),
+    (
+        "openbao_restore_test_passed",
+        "Restore tests of a cluster that passed so far.",
+        lambda known: float(known.passed or 0),
+    ),
+    (
+        "openbao_restore_test_failed",
+        "Restore tests of a cluster that did not pass so far, those of unknown end among them.",
+        lambda known: float(known.failed or 0),
+    ),
+)
+SERIES_PER_CLUSTER: Final = len(FAMILIES)
+
+
+def register(metrics: Metrics, clusters: Cache, leads: Callable[[], bool]) -> None:
+    """Tell the families of all clusters that this process watches over."""
+    for name, meaning, read in FAMILIES:
+        metrics.read_gauge(name, meaning, ABOUT, _reader(clusters, leads, read))
+
+
+def _reader(
+    clusters: Cache, leads: Callable[[], bool], read: Read
+) -> Callable[[], Iterator[Reading]]:
+    def readings() -> Iterator[Reading]:
+        for live in clusters.list() if leads() else ():
+            known = _known(live)
+            value = read(known) if known is not None else None
+            if value is not None:
+                yield (*key_of(live),), value
+
+    return readings
+
+
+def _known(live: Object) -> RestoreTestStatus | None:
+    """What is known of tests; None for a cluster that has nothing to do with them."""
+    status = live.get("status")
+    backup = status.get("backup") if isinstance(status, dict) else None
+    if not isinstance(backup, dict) or "restoreTest" not in backup:
+        return None
+    whole = ClusterStatus.lenient({"backup": {"restoreTest": backup["restoreTest"]}})
+    return whole.backup.restore_test if whole.backup else None

@@ -1,0 +1,96 @@
+"""The namespaces of tenants themselves: whether they are there, and their Pod Security labels.
+
+Namespaces are read by name, never listed or watched. Called by managers.tenancy.reconcile.
+"""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+
+from managers.tenancy.plan import POD_SECURITY, pod_security_missing
+from managers.tenancy.rbac import FIELD_MANAGER, JITTER
+from runtime.builtin_kinds import NAMESPACE
+from runtime.client.client import Client
+from runtime.clock import Clock
+from runtime.errors import NotFound
+from runtime.types import Object, ObjectKey, is_terminating, uid_of
+
+MISSING_FIRST = 1.0
+MISSING_MOST = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Space:
+    """A namespace as it was seen last."""
+
+    exists: bool
+    leaving: bool = False
+
+
+@dataclass(slots=True)
+class _Seen:
+    space: Space
+    until: float
+    missing_since: float | None = None
+
+
+class Spaces:
+    """What is known of the namespaces; nothing is asked again for `period` seconds, give or take
+    a fifth, unless it is missing or leaving."""
+
+    def __init__(self, client: Client, clock: Clock, rng: random.Random, period: float) -> None:
+        self._client = client
+        self._clock = clock
+        self._rng = rng
+        self._period = period
+        self._seen: dict[str, _Seen] = {}
+
+    async def look(self, name: str, *, now: bool = False) -> Space:
+        """Say what a namespace is like, and put its labels right when it was looked at.
+
+        `now`: ask, whatever is known.
+        """
+        seen = self._seen.get(name)
+        moment = self._clock.monotonic()
+        if seen is not None and not now and moment < seen.until:
+            return seen.space
+        since = seen.missing_since if seen is not None else None
+        try:
+            live = await self._client.get(NAMESPACE, ObjectKey("", name))
+        except NotFound:
+            since = moment if since is None else since
+            # Soon after it was asked for, a namespace often comes.
+            pause = min(MISSING_MOST, max(MISSING_FIRST, (moment - since) / 2))
+            self._seen[name] = _Seen(Space(False), moment + pause, since)
+            return Space(False)
+        space = Space(True, is_terminating(live))
+        if not space.leaving and pod_security_missing(live):
+            await self._label(live)
+        spread = 1 + JITTER * (2 * self._rng.random() - 1)
+        self._seen[name] = _Seen(
+            space, moment + (MISSING_FIRST if space.leaving else self._period * spread)
+        )
+        return space
+
+    def next_look(self, name: str) -> float | None:
+        """In how many seconds it is to be looked at again."""
+        seen = self._seen.get(name)
+        return None if seen is None else max(0.0, seen.until - self._clock.monotonic())
+
+    def forget(self, name: str) -> None:
+        """Drop what is known of a namespace."""
+        self._seen.pop(name, None)
+
+    async def _label(self, live: Object) -> None:
+        body = {
+            "apiVersion": NAMESPACE.api_version,
+            "kind": NAMESPACE.kind,
+            "metadata": {
+                "name": live["metadata"]["name"],
+                "uid": uid_of(live),
+                "labels": dict(POD_SECURITY),
+            },
+        }
+        # Forced: a weaker level, whoever wrote it, would let pods in that the bounds forbid.
+        await self._client.apply(NAMESPACE, body, field_manager=FIELD_MANAGER, force=True)

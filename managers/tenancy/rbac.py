@@ -1,0 +1,281 @@
+"""Writes the objects of tenants' namespaces, as the delegate, and remembers what stands there.
+
+The provisioner may not list or watch Roles, so it asks for each by name: before it writes one, and
+again after a while, since nobody tells of a change. In between a question costs nothing.
+
+Writes are paced, whatever goes wrong: rights change seldom. Reads are not. Each object is read once
+in a while anyway, and after a start a paced look at many tenants would keep new clusters waiting.
+
+Called by managers.tenancy.reconcile.
+"""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+
+from contracts import tenancy
+from managers.context.context import MARKS
+from managers.tenancy.plan import QUOTA, uncounted
+from runtime.apply.apply import CREATE_ONLY
+from runtime.apply.apply_result import Refusal, refusal_of
+from runtime.apply.intent import Intent, contains
+from runtime.apply.ownership import Claim, Owner, claim_of, describe_owner
+from runtime.builtin_kinds import ROLE_BINDING
+from runtime.client.client import Client
+from runtime.clock import Clock
+from runtime.controller.ratelimit import RateLimiter
+from runtime.errors import ApiError, Forbidden, NotFound, PatchFailed, QuotaExceeded, Transient
+from runtime.outcome import Blocked, Outcome, Wait
+from runtime.types import Object, ObjectKey, Resource, annotations_of, is_terminating, uid_of
+
+FIELD_MANAGER = "openbao-provisioner"
+JITTER = 0.2
+REFUSED_FOR = 60.0
+LEAVING_FOR = 5.0
+AGAIN_AFTER = 1.0
+
+Slot = tuple[Resource, ObjectKey]
+
+
+@dataclass(frozen=True, slots=True)
+class Tenure:
+    """On whose behalf is written, and whose objects count as the tenant's own.
+
+    `leaving`: the namespace is being deleted. `opening`: nobody was promised yet that clusters are
+    served, so that what they need is waited for. `replaceable` holds UIDs of objects that somebody
+    deleted for another reason than that, so that they may go and be made anew.
+    """
+
+    owner: Owner
+    accepted: frozenset[str]
+    leaving: bool = False
+    opening: bool = False
+    replaceable: frozenset[str] = frozenset()
+
+    def owns(self, live: Object) -> bool:
+        """Whether an object is the tenant's, was that of one before it, or was handed over."""
+        if claim_of(live, self.owner, MARKS) is not Claim.FOREIGN:
+            return True
+        return annotations_of(live).get(MARKS.owner_uid, "") in self.accepted
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    digest: str
+    """Of what stands there; "" for nothing."""
+    until: float
+
+
+class Grants:
+    """The objects of all tenants' namespaces.
+
+    Guarantees: an object that is not the tenant's is never changed or removed; a write and a
+    deletion hit the very object that was looked at; what is known to be right costs no request
+    for `period` seconds, give or take a fifth. `pace` says how long the next write waits.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        clock: Clock,
+        rng: random.Random,
+        period: float,
+        pace: RateLimiter,
+    ) -> None:
+        self._client = client
+        self._clock = clock
+        self._pace = pace
+        self._rng = rng
+        self._period = period
+        self._known: dict[Slot, _Known] = {}
+        # Objects of ours that were deleted and that our finalizer holds, by namespace.
+        self._doomed: dict[str, set[str]] = {}
+
+    def doomed(self, namespace: str) -> frozenset[str]:
+        """UIDs of objects that were found deleted, and held only by us."""
+        return frozenset(self._doomed.get(namespace, ()))
+
+    def next_look(self, namespace: str) -> float | None:
+        """In how many seconds something of a namespace is to be looked at again."""
+        due = [known.until for (_, key), known in self._known.items() if key.namespace == namespace]
+        return max(0.0, min(due) - self._clock.monotonic()) if due else None
+
+    def forget(self, namespace: str) -> None:
+        """Drop what is known of a namespace: everything in it is looked at anew."""
+        for slot in [slot for slot in self._known if slot[1].namespace == namespace]:
+            del self._known[slot]
+        self._doomed.pop(namespace, None)
+
+    async def look(self, resource: Resource, key: ObjectKey) -> Object | None:
+        """Read one object now; None when it is not there."""
+        try:
+            return await self._client.get(resource, key)
+        except NotFound:
+            return None
+
+    async def ensure(self, tenure: Tenure, intent: Intent) -> Outcome | None:
+        """Make one object be as intended; None when it is, else why not.
+
+        Raises Transient, and what the API server may raise about the moment.
+        """
+        slot = (intent.resource, intent.key)
+        mark = f"{tenure.owner.uid} {intent.digest}"
+        known = self._fresh(slot)
+        if known is not None and known.digest == mark:
+            return None
+        live = None if known is not None and not known.digest else await self.look(*slot)
+        self._known.pop(slot, None)
+        if live is not None and not tenure.owns(live):
+            return foreign(intent.resource, live)
+        if live is not None and is_terminating(live):
+            held = await self._held(tenure, intent, live)
+            if held is not None:
+                return held
+            live = None if uid_of(live) in tenure.replaceable else live
+        if live is not None and _is_bound_elsewhere(intent, live):
+            await self._release(intent.resource, intent.key, live)
+            await self._delete(intent.resource, intent.key, live)
+            live = None
+        if live is None or not contains(live, _marked(tenure.owner, intent, live)):
+            written = await self._write(tenure.owner, intent, live)
+            if isinstance(written, Wait | Blocked):
+                return written
+            live = written
+        if tenure.opening and intent.resource is QUOTA and (why := uncounted(live)):
+            return Wait("Provisioning", why, AGAIN_AFTER)
+        self._note(slot, mark)
+        return None
+
+    async def _held(self, tenure: Tenure, intent: Intent, live: Object) -> Outcome | None:
+        """Judge an object of ours that was deleted; None when it serves on, or is out of the way.
+
+        With its namespace it goes last, after the clusters. Else it is made anew, but only once the
+        namespace was seen alive after the object was seen deleted.
+        """
+        wanted = tenancy.GRANT_FINALIZER in (intent.body["metadata"].get("finalizers") or ())
+        holding = tenancy.GRANT_FINALIZER in (live["metadata"].get("finalizers") or ())
+        if wanted and holding and tenure.leaving:
+            return None
+        doomed = self._doomed.setdefault(intent.key.namespace, set())
+        if uid_of(live) in tenure.replaceable:
+            await self._release(intent.resource, intent.key, live)
+            doomed.discard(uid_of(live))
+            return None
+        if not wanted:
+            await self._release(intent.resource, intent.key, live)
+        else:
+            doomed.add(uid_of(live))
+        return Wait("Provisioning", f"{intent} was deleted and is made anew", AGAIN_AFTER)
+
+    async def remove(self, resource: Resource, key: ObjectKey, accepted: frozenset[str]) -> bool:
+        """Remove an object of a tenant; tell whether somebody else's stays in its place."""
+        slot = (resource, key)
+        known = self._fresh(slot)
+        if known is not None and not known.digest:
+            return False
+        live = await self.look(resource, key)
+        self._known.pop(slot, None)
+        if live is not None:
+            if annotations_of(live).get(MARKS.owner_uid, "") not in accepted:
+                return True
+            await self._release(resource, key, live)
+            if not is_terminating(live):
+                await self._delete(resource, key, live)
+        self._note(slot, "")
+        return False
+
+    async def _write(
+        self, owner: Owner, intent: Intent, live: Object | None
+    ) -> Object | Wait | Blocked:
+        body = _marked(owner, intent, live)
+        await self._turn()
+        try:
+            result = await self._client.apply(
+                intent.resource, body, field_manager=FIELD_MANAGER, force=live is not None
+            )
+        except ApiError as error:
+            return _refused(intent, error)
+        return result.object
+
+    async def _delete(self, resource: Resource, key: ObjectKey, live: Object) -> None:
+        await self._turn()
+        try:
+            await self._client.delete(resource, key, uid=uid_of(live))
+        except NotFound:
+            return
+
+    async def _release(self, resource: Resource, key: ObjectKey, live: Object) -> None:
+        """Take our finalizer off this very object."""
+        finalizers = live["metadata"].get("finalizers") or []
+        if tenancy.GRANT_FINALIZER not in finalizers:
+            return
+        at = finalizers.index(tenancy.GRANT_FINALIZER)
+        path = f"/metadata/finalizers/{at}"
+        await self._turn()
+        try:
+            await self._client.json_patch(
+                resource,
+                key,
+                [
+                    {"op": "test", "path": "/metadata/uid", "value": uid_of(live)},
+                    {"op": "test", "path": path, "value": tenancy.GRANT_FINALIZER},
+                    {"op": "remove", "path": path},
+                ],
+                field_manager=FIELD_MANAGER,
+            )
+        except NotFound:
+            return
+        except PatchFailed as error:
+            raise Transient(f"{resource.kind} {key} changed while it was let go of") from error
+
+    async def _turn(self) -> None:
+        """Wait until one more write may go out. What was looked at may change meanwhile, as it
+        may at any time: each write names the very object, or none."""
+        delay = self._pace.when(None)
+        if delay > 0:
+            await self._clock.sleep(delay)
+
+    def _fresh(self, slot: Slot) -> _Known | None:
+        known = self._known.get(slot)
+        return known if known is not None and self._clock.monotonic() < known.until else None
+
+    def _note(self, slot: Slot, mark: str) -> None:
+        spread = 1 + JITTER * (2 * self._rng.random() - 1)
+        self._known[slot] = _Known(mark, self._clock.monotonic() + self._period * spread)
+
+
+def foreign(resource: Resource, live: Object) -> Blocked:
+    """What is said of an object that is not the tenant's."""
+    name = live["metadata"]["name"]
+    told = f"{resource.kind} {name} exists and belongs to {describe_owner(live, MARKS)}"
+    return Blocked("ForeignObject", told, REFUSED_FOR)
+
+
+def _is_bound_elsewhere(intent: Intent, live: Object) -> bool:
+    """Whether a binding is to another Role: that never changes in place."""
+    return intent.resource is ROLE_BINDING and live.get("roleRef") != intent.body["roleRef"]
+
+
+def _marked(owner: Owner, intent: Intent, live: Object | None) -> Object:
+    metadata = dict(intent.body["metadata"])
+    metadata["annotations"] = {MARKS.owner_uid: owner.uid, MARKS.intent_hash: intent.digest}
+    if live is None:
+        metadata["resourceVersion"] = CREATE_ONLY
+    else:
+        metadata["uid"] = uid_of(live)
+    return {**intent.body, "metadata": metadata}
+
+
+def _refused(intent: Intent, error: ApiError) -> Wait | Blocked:
+    match refusal_of(error):
+        case Refusal.LEAVING:
+            return Wait("NamespaceTerminating", f"{intent}: {error.message}", LEAVING_FOR)
+        case Refusal.LOOK_AGAIN:
+            raise Transient(f"{intent} changed while it was written: {error.message}") from error
+        case Refusal.REJECTED:
+            return Blocked("RejectedByServer", f"{intent}: {error.message}", REFUSED_FOR)
+        case _:
+            if isinstance(error, Forbidden) and not isinstance(error, QuotaExceeded):
+                return Blocked("RejectedByServer", f"{intent}: {error.message}", REFUSED_FOR)
+            raise error

@@ -1,0 +1,266 @@
+"""The reconciler of tenants: opens a namespace for clusters, keeps it open, and closes it.
+
+    tenant + clusters -> who may have it -> namespace -> Roles, then bindings -> status
+
+The status is written last: the controller begins a cluster when its grant is there, so the rights
+must be there before. Composed by `baoctl.process.provisioner`; called by
+`runtime.controller.controller`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from contracts.api.group import API_VERSION, TENANT_KIND, TENANTS
+from contracts.api.tenant import InvalidTenantError, OpenBaoTenant, TenantSpec
+from contracts.tenancy import FINALIZER, SecretAccess, access_of
+from managers.context.context import MARKS
+from managers.tenancy import plan
+from managers.tenancy.gate import TARGET_INDEX, by_target, target_of
+from managers.tenancy.namespaces import Space, Spaces
+from managers.tenancy.plan import Place
+from managers.tenancy.rbac import FIELD_MANAGER, Grants, Tenure
+from managers.tenancy.revocation_delay import Linger
+from managers.tenancy.status import Finding, TenantStatusWriter, compute, grants_of
+from runtime.apply.intent import Intent
+from runtime.apply.ownership import Owner
+from runtime.cache.informer import Informer
+from runtime.client.client import Client
+from runtime.clock import Clock
+from runtime.controller.finalizer import Finalizer
+from runtime.errors import Forbidden
+from runtime.memo import remembered
+from runtime.outcome import Blocked, Done, Outcome, Wait, combine
+from runtime.types import Object, ObjectKey, Request, annotations_of, is_terminating, key_of, uid_of
+
+REFUSED_FOR = 60.0
+HEIR_RECHECK = 2.0
+CLUSTERS_SHOWN = 5
+
+access = remembered(access_of)
+
+
+@dataclass(frozen=True, slots=True)
+class _Pass:
+    """One look at a tenant that has its namespace."""
+
+    live: Object
+    spec: TenantSpec
+    namespace: str
+    clusters: tuple[Object, ...]
+    space: Space
+
+
+@dataclass(frozen=True, slots=True)
+class Hands:
+    """What a pass acts with: its own identity, that of the delegate, and its own on namespaces."""
+
+    client: Client
+    grants: Grants
+    spaces: Spaces
+
+
+class TenantReconciler:
+    """Brings one namespace to what its tenant asks.
+
+    Guarantees: nothing is written into a namespace that the tenant may not have; Roles stand before
+    bindings, and both before the status that tells of them; a quiet tenant costs no request.
+    """
+
+    def __init__(
+        self, tenants: Informer, clusters: Informer, hands: Hands, clock: Clock, place: Place
+    ) -> None:
+        tenants.add_index(TARGET_INDEX, by_target)
+        self._tenants = tenants
+        self._clusters = clusters
+        self._grants = hands.grants
+        self._spaces = hands.spaces
+        self._clock = clock
+        self._place = place
+        self._linger = Linger(clock)
+        self._statuses = TenantStatusWriter(hands.client, tenants)
+        self._finalizer = Finalizer(hands.client, TENANTS, FINALIZER, FIELD_MANAGER)
+
+    async def __call__(self, request: Request) -> Outcome:
+        """Run one pass. Raises transient errors, which the controller retries with backoff."""
+        live = self._tenants.get(request)
+        if live is None:
+            return Done()
+        refusal = self._refusal(live)
+        if refusal is not None and not is_terminating(live):
+            return await self._tell(live, refusal)
+        return await self._finalizer.reconcile(live, apply=self._serve, cleanup=self._leave)
+
+    def _refusal(self, live: Object) -> Blocked | None:
+        if not target_of(live):
+            return Blocked("InvalidSpec", "spec.targetNamespace: must name a namespace")
+        refusal = plan.violation(live, self._place)
+        if refusal is not None:
+            return refusal
+        first = plan.elder(live, self._rivals(live), self._place)
+        return None if first is None else plan.conflict(first)
+
+    def _rivals(self, live: Object) -> list[Object]:
+        return self._tenants.by_index(TARGET_INDEX, target_of(live))
+
+    def _clusters_of(self, namespace: str) -> tuple[Object, ...]:
+        return tuple(sorted(self._clusters.list(namespace), key=key_of))
+
+    async def _serve(self, live: Object) -> Outcome:
+        try:
+            spec = OpenBaoTenant.from_object(live).spec
+        except InvalidTenantError as invalid:
+            return await self._tell(live, Blocked("InvalidSpec", str(invalid)))
+        namespace = spec.target_namespace
+        clusters = self._clusters_of(namespace)
+        doomed = self._grants.doomed(namespace)
+        leaving = any(is_terminating(cluster) for cluster in clusters)
+        try:
+            space = await self._spaces.look(namespace, now=leaving or bool(doomed))
+        except Forbidden as error:
+            return await self._tell(live, Blocked("RejectedByServer", str(error), REFUSED_FOR))
+        if not space.exists:
+            return await self._without_namespace(live, namespace)
+        if space.leaving and not clusters:
+            return await self._let_go(live, namespace)
+        this = _Pass(live, spec, namespace, clusters, space)
+        accesses = [(key_of(cluster).name, access(cluster)) for cluster in clusters]
+        tenure = Tenure(
+            owner_of(live),
+            plan.predecessors(live, self._rivals(live), self._place),
+            space.leaving,
+            opening=not (live.get("status") or {}).get("provisioned"),
+            replaceable=frozenset() if space.leaving else doomed,
+        )
+        secrets = self._linger.keep(namespace, plan.union(one for _, one in accesses))
+        outcome = await self._write(this, tenure, secrets)
+        return await self._conclude(this, outcome, accesses)
+
+    async def _without_namespace(self, live: Object, namespace: str) -> Outcome:
+        self._grants.forget(namespace)
+        told = f"namespace {namespace} does not exist"
+        wait = Wait("NamespaceNotFound", told, self._spaces.next_look(namespace))
+        return await self._tell(live, wait)
+
+    async def _let_go(self, live: Object, namespace: str) -> Outcome:
+        """Let a namespace go that is being deleted and has no cluster left."""
+        await self._remove_all(live, namespace)
+        told = f"namespace {namespace} is being deleted"
+        return await self._tell(live, Wait("NamespaceTerminating", told, HEIR_RECHECK))
+
+    async def _write(self, this: _Pass, tenure: Tenure, secrets: SecretAccess) -> Outcome | None:
+        """Bring every object into place; the first objection, None without one."""
+        wanted = plan.wanted(this.namespace, this.spec, secrets, bool(this.clusters), self._place)
+        refused = await self._all(tenure, wanted.roles)
+        if refused is None:
+            refused = await self._all(tenure, wanted.bindings)
+        if refused is not None:
+            return refused
+        # With the namespace its bounds go, and cannot be made again.
+        bounds = None if this.space.leaving else await self._all(tenure, wanted.bounds)
+        for resource, name in wanted.absent:
+            key = ObjectKey(this.namespace, name)
+            await self._grants.remove(resource, key, tenure.accepted)
+        return bounds
+
+    async def _all(self, tenure: Tenure, intents: Iterable[Intent]) -> Outcome | None:
+        """Ensure objects side by side; what is known to be right takes no turn of the loop."""
+        answers = await asyncio.gather(
+            *(self._grants.ensure(tenure, intent) for intent in intents), return_exceptions=True
+        )
+        for answer in answers:
+            if isinstance(answer, BaseException):
+                raise answer
+        refused = [answer for answer in answers if isinstance(answer, Wait | Blocked)]
+        return combine(*refused) if refused else None
+
+    async def _conclude(
+        self, this: _Pass, outcome: Outcome | None, accesses: list[tuple[str, SecretAccess]]
+    ) -> Outcome:
+        if isinstance(outcome, Wait | Blocked):
+            return await self._tell(this.live, outcome)
+        finding = Finding(True, "Provisioned", self._told(this))
+        if is_terminating(this.live):
+            finding = Finding(True, "Deleting", _waits_for(this))
+        elif this.space.leaving:
+            finding = Finding(
+                True, "NamespaceTerminating", f"The namespace goes. {_waits_for(this)}"
+            )
+        status = compute(
+            this.live, finding, self._clock.now(), self._place.reads, grants_of(accesses)
+        )
+        await self._statuses.write(this.live, status)
+        return Done(self._next_look(this.namespace))
+
+    def _told(self, this: _Pass) -> str:
+        count = len(this.clusters)
+        return f"Namespace {this.namespace} is open for clusters ({count} there)"
+
+    def _next_look(self, namespace: str) -> float | None:
+        timers = (
+            self._grants.next_look(namespace),
+            self._spaces.next_look(namespace),
+            self._linger.next_look(namespace),
+        )
+        return min((timer for timer in timers if timer is not None), default=None)
+
+    async def _tell(self, live: Object, outcome: Wait | Blocked) -> Outcome:
+        finding = Finding(False, outcome.reason, outcome.message)
+        status = compute(live, finding, self._clock.now(), self._place.reads)
+        await self._statuses.write(live, status)
+        return outcome
+
+    # --- deletion ---------------------------------------------------------------------------
+
+    async def _leave(self, live: Object) -> Outcome:
+        namespace = target_of(live)
+        if not namespace or plan.violation(live, self._place) is not None:
+            return Done()
+        if plan.heir(live, self._rivals(live), self._place) is not None:
+            return await self._hand_over(live, namespace)
+        clusters = self._clusters_of(namespace)
+        if clusters:
+            outcome = await self._serve(live)
+            if not isinstance(outcome, Done):
+                return outcome
+            told = f"{len(clusters)} OpenBaoClusters are left in namespace {namespace}"
+            return Wait("Deleting", told, outcome.recheck_after)
+        await self._remove_all(live, namespace)
+        self._spaces.forget(namespace)
+        return Done()
+
+    async def _remove_all(self, live: Object, namespace: str) -> None:
+        """Remove what is this tenant's own, bindings first."""
+        mine = plan.predecessors(live, self._rivals(live), self._place)
+        self._grants.forget(namespace)
+        for resource, name in plan.EVERYTHING:
+            await self._grants.remove(resource, ObjectKey(namespace, name), mine)
+        self._grants.forget(namespace)
+        self._linger.forget(namespace)
+
+    async def _hand_over(self, live: Object, namespace: str) -> Outcome:
+        """Wait until nothing is in this tenant's name: another one goes on with the namespace."""
+        for resource, name in plan.EVERYTHING:
+            found = await self._grants.look(resource, ObjectKey(namespace, name))
+            if found and annotations_of(found).get(MARKS.owner_uid) == uid_of(live):
+                told = f"{resource.kind} {name} is being handed over to another OpenBaoTenant"
+                return Wait("Deleting", told, HEIR_RECHECK)
+        return Done()
+
+
+def _waits_for(this: _Pass) -> str:
+    shown = [key_of(cluster).name for cluster in this.clusters[:CLUSTERS_SHOWN]]
+    more = len(this.clusters) - len(shown)
+    rest = f" and {more} more" if more > 0 else ""
+    return (
+        f"Waits until these OpenBaoClusters of namespace {this.namespace} are gone: "
+        f"{', '.join(shown)}{rest}. They are served until then"
+    )
+
+
+def owner_of(live: Object) -> Owner:
+    """Read the identity that is written on the objects of a tenant."""
+    key = key_of(live)
+    return Owner(API_VERSION, TENANT_KIND, key.namespace, key.name, uid_of(live))

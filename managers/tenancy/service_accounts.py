@@ -1,0 +1,68 @@
+"""The ServiceAccounts that the provisioner counts on, looked for once, before it begins.
+
+The API server lets anybody bind a Role to an account that is not there, so that a wrong name shows
+nowhere: tenants would be Provisioned, and the controller have no rights. Composed by
+`baoctl.process.provisioner`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+
+import structlog
+
+from runtime.builtin_kinds import SERVICE_ACCOUNT
+from runtime.client.client import Client
+from runtime.clock import Clock
+from runtime.errors import ApiError, NotFound, Transient
+from runtime.types import ObjectKey
+
+log: structlog.typing.FilteringBoundLogger = structlog.get_logger()
+
+AGAIN = 2.0
+
+
+class AccountMissingError(Exception):
+    """A ServiceAccount does not exist; the message says which, and what it is for."""
+
+
+class Accounts:
+    """Looks for each account until the API server answers; one that lacks ends the process."""
+
+    def __init__(
+        self, client: Client, clock: Clock, namespace: str, wanted: Mapping[str, str]
+    ) -> None:
+        self._client = client
+        self._clock = clock
+        self._namespace = namespace
+        self._wanted = wanted
+        """Names by what they are for."""
+        self._seen = asyncio.Event()
+
+    async def run(self) -> None:
+        """Look, and do nothing ever after. Raises AccountMissingError."""
+        for role, name in self._wanted.items():
+            await self._look(role, name)
+        self._seen.set()
+        await asyncio.Event().wait()
+
+    async def ready(self) -> None:
+        """Return when all of them were seen."""
+        await self._seen.wait()
+
+    async def _look(self, role: str, name: str) -> None:
+        while True:
+            try:
+                await self._client.get(
+                    SERVICE_ACCOUNT, ObjectKey(self._namespace, name), metadata_only=True
+                )
+            except NotFound:
+                raise AccountMissingError(
+                    f"ServiceAccount {self._namespace}/{name} does not exist: it is to be {role}"
+                ) from None
+            except (ApiError, Transient) as error:
+                log.warning("service account could not be looked at", name=name, error=str(error))
+                await self._clock.sleep(AGAIN)
+            else:
+                return

@@ -1,0 +1,216 @@
+"""What one pass does about an upgrade by a second set of servers, decided before anything else.
+
+Pure. The rows are in managers.upgrade.bluegreen.table; here is what a row means for the pass: which
+sets are rendered, where clients are sent, what is done, and what is written. Everything but the
+status follows from the status as it was read: a decision takes effect once it is written, so an
+operator that dies between any two writes goes on where it was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from contracts.api.cluster.status_backup import BreakGlass
+from contracts.api.cluster.status_upgrade import UpgradeRequestsStatus
+from contracts.records.bluegreen import (
+    CLEANUP,
+    DEMOTING,
+    IDLE,
+    ON_GREEN,
+    PROMOTING,
+    RESTORING,
+    ROLLBACK_CLEANUP,
+    ROLLING_BACK,
+    BlueGreenCourse,
+    BlueGreenFacts,
+    ServerSet,
+)
+from contracts.records.event import Note
+from contracts.records.upgrade import Release
+from contracts.state_machine import Decision, decide
+from managers.upgrade.bluegreen.break_glass import acknowledged, entered
+from managers.upgrade.bluegreen.effects import effects_of
+from managers.upgrade.bluegreen.guards import retry_is_due
+from managers.upgrade.bluegreen.pool_guards import sync_left, syncs, verified_left, verifies
+from managers.upgrade.bluegreen.status import status_after
+from managers.upgrade.bluegreen.table import (
+    BEGIN,
+    COUNT,
+    ENTER_SAFE_MODE,
+    FORGET_HOOK,
+    GIVE_UP,
+    LEAVE_SAFE_MODE,
+    SAFE_MODE_RECHECK,
+    TABLE,
+)
+from managers.upgrade.messages import FROZEN, OBSTRUCTED, PAUSED, REFUSED
+from runtime.outcome import Blocked, Done, Outcome, Wait
+
+Choice = Decision[BlueGreenFacts]
+
+_NO_WAY_BACK = (CLEANUP, RESTORING)
+
+
+def direct(facts: BlueGreenFacts) -> BlueGreenCourse:
+    """Decide what this pass does; `facts.cluster` is the CR as its user wrote it."""
+    choice = decide(TABLE, facts.status.phase, facts)
+    paused = choice.row.reason == PAUSED
+    return BlueGreenCourse(
+        place=choice.next,
+        traffic=facts.traffic if paused and facts.traffic is not None else _traffic(facts),
+        blue=_blue(facts, paused=paused),
+        green=_green(facts, paused=paused),
+        halt=_halt(facts, choice),
+        status=facts.cluster.status.blue_green if paused else status_after(facts, choice),
+        break_glass=_break_glass(facts, choice),
+        requests=_requests(facts, choice),
+        accepted=_accepted(facts, choice),
+        outcome=_outcome(facts, choice),
+        effects=effects_of(facts, choice),
+        announcements=_announcements(facts, choice),
+    )
+
+
+# --- what is rendered ---------------------------------------------------------------------------
+
+
+def _traffic(facts: BlueGreenFacts) -> str:
+    """Clients stay where they are while a Job of the way there may still take votes of blue."""
+    phase = facts.status.phase
+    if phase == ROLLING_BACK and facts.former_job and facts.traffic is not None:
+        return facts.traffic
+    on_green = phase in ON_GREEN
+    return facts.green_revision if on_green else facts.blue_revision
+
+
+def _blue(facts: BlueGreenFacts, *, paused: bool) -> ServerSet | None:
+    """Blue is never written while green leads or may lead: its pods stay as they are."""
+    replicas = facts.blue_replicas if facts.begun else facts.cluster.spec.replicas
+    applied = facts.status.phase not in ON_GREEN and not paused
+    return ServerSet(facts.blue_revision, facts.accepted, replicas, applied)
+
+
+def _green(facts: BlueGreenFacts, *, paused: bool) -> ServerSet | None:
+    phase = facts.status.phase
+    if phase in (IDLE, RESTORING):
+        return None
+    if phase == ROLLBACK_CLEANUP and not (facts.green.uid or facts.green.pods):
+        return None
+    applied = phase != ROLLBACK_CLEANUP and not paused
+    return ServerSet(facts.green_revision, facts.target, facts.green_replicas, applied)
+
+
+def _halt(facts: BlueGreenFacts, choice: Choice) -> str:
+    if facts.status.phase == IDLE and not facts.begun:
+        return ""
+    if facts.status.phase == RESTORING:
+        return f"read replicas are brought to {facts.accepted} first"
+    return choice.message or f"an upgrade to {facts.target} goes on"
+
+
+def _accepted(facts: BlueGreenFacts, choice: Choice) -> Release:
+    """Green's release is the accepted one from the moment on in which there is no way back."""
+    leaves = facts.status.phase == DEMOTING and choice.next == CLEANUP
+    return facts.target if leaves else facts.accepted
+
+
+# --- what is written ----------------------------------------------------------------------------
+
+
+def _break_glass(facts: BlueGreenFacts, choice: Choice) -> BreakGlass | None:
+    if choice.row.act == ENTER_SAFE_MODE:
+        return entered(facts, choice.message)
+    if choice.row.act == LEAVE_SAFE_MODE:
+        return acknowledged(facts)
+    return facts.cluster.status.break_glass
+
+
+def _requests(facts: BlueGreenFacts, choice: Choice) -> UpgradeRequestsStatus | None:
+    """Acknowledge the orders that this pass carried out, refused, or has no use for."""
+    before = facts.cluster.status.upgrade_requests
+    if choice.row.reason in FROZEN:
+        return before
+    changes: dict[str, str] = {}
+    if promote := facts.pending("promote"):
+        changes["last_handled_promote"] = promote
+    if rollback := facts.pending("rollback"):
+        changes["last_handled_rollback"] = rollback
+    retry = facts.pending("retry")
+    if retry and (not retry_is_due(facts) or choice.row.act in (BEGIN, COUNT, FORGET_HOOK)):
+        changes["last_handled_retry"] = retry
+    if not changes:
+        return before
+    return (before or UpgradeRequestsStatus()).model_copy(update=changes)
+
+
+# --- what is said -------------------------------------------------------------------------------
+
+
+def _outcome(facts: BlueGreenFacts, choice: Choice) -> Outcome:
+    row, message = choice.row, choice.message
+    after = _after(facts, choice)
+    if not row.reason:
+        return Done(after)
+    if row.reason == REFUSED and facts.refusal is not None:
+        return Blocked(facts.refusal.reason, message, facts.refusal.recheck_after)
+    if row.reason == OBSTRUCTED and facts.obstacle is not None:
+        return Wait(facts.obstacle.reason, message, after)
+    if row.blocked:
+        return Blocked(row.reason, message, after)
+    return Wait(row.reason, message or "an upgrade goes on", after)
+
+
+def _after(facts: BlueGreenFacts, choice: Choice) -> float | None:
+    """A wait for a known moment is as long as it takes, and never longer than a minute."""
+    when = choice.row.when
+    if when is syncs:
+        return min(sync_left(facts), SAFE_MODE_RECHECK)
+    if when is verifies:
+        return min(verified_left(facts), SAFE_MODE_RECHECK)
+    return choice.row.after
+
+
+def _announcements(facts: BlueGreenFacts, choice: Choice) -> tuple[Note, ...]:
+    phase, message = facts.status.phase, choice.message
+    told: list[Note] = []
+    if facts.pending("rollback") and phase in _NO_WAY_BACK and choice.row.reason not in FROZEN:
+        refusal = f"there is no way back: in {phase} blue is being taken away"
+        told.append(Note("Warning", "RollbackRefused", refusal))
+    if choice.row.act in _TOLD:
+        told.append(replace(_TOLD[choice.row.act], text=message))
+    if choice.next != phase:
+        told += _moved(facts, choice)
+    return tuple(told)
+
+
+_TOLD: Mapping[str, Note] = {
+    BEGIN: Note("Normal", "UpgradeStarted", ""),
+    ENTER_SAFE_MODE: Note("Warning", "BreakGlassEntered", ""),
+    LEAVE_SAFE_MODE: Note("Normal", "BreakGlassAcknowledged", ""),
+    GIVE_UP: Note("Warning", "UpgradeFailed", ""),
+}
+
+
+def _moved(facts: BlueGreenFacts, choice: Choice) -> tuple[Note, ...]:
+    phase, message = facts.status.phase, choice.message
+    way_back = (ROLLING_BACK, ROLLBACK_CLEANUP)
+    if choice.next in way_back and phase not in way_back:
+        return (Note("Warning", "RollbackStarted", message),)
+    if choice.next == PROMOTING and facts.status.manual_promotion_required:
+        token = facts.pending("promote")
+        return (Note("Normal", "BlueGreenPromotionApproved", f"Green is promoted: {token}"),)
+    if phase == CLEANUP:
+        return (Note("Normal", "UpgradeComplete", f"{facts.accepted} serves{_kept(facts)}"),)
+    return ()
+
+
+def _kept(facts: BlueGreenFacts) -> str:
+    """Name the volumes that nothing uses any more."""
+    names = ", ".join(claim.name for claim in facts.blue.claims)
+    if not names:
+        return ""
+    return (
+        f"; spec.deletionPolicy is {facts.cluster.spec.deletion_policy}, so the volumes of the "
+        f"former servers stay: {names}. Nothing uses them any more"
+    )

@@ -1,0 +1,90 @@
+"""What is done for a row of the blue/green table before the status is written. Pure.
+
+Each effect names its target and the UID that it was decided for, and may be repeated.
+"""
+
+from __future__ import annotations
+
+from contracts.naming import revisions
+from contracts.records.bluegreen import (
+    CLEANUP,
+    DELETE_CLAIM,
+    DELETE_SET,
+    DROP_HOOK,
+    FREE_LOCK,
+    MAKE_HOOK,
+    MAKE_JOB,
+    MAKE_SNAPSHOT,
+    START_HOOK,
+    TAKE_LOCK,
+    BlueGreenFacts,
+    order_of,
+)
+from contracts.records.desired import Effect
+from contracts.state_machine import Decision
+from managers.operation_lock.decide import UPGRADE_HOLDER
+from managers.upgrade.bluegreen.table import DROP, FORGET_HOOK, GIVE_UP
+from managers.upgrade.bluegreen.validation_hook import receipt_of
+from managers.upgrade.rolling.outcome import snapshot_word
+
+Choice = Decision[BlueGreenFacts]
+
+
+def effects_of(facts: BlueGreenFacts, choice: Choice) -> tuple[Effect, ...]:
+    """Return what is done, in its order; nothing for an act that is only a word in the status."""
+    act, owner = choice.row.act, facts.cluster.metadata
+    if act == TAKE_LOCK:
+        told = f"{facts.accepted} to {facts.target}: {facts.status.phase}"
+        return (Effect(TAKE_LOCK, UPGRADE_HOLDER, owner.uid, {"message": told}),)
+    if act in (FREE_LOCK, DROP, GIVE_UP):
+        held = facts.lock is not None and facts.lock.holder == UPGRADE_HOLDER
+        return (Effect(FREE_LOCK, UPGRADE_HOLDER, owner.uid),) if held else ()
+    if act == MAKE_SNAPSHOT:
+        name = facts.status.pre_upgrade_snapshot_job_name or ""
+        tried = (facts.status.job_failure_count or 0) + 1
+        word = snapshot_word(facts.status.operation_id or "", tried)
+        return (Effect(MAKE_SNAPSHOT, name, owner.uid, {"word": word}),)
+    if act == MAKE_JOB:
+        return (_job(facts),)
+    if act in (MAKE_HOOK, START_HOOK, DROP_HOOK, FORGET_HOOK):
+        return _hook(facts, act)
+    if act in (DELETE_SET, DELETE_CLAIM):
+        return _deletions(facts, act)
+    return ()
+
+
+def _job(facts: BlueGreenFacts) -> Effect:
+    """`body`: the contracts.jobs.upgrade_actions.Order, by its fields."""
+    order = order_of(facts)
+    body = {"action": order.action, "run": order.run, "blue": order.blue, "green": order.green}
+    return Effect(MAKE_JOB, facts.job_name, facts.cluster.metadata.uid, body)
+
+
+def _hook(facts: BlueGreenFacts, act: str) -> tuple[Effect, ...]:
+    receipt, seen, wish = receipt_of(facts), facts.hook, facts.hook_wish
+    if receipt is None:
+        return ()
+    if act == START_HOOK:
+        return (Effect(START_HOOK, receipt.job_name, receipt.job_uid or ""),)
+    if act == MAKE_HOOK and wish is not None:
+        body = {
+            "operationID": receipt.operation_id,
+            "greenRevision": receipt.green_revision,
+            "specHash": receipt.spec_hash,
+            "hook": wish.to_object(),
+        }
+        return (Effect(MAKE_HOOK, receipt.job_name, facts.cluster.metadata.uid, body),)
+    if act in (DROP_HOOK, FORGET_HOOK) and seen is not None and not seen.foreign:
+        return (Effect(DROP_HOOK, receipt.job_name, seen.uid),)
+    return ()
+
+
+def _deletions(facts: BlueGreenFacts, act: str) -> tuple[Effect, ...]:
+    """Of blue only in Cleanup; everywhere else it is green that goes."""
+    blue = facts.status.phase == CLEANUP
+    seen = facts.blue if blue else facts.green
+    if act == DELETE_CLAIM:
+        return tuple(Effect(DELETE_CLAIM, claim.name, claim.uid) for claim in seen.claims)
+    revision = facts.blue_revision if blue else facts.green_revision
+    name = revisions.server_set(facts.cluster.metadata.name, revision)
+    return (Effect(DELETE_SET, name, seen.uid),)

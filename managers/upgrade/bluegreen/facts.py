@@ -1,0 +1,233 @@
+"""An upgrade by a second set of servers, seen from the pass: what it is decided by, and its course.
+
+Pure. Rows and guards are in the modules bluegreen*; here the facts of a pass become theirs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Final
+
+from contracts.api.cluster.spec import OpenBaoCluster
+from contracts.api.cluster.status_upgrade import BlueGreenStatus
+from contracts.pools.voter_pool import VoterSet, serving_set, voter_sets
+from contracts.records.bluegreen import (
+    CLEANUP,
+    IDLE,
+    MAKE_HOOK,
+    MAKE_JOB,
+    RESTORING,
+    BlueGreenFacts,
+    ClaimSeen,
+    Colour,
+    Membership,
+    SetSeen,
+    job_name,
+    next_revision,
+    offered,
+)
+from contracts.records.observed import Attempt, Observed, PodFacts, ReadPoolFacts
+from contracts.records.upgrade import Release, SecondSeen
+from contracts.records.upgrade_decision import Course
+from managers.upgrade.bluegreen.decide import direct
+from managers.upgrade.messages import goes_on as under_way
+from managers.upgrade.preflight.checks import check
+from runtime.memo import remembered
+
+OFFER_AGAIN: Final = timedelta(seconds=15)
+"""After which a Job that the API server did not take is offered to it once more."""
+PULL_PATIENCE: Final = timedelta(seconds=60)
+"""How long an image may not be there before green is given up: registries have bad moments."""
+CRASHES: Final = 3
+"""So many restarts are no accident."""
+
+_NOT_PULLED = ("ErrImagePull", "ImagePullBackOff", "InvalidImageName")
+_CRASHES = "CrashLoopBackOff"
+_NOTHING = ReadPoolFacts()
+
+
+def goes_on(cluster: OpenBaoCluster) -> bool:
+    """Tell whether a second set was asked for, and is not all that is left yet."""
+    return under_way(cluster.status.blue_green)
+
+
+def decides(cluster: OpenBaoCluster) -> bool:
+    """Tell whether the table of blue/green decides: what was begun ends as it was begun."""
+    glass = cluster.status.break_glass
+    if goes_on(cluster) or (glass is not None and glass.active):
+        return True
+    wish = cluster.spec.upgrade
+    wanted = wish is not None and wish.strategy == "BlueGreen"
+    return wanted and cluster.status.upgrade is None
+
+
+@remembered
+def sets_in_sight(cluster: OpenBaoCluster) -> tuple[VoterSet, ...]:
+    """Return the sets that are looked at: also the one that would be made next.
+
+    Something may be left of an earlier one of that name.
+    """
+    known = voter_sets(cluster)
+    if len(known) > 1 or goes_on(cluster) or not decides(cluster):
+        return known
+    if Release.asked(cluster) == Release.accepted(cluster):
+        return known
+    return (*known, VoterSet(cluster.metadata.name, next_revision(cluster)))
+
+
+def _phase(cluster: OpenBaoCluster) -> str:
+    return cluster.status.blue_green.phase if cluster.status.blue_green else IDLE
+
+
+def frozen_replicas(cluster: OpenBaoCluster) -> int | None:
+    """Say how many servers the set that serves has while another takes over; None: as asked."""
+    status = cluster.status.blue_green
+    if status is None or not goes_on(cluster):
+        return None
+    return status.green_replicas if status.phase == CLEANUP else status.blue_replicas
+
+
+def frozen_target(cluster: OpenBaoCluster) -> Release | None:
+    """Say what the second set runs; None without one."""
+    status = cluster.status.blue_green
+    if status is None or not status.green_revision:
+        return None
+    return Release(status.green_version or "", status.green_image or "")
+
+
+def steer(cluster: OpenBaoCluster, observed: Observed, accepted: Release) -> Course:
+    """Decide what this pass does. `cluster` is the CR as its user wrote it."""
+    second = direct(facts_of(cluster, observed, accepted))
+    return Course(
+        release=accepted,
+        halt=second.halt,
+        outcome=second.outcome,
+        effects=second.effects,
+        place=second.place,
+        requests=second.requests,
+        accepted=second.accepted,
+        hold_reads=goes_on(cluster) and _phase(cluster) != RESTORING,
+        second=second,
+    )
+
+
+def facts_of(cluster: OpenBaoCluster, observed: Observed, accepted: Release) -> BlueGreenFacts:
+    """Say what the pass saw in the words of the table."""
+    status = cluster.status.blue_green or BlueGreenStatus()
+    seen = observed.upgrade.second or SecondSeen()
+    revisions = (status.blue_revision or "", status.green_revision or next_revision(cluster))
+    blue, green = (VoterSet(cluster.metadata.name, one) for one in revisions)
+    target = frozen_target(cluster) or Release.asked(cluster)
+    refusals = _refusals(cluster, observed, status)
+    facts = BlueGreenFacts(
+        cluster=cluster,
+        now=observed.now,
+        accepted=accepted,
+        blue=_set_seen(_pool(cluster, observed, blue), "", cluster, observed.now),
+        green=_set_seen(_pool(cluster, observed, green), target.version, cluster, observed.now),
+        membership=_membership(observed, blue, green),
+        job=seen.job,
+        former_job=seen.former_job,
+        job_refused=next((one.refused for one in refusals if one.effect.startswith(MAKE_JOB)), ""),
+        hook_refused=next(
+            (one.refused for one in refusals if one.effect.startswith(MAKE_HOOK)), ""
+        ),
+        offers_again=all(observed.now - one.at >= OFFER_AGAIN for one in refusals),
+        hook=seen.hook,
+        snapshot=seen.snapshot,
+        traffic=seen.traffic,
+        nonce=seen.nonce,
+    )
+    if status.phase == IDLE:
+        verdict = check(cluster, observed, target, resuming=False)
+        return replace(facts, refusal=verdict.refusal, obstacle=verdict.obstacle)
+    if status.phase == RESTORING:
+        return replace(facts, reads_settled=_reads_settled(cluster, observed, accepted))
+    return facts
+
+
+def _pool(cluster: OpenBaoCluster, observed: Observed, wanted: VoterSet) -> ReadPoolFacts:
+    """Return what was seen of one of the two sets: `observed` names them by who serves."""
+    if wanted == serving_set(cluster):
+        return ReadPoolFacts(observed.stateful_set, observed.pods, observed.claims)
+    return observed.green if wanted in sets_in_sight(cluster) else _NOTHING
+
+
+def _set_seen(pool: ReadPoolFacts, version: str, cluster: OpenBaoCluster, now: datetime) -> SetSeen:
+    live = pool.stateful_set
+    troubles = filter(None, (_trouble(pod, now) for pod in pool.pods))
+    return SetSeen(
+        uid=live.uid if live else "",
+        replicas=live.replicas if live else 0,
+        pods=len(pool.pods),
+        ready=sum(_serves(pod, version) for pod in pool.pods),
+        trouble=next(troubles, ""),
+        claims=tuple(
+            ClaimSeen(one.name, one.uid)
+            for one in pool.claims
+            if not one.terminating and one.owner_uid == cluster.metadata.uid
+        ),
+        foreign=tuple(one.name for one in pool.claims if one.owner_uid != cluster.metadata.uid),
+    )
+
+
+def _serves(pod: PodFacts, version: str) -> bool:
+    """Tell whether a server can be reckoned with. `version` "": whatever it runs."""
+    said = pod.registration
+    fits = not version or said.version == version
+    return pod.ready and not pod.terminating and said.sealed is False and fits
+
+
+def _trouble(pod: PodFacts, now: datetime) -> str:
+    """Say why a server can never run as it is; "" for one that may yet."""
+    if pod.terminating:
+        return ""
+    if pod.waiting.startswith(_CRASHES) and pod.restarts >= CRASHES:
+        code = f", last with exit code {pod.last_exit.code}" if pod.last_exit else ""
+        return f"{pod.name} ends again and again{code} ({_CRASHES})"
+    has_run = pod.restarts or pod.last_exit is not None
+    if has_run or not pod.waiting.startswith(_NOT_PULLED) or pod.made is None:
+        return ""
+    if now - pod.made < PULL_PATIENCE:
+        return ""
+    # Kubernetes tells of one failure with two words in turn.
+    return f"{pod.name} has no image: it cannot be pulled"
+
+
+def _membership(observed: Observed, blue: VoterSet, green: VoterSet) -> Membership | None:
+    quorum = observed.quorum
+    if quorum is None or quorum.trouble or len(observed.leaders) != 1:
+        return None
+    of_blue = [one for one in quorum.servers if blue.ordinal_of(one.node_id) is not None]
+    of_green = [one for one in quorum.servers if green.ordinal_of(one.node_id) is not None]
+    return Membership(
+        leader=_colour(observed.leaders[0].name, blue, green),
+        blue_voters=sum(one.voter for one in of_blue),
+        blue_peers=len(of_blue),
+        green_voters=sum(one.voter for one in of_green),
+        green_peers=len(of_green),
+    )
+
+
+def _colour(leader: str, blue: VoterSet, green: VoterSet) -> Colour | None:
+    if blue.ordinal_of(leader) is not None:
+        return "blue"
+    return "green" if green.ordinal_of(leader) is not None else None
+
+
+def _refusals(
+    cluster: OpenBaoCluster, observed: Observed, status: BlueGreenStatus
+) -> tuple[Attempt, ...]:
+    """Return the last tries to make the Jobs of this phase, where they were refused."""
+    hook = status.validation_hook.job_name if status.validation_hook else ""
+    wanted = (offered(MAKE_JOB, job_name(cluster)), offered(MAKE_HOOK, hook))
+    tried = (observed.attempted(one, cluster.metadata.uid) for one in wanted)
+    return tuple(one for one in tried if one is not None and one.refused)
+
+
+def _reads_settled(cluster: OpenBaoCluster, observed: Observed, accepted: Release) -> bool:
+    """Tell whether every read replica runs the accepted release, as far as it says itself."""
+    wish = cluster.spec.read_replicas
+    pods = [pod for pod in observed.read.pods if _serves(pod, accepted.version)]
+    return len(pods) == len(observed.read.pods) == (wish.replicas if wish else 0)

@@ -1,0 +1,84 @@
+"""The Prometheus families about upgrades by a second set of servers.
+
+Part of managers.upgrade.metrics, by the same rules: gauges are read off the status at each scrape,
+counters are fed once per write of it, and no series outlives its cluster. A cluster that was never
+upgraded in this way has none of these series.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Final, get_args
+
+from contracts.api.cluster.status import ClusterStatus
+from contracts.api.cluster.status_upgrade import BlueGreenPhase, BlueGreenStatus
+from managers.upgrade.bluegreen.events import failed_jobs, rolled_back
+from runtime.metrics.families import Reading
+from runtime.metrics.metrics import Metrics
+from runtime.types import ObjectKey
+
+PHASE: Final = "openbao_upgrade_bluegreen_phase"
+SAFE_MODE: Final = "openbao_upgrade_break_glass_active"
+JOB_FAILURES: Final = "openbao_upgrade_bluegreen_job_failures_total"
+ROLLBACKS: Final = "openbao_upgrade_bluegreen_rollbacks_total"
+
+Statuses = Callable[[], Iterable[tuple[ObjectKey, ClusterStatus]]]
+
+_ABOUT: Final = ("namespace", "name")
+_PHASES: Final[tuple[str, ...]] = get_args(BlueGreenPhase)
+_NONE = BlueGreenStatus()
+
+
+class SecondSetMetrics:
+    """The families of all clusters that this process watches over."""
+
+    def __init__(self, metrics: Metrics, statuses: Statuses) -> None:
+        """`statuses` tells the status of each cluster of a leader, and of none to anybody else."""
+        self._statuses = statuses
+        metrics.read_gauge(
+            PHASE,
+            "1 for the phase that an upgrade by a second set is in, 0 for the others.",
+            (*_ABOUT, "phase"),
+            self._phases,
+        )
+        metrics.read_gauge(
+            SAFE_MODE,
+            "1 while going back failed and nothing is done until a person has looked, else 0.",
+            _ABOUT,
+            self._safe_modes,
+        )
+        self._failures = metrics.object_counter(
+            JOB_FAILURES, "Jobs of an upgrade by a second set that failed and were tried again."
+        )
+        self._rollbacks = metrics.object_counter(
+            ROLLBACKS, "Upgrades by a second set that went back after servers of it were made."
+        )
+
+    def changed(self, key: ObjectKey, before: ClusterStatus, after: ClusterStatus) -> None:
+        """Count what a write of the status says anew; call it once per write."""
+        if after.blue_green is None:
+            return
+        was = before.blue_green or _NONE
+        self._failures.start(key)
+        self._rollbacks.start(key)
+        for _ in range(failed_jobs(was, after.blue_green)):
+            self._failures.inc(key)
+        if rolled_back(was, after.blue_green):
+            self._rollbacks.inc(key)
+
+    def forget(self, key: ObjectKey) -> None:
+        """Tell nothing more of a cluster that is gone."""
+        self._failures.forget(key)
+        self._rollbacks.forget(key)
+
+    def _phases(self) -> Iterator[Reading]:
+        for key, status in self._statuses():
+            for phase in _PHASES if status.blue_green is not None else ():
+                now = status.blue_green is not None and status.blue_green.phase == phase
+                yield (*key, phase), float(now)
+
+    def _safe_modes(self) -> Iterator[Reading]:
+        for key, status in self._statuses():
+            if status.blue_green is not None or status.break_glass is not None:
+                active = status.break_glass is not None and status.break_glass.active
+                yield (*key,), float(active)

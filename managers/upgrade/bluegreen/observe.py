@@ -1,0 +1,110 @@
+"""Looking at what an upgrade by a second set waits for: Jobs, a snapshot, a Service. Reads only.
+
+Each thing is asked for by its name, and only in the phase that looks at it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from contracts.api.cluster.spec import OpenBaoCluster
+from contracts.api.cluster.status_upgrade import BlueGreenStatus, ValidationHookStatus
+from contracts.builders.validation_hook_job import belongs
+from contracts.naming import labels, names
+from contracts.records.bluegreen import (
+    DEMOTING,
+    IDLE,
+    ROLLBACK_CLEANUP,
+    ROLLING_BACK,
+    SYNCING,
+    job_name,
+)
+from contracts.records.upgrade import HookSeen, JobEnd, SecondSeen, SnapshotSeen
+from managers.jobs.status import job_seen
+from managers.upgrade.jobs import look, look_at_snapshot
+from runtime.builtin_kinds import JOB, SERVICE
+from runtime.client.client import Client
+from runtime.errors import NotFound
+from runtime.types import Object, ObjectKey
+
+_NONCE_BYTES: Final = 16
+_ENDED: Final = ("TerminalObserved", "Unknown")
+
+
+class SecondSight:
+    """Asks the API server."""
+
+    def __init__(self, client: Client, random_bytes: Callable[[int], bytes]) -> None:
+        self._client = client
+        self._random_bytes = random_bytes
+
+    async def look(self, cluster: OpenBaoCluster) -> SecondSeen:
+        """Look at what `status.blueGreen` names; raises what the API server may raise."""
+        status = cluster.status.blue_green or BlueGreenStatus()
+        return SecondSeen(
+            job=await self._job(cluster, status),
+            former_job=await self._former_job(cluster, status),
+            hook=await self._hook(cluster, status),
+            snapshot=await self._snapshot(cluster, status),
+            traffic=await self._traffic(cluster, status),
+            nonce=self._random_bytes(_NONCE_BYTES).hex(),
+        )
+
+    async def _job(self, cluster: OpenBaoCluster, status: BlueGreenStatus) -> JobEnd | None:
+        name = job_name(cluster)
+        if not name or name == status.completed_job:
+            return None
+        return await look(self._client, cluster, name)
+
+    async def _former_job(self, cluster: OpenBaoCluster, status: BlueGreenStatus) -> str:
+        """Find out whether the Job that was given up still works: its name was written down."""
+        name = status.last_job_failure or ""
+        if status.phase not in (ROLLING_BACK, ROLLBACK_CLEANUP) or " " in name or not name:
+            return ""
+        found = await look(self._client, cluster, name)
+        return name if found is not None and found.state == "Active" else ""
+
+    async def _hook(self, cluster: OpenBaoCluster, status: BlueGreenStatus) -> HookSeen | None:
+        receipt = status.validation_hook
+        if status.phase != SYNCING or receipt is None or receipt.stage in _ENDED:
+            return None
+        try:
+            live = await self._client.get(
+                JOB, ObjectKey(cluster.metadata.namespace, receipt.job_name)
+            )
+        except NotFound:
+            return None
+        return hook_seen(live, receipt, cluster.metadata.uid)
+
+    async def _snapshot(
+        self, cluster: OpenBaoCluster, status: BlueGreenStatus
+    ) -> SnapshotSeen | None:
+        wanted = status.pre_upgrade_snapshot_job_name if status.phase == IDLE else None
+        return await look_at_snapshot(self._client, cluster, wanted)
+
+    async def _traffic(self, cluster: OpenBaoCluster, status: BlueGreenStatus) -> str | None:
+        """Read where clients are sent from the API server itself: a cache may be late."""
+        moved = status.phase == DEMOTING and status.completed_job == job_name(cluster)
+        if status.phase not in (DEMOTING, ROLLING_BACK) or moved:
+            return None
+        name = names.public_service(cluster.metadata.name)
+        try:
+            live = await self._client.get(SERVICE, ObjectKey(cluster.metadata.namespace, name))
+        except NotFound:
+            return None
+        selector = (live.get("spec") or {}).get("selector") or {}
+        return str(selector.get(labels.REVISION, ""))
+
+
+def hook_seen(live: Object, receipt: ValidationHookStatus, owner_uid: str) -> HookSeen:
+    """Judge the Job of a hook by the receipt and by the UID of the cluster."""
+    seen = job_seen(live, owner_uid)
+    return HookSeen(
+        uid=seen.uid,
+        state=seen.state,
+        suspended=bool((live.get("spec") or {}).get("suspend")),
+        foreign=seen.foreign or not belongs(live, receipt),
+        terminating=seen.terminating,
+        message=": ".join(filter(None, (seen.reason, seen.message))),
+    )

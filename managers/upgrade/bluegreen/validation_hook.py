@@ -1,0 +1,167 @@
+"""The Job that judges green before it is promoted: which one it is, and how far it is. Pure.
+
+| stage | what was written down | what may be done |
+|---|---|---|
+| Prepared | the identity of the hook | its Job is made, suspended: no pod of it runs |
+| Committed | the UID of that Job | the Job is let go |
+| Created | it was let go | nothing; its end is waited for |
+| TerminalObserved | how it ended | nothing |
+| Unknown | the Job of the receipt is not there | nothing; a person decides |
+
+A Job that was never let go may be made again, so a crash before Committed costs nothing. From then
+on there is one UID, and whatever else is found under the name is not believed: nobody can tell what
+a hook did that is gone.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final, Literal
+
+from contracts.api.cluster.status_upgrade import ValidationHookStatus
+from contracts.api.cluster.upgrade import PrePromotionHook
+from contracts.naming import revisions
+from contracts.records.bluegreen import BlueGreenFacts
+from contracts.records.upgrade import HookSeen
+
+Step = Literal[
+    "none",
+    "prepare",
+    "edited",
+    "make",
+    "commit",
+    "start",
+    "created",
+    "ended",
+    "lost",
+    "wait",
+    "passed",
+    "failed",
+    "unknown",
+]
+"""none: there is no hook. lost: it becomes Unknown now; unknown: it is so already."""
+
+RECORDED: Final[tuple[Step, ...]] = ("prepare", "commit", "created", "ended", "lost")
+"""Steps that are nothing but a new receipt."""
+OVER: Final[tuple[Step, ...]] = ("none", "passed")
+"""Nothing of the hook stands in the way any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class HookIdentity:
+    """Which hook of which upgrade: no other one has the same Job."""
+
+    cluster: str
+    operation_id: str
+    green_revision: str
+    spec_hash: str
+
+    @property
+    def job_name(self) -> str:
+        """Name of its Job."""
+        return revisions.hook_job(
+            self.cluster, "|".join((self.operation_id, self.green_revision, self.spec_hash))
+        )
+
+
+def spec_hash(hook: PrePromotionHook) -> str:
+    """Return the hash of what a hook does: 64 hexadecimal digits, the same for the same hook."""
+    text = json.dumps(hook.to_object(), sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def receipt_of(facts: BlueGreenFacts) -> ValidationHookStatus | None:
+    """Return the receipt of this upgrade; that of another one counts for nothing."""
+    found, status = facts.status.validation_hook, facts.status
+    if found is None or found.operation_id != status.operation_id:
+        return None
+    return found if found.green_revision == status.green_revision else None
+
+
+def identity(facts: BlueGreenFacts, hook: PrePromotionHook) -> HookIdentity:
+    """Say which hook of which upgrade it is."""
+    return HookIdentity(
+        facts.cluster.metadata.name,
+        facts.status.operation_id or "",
+        facts.green_revision,
+        spec_hash(hook),
+    )
+
+
+def job_name(facts: BlueGreenFacts) -> str:
+    """Name the Job that has to be looked up; "" when there is none to look for."""
+    receipt = receipt_of(facts)
+    return receipt.job_name if receipt else ""
+
+
+def step(facts: BlueGreenFacts) -> Step:
+    """Say what is next for the hook."""
+    receipt, wish, seen = receipt_of(facts), facts.hook_wish, facts.hook
+    if receipt is None:
+        return "none" if wish is None else "prepare"
+    if receipt.stage == "Prepared":
+        if wish is None or spec_hash(wish) != receipt.spec_hash:
+            return "edited"
+        return _prepared(seen)
+    if receipt.stage == "TerminalObserved":
+        return "passed" if receipt.terminal_result == "Succeeded" else "failed"
+    if receipt.stage == "Unknown":
+        return "unknown"
+    return _let_go(receipt, seen)
+
+
+def _prepared(seen: HookSeen | None) -> Step:
+    if seen is None:
+        return "make"
+    if seen.terminating:
+        return "wait"
+    return "commit" if seen.suspended and not seen.foreign else "lost"
+
+
+def _let_go(receipt: ValidationHookStatus, seen: HookSeen | None) -> Step:
+    if seen is None or seen.foreign or seen.uid != receipt.job_uid:
+        return "lost"
+    if receipt.stage == "Committed":
+        return "start" if seen.suspended else "created"
+    return "wait" if seen.state == "Active" else "ended"
+
+
+def receipt_after(facts: BlueGreenFacts, taken: Step) -> ValidationHookStatus | None:
+    """Return the receipt after a step."""
+    receipt, moment = receipt_of(facts), facts.now.replace(microsecond=0)
+    if taken in ("prepare", "edited"):
+        return _first_receipt(facts, moment)
+    if receipt is None:
+        return None
+    changes: dict[str, object] = {}
+    if taken == "commit" and facts.hook is not None:
+        changes = {"stage": "Committed", "job_uid": facts.hook.uid, "committed_at": moment}
+    elif taken == "created":
+        changes = {"stage": "Created", "created_at": moment}
+    elif taken == "ended" and facts.hook is not None:
+        result = "Succeeded" if facts.hook.state == "Succeeded" else "Failed"
+        changes = {
+            "stage": "TerminalObserved",
+            "terminal_result": result,
+            "terminal_observed_at": moment,
+        }
+    elif taken == "lost":
+        changes = {"stage": "Unknown"}
+    return receipt.model_copy(update=changes) if changes else receipt
+
+
+def _first_receipt(facts: BlueGreenFacts, moment: datetime) -> ValidationHookStatus | None:
+    if facts.hook_wish is None:
+        return None
+    which = identity(facts, facts.hook_wish)
+    return ValidationHookStatus(
+        operation_id=which.operation_id,
+        green_revision=which.green_revision,
+        spec_hash=which.spec_hash,
+        stage="Prepared",
+        job_name=which.job_name,
+        prepared_at=moment,
+    )

@@ -1,0 +1,142 @@
+"""What one pass does about releases, decided before anything is resolved. Pure.
+
+The servers are brought to `status.release` and to nothing else: an edit of spec.version or
+spec.image takes effect when a table says so. Which of the two tables decides follows from what was
+begun, then from spec.upgrade.strategy (managers.upgrade.rolling.table,
+managers.upgrade.bluegreen.facts).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import timedelta
+
+import semver
+
+from contracts.api.cluster.spec import OpenBaoCluster
+from contracts.api.cluster.status_upgrade import UpgradeRequestsStatus
+from contracts.pools.fenced_pods import heeded
+from contracts.records.observed import Observed
+from contracts.records.upgrade import Release
+from contracts.records.upgrade_decision import Course
+from contracts.state_machine import decide
+from managers.operation_lock.decide import UPGRADE_HOLDER
+from managers.upgrade.bluegreen.facts import decides, frozen_replicas, frozen_target, goes_on, steer
+from managers.upgrade.condition import upgrading
+from managers.upgrade.rolling.outcome import carried_out
+from managers.upgrade.rolling.table import ROWS, Situation, place_of
+from runtime.memo import remembered
+
+
+@remembered
+def accepted(cluster: OpenBaoCluster) -> Release:
+    """Say which release the servers of a cluster have been told to run.
+
+    A status that an older operator wrote names none: then it is what runs, if that is known.
+    """
+    known, asked = Release.accepted(cluster), Release.asked(cluster)
+    if not cluster.status.initialized:
+        return asked
+    if known is not None:
+        return known
+    running = cluster.status.current_version
+    if not running or running == asked.version:
+        return asked
+    # Of an image that the spec named before, nobody knows any more what it was.
+    newer = asked.image and not _is_older(asked.version, running)
+    return asked if newer else Release(running, asked.image)
+
+
+def _is_older(wanted: str, running: str) -> bool:
+    try:
+        return semver.Version.parse(wanted) < semver.Version.parse(running)
+    except ValueError:
+        return True
+
+
+@remembered
+def as_accepted(cluster: OpenBaoCluster) -> OpenBaoCluster:
+    """Return the cluster as if its spec asked for the accepted release; itself if it does.
+
+    While a second set takes over also for as many servers as when that began, and for no rest.
+    """
+    release, frozen = accepted(cluster), frozen_replicas(cluster)
+    changes: dict[str, object] = {"fenced_pods": heeded(cluster)}
+    if release != Release.asked(cluster):
+        changes |= {"version": release.version, "image": release.image or None}
+    if frozen is not None:
+        changes |= {"replicas": frozen, "hibernate": False}
+    return _with(cluster, changes)
+
+
+@remembered
+def as_targeted(cluster: OpenBaoCluster) -> OpenBaoCluster | None:
+    """Return the cluster as if its spec asked for what the second set runs; None without one."""
+    target = frozen_target(cluster)
+    if target is None:
+        return None
+    return _with(cluster, {"version": target.version, "image": target.image or None})
+
+
+def _with(cluster: OpenBaoCluster, changes: Mapping[str, object]) -> OpenBaoCluster:
+    same = all(getattr(cluster.spec, name) == value for name, value in changes.items())
+    if same:
+        return cluster
+    return cluster.model_copy(update={"spec": cluster.spec.model_copy(update=dict(changes))})
+
+
+@remembered
+def at_rest(cluster: OpenBaoCluster) -> Course | None:
+    """Answer for the many passes in which there is nothing to decide; None when there is."""
+    release, status = accepted(cluster), cluster.status
+    lock = status.operation_lock
+    busy = (
+        status.upgrade is not None
+        or (lock is not None and lock.holder == UPGRADE_HOLDER)
+        or release != Release.asked(cluster)
+        or _ordered(cluster)
+        or goes_on(cluster)
+        or (status.break_glass is not None and status.break_glass.active)
+    )
+    if busy and status.initialized:
+        return None
+    course = Course(
+        release=release, place="Idle", accepted=release, requests=status.upgrade_requests
+    )
+    return replace(course, finding=upgrading(cluster, course))
+
+
+def wants_facts(cluster: OpenBaoCluster) -> bool:
+    """Tell whether the pass has something to decide that needs more than the caches."""
+    return cluster.status.initialized and at_rest(cluster) is None
+
+
+def direct(cluster: OpenBaoCluster, observed: Observed, deadline: timedelta) -> Course:
+    """Decide what this pass does about releases. `cluster` is the CR as its user wrote it.
+
+    `deadline`: how long one server may take to come back in the new release.
+    """
+    still = at_rest(cluster)
+    if still is not None:
+        return still
+    if decides(cluster):
+        course = steer(cluster, observed, accepted(cluster))
+        return replace(course, finding=upgrading(cluster, course))
+    situation = Situation(cluster, observed, accepted(cluster), deadline)
+    decision = decide(ROWS, place_of(cluster.status), situation)
+    return carried_out(situation, decision)
+
+
+def _ordered(cluster: OpenBaoCluster) -> bool:
+    """Tell whether an order waits for an answer."""
+    requests = cluster.spec.upgrade.requests if cluster.spec.upgrade else None
+    if requests is None:
+        return False
+    done = cluster.status.upgrade_requests or UpgradeRequestsStatus()
+    asked = (
+        (requests.retry, done.last_handled_retry),
+        (requests.promote, done.last_handled_promote),
+        (requests.rollback, done.last_handled_rollback),
+    )
+    return any(token and token != handled for token, handled in asked)

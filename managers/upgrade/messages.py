@@ -1,0 +1,70 @@
+"""An upgrade by a second set of servers in words for people: one sentence for each phase. Pure.
+
+Used by the condition Upgrading, by the events and by `baoctl upgrade plan`, so that all three call
+a phase the same. Nothing here changes merely because time goes by.
+
+Blue is the set of servers that was there before, green the one that takes over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from contracts.api.cluster.spec import OpenBaoCluster
+from contracts.api.cluster.status_upgrade import BlueGreenPhase, BlueGreenStatus
+from contracts.records.bluegreen import ROLLBACK_CLEANUP, ROLLING_BACK
+from contracts.records.upgrade import Release
+
+RUNS: Final = "UpgradeInProgress"
+BACK: Final = "UpgradeRollback"
+HELD: Final = "BlueGreenHold"
+LOCKED: Final = "OperationLockBlocked"
+PAUSED: Final = "Paused"
+REFUSED: Final = "UpgradeRefused"
+OBSTRUCTED: Final = "ClusterNotReady"
+SAFE_MODE: Final = "BreakGlassRequired"
+FROZEN: Final = (PAUSED, SAFE_MODE, LOCKED)
+
+WORDS: Final[Mapping[BlueGreenPhase, str]] = {
+    "Idle": "nothing of green is made yet",
+    "DeployingGreen": "green starts",
+    "JoiningMesh": "green joins without a vote",
+    "Syncing": "green follows, and is judged",
+    "Promoting": "green gets its votes",
+    "DemotingBlue": "clients are sent to green, which comes to lead",
+    "Cleanup": "blue is taken away",
+    "RestoringReadReplicas": "read replicas get the new release",
+    "RollingBack": "blue gets its votes back, and comes to lead",
+    "RollbackCleanup": "green is taken away",
+}
+WAY_BACK: Final = (ROLLING_BACK, ROLLBACK_CLEANUP)
+
+
+def goes_on(status: BlueGreenStatus | None) -> bool:
+    """Tell whether an upgrade by a second set was begun and has not ended."""
+    return status is not None and (status.phase != "Idle" or bool(status.green_revision))
+
+
+def where(before: Release, status: BlueGreenStatus) -> str:
+    """Say what an upgrade that goes on is about, and how far it is.
+
+    `before`: the accepted release, which is that of the second set as soon as the former set goes.
+    """
+    target = Release(status.green_version or before.version, status.green_image or "")
+    if not status.green_version or target == before:
+        about = f"to {before}"
+    elif status.phase in WAY_BACK:
+        about = f"{target} back to {before}"
+    else:
+        about = f"{before} to {target}"
+    return f"{about}, {status.phase} ({WORDS[status.phase]})"
+
+
+def where_stored(cluster: OpenBaoCluster) -> str:
+    """Say it by the status alone; "" when none goes on."""
+    status = cluster.status.blue_green
+    if status is None or not goes_on(status):
+        return ""
+    before = Release.accepted(cluster) or Release(cluster.status.current_version)
+    return where(before, status)

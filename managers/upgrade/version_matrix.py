@@ -1,0 +1,166 @@
+"""Which versions may follow which: pairs of releases as data, each with its source. Pure.
+
+The last word has the row that is gravest. A pair that no row knows is a warning and never refused:
+the operator is older than most releases that it meets. Facts about one version alone are in
+contracts.server_features.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final, Literal
+
+import semver
+
+from contracts.api.cluster.seal import SealType
+from contracts.api.cluster.upgrade import Strategy
+
+Grade = Literal["good", "warn", "refuse"]
+
+CLOUD_SEALS: Final[frozenset[SealType]] = frozenset(
+    {"awskms", "azurekeyvault", "gcpckms", "ocikms"}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Releases from `since` on, and before `until`; "" is no bound. Pre-releases count as theirs.
+
+    A pre-release is what leads to a release and behaves like it more than like the one before.
+    """
+
+    since: str = ""
+    until: str = ""
+
+    def holds(self, version: semver.Version) -> bool:
+        """Tell whether a version is one of these."""
+        release = version.finalize_version()
+        after = not self.since or release >= semver.Version.parse(self.since)
+        return after and (not self.until or release < semver.Version.parse(self.until))
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """What is known of the way from some versions to others."""
+
+    before: Span
+    after: Span
+    grade: Grade
+    why: str
+    """What happens, and what to do; for a person."""
+    source: str
+    strategy: Strategy | None = None
+    """None: whatever the strategy."""
+    seals: Collection[SealType] = ()
+    """Only with one of these seals; empty: with any."""
+
+
+PAIRS: Final[tuple[Pair, ...]] = (
+    Pair(
+        Span(until="2.6.0"),
+        Span(since="2.6.0"),
+        "refuse",
+        "servers of 2.6 and of what came before do not understand each other about the health of "
+        "raft members, so a second set cannot be promoted; set spec.upgrade.strategy to "
+        "RollingUpdate first",
+        "github.com/dc-tec/openbao-operator pull request 546",
+        strategy="BlueGreen",
+    ),
+    Pair(
+        Span(until="2.6.0"),
+        Span(since="2.6.0"),
+        "warn",
+        "until the last server is new, a new server that does not lead answers writes with a "
+        "redirect to the leader, for it cannot forward them to an older one: clients that reach "
+        "the active Service are not affected, others must follow redirects",
+        "github.com/openbao/openbao issue 3899",
+        strategy="RollingUpdate",
+    ),
+    Pair(
+        Span(),
+        Span(since="2.5.0", until="2.5.1"),
+        "refuse",
+        "2.5.0 cannot unseal with a key service of a cloud what another version sealed; take "
+        "2.5.1 or newer",
+        "release notes 2.5.1",
+        seals=CLOUD_SEALS,
+    ),
+    Pair(
+        Span(until="2.7.0"),
+        Span(since="2.7.0"),
+        "warn",
+        "2.7 has LDAP, Kerberos and RADIUS as plugins only: look at `bao auth list` and "
+        "`bao secrets list`, and declare the plugins in spec.plugins before",
+        "release notes 2.7.0",
+    ),
+    Pair(
+        Span("2.4.4", "2.5.0"),
+        Span("2.5.1", "2.6.0"),
+        "good",
+        "servers of 2.4 and 2.5 work in one raft cluster",
+        "github.com/dc-tec/openbao-operator pull request 546, which tried 2.4.4 to 2.5.5",
+    ),
+)
+"""In the order in which they are told."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What is known of one way from a version to another."""
+
+    grade: Grade
+    refusals: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    sources: tuple[str, ...] = ()
+
+
+def judge(
+    before: semver.Version, after: semver.Version, strategy: Strategy, seal: SealType
+) -> Judgement:
+    """Judge the way from one version to another; the gravest row has the last word."""
+    rows = [row for row in PAIRS if _applies(row, before, after, strategy, seal)]
+    warnings = [row.why for row in rows if row.grade == "warn"]
+    warnings += _general(before, after)
+    if not rows and (before.major, before.minor) != (after.major, after.minor):
+        warnings.append(
+            f"nobody has told this operator how {before.major}.{before.minor} and "
+            f"{after.major}.{after.minor} get along: read the upgrade notes in between, and try "
+            "it on a copy"
+        )
+    refusals = tuple(row.why for row in rows if row.grade == "refuse")
+    grade: Grade = "refuse" if refusals else "warn" if warnings else "good"
+    return Judgement(grade, refusals, tuple(warnings), tuple(row.source for row in rows))
+
+
+def _applies(
+    row: Pair, before: semver.Version, after: semver.Version, strategy: Strategy, seal: SealType
+) -> bool:
+    if row.strategy not in (None, strategy) or (row.seals and seal not in row.seals):
+        return False
+    return row.before.holds(before) and row.after.holds(after)
+
+
+def _general(before: semver.Version, after: semver.Version) -> list[str]:
+    told = []
+    if after.major > before.major:
+        told.append(f"{after} is another major version: read its upgrade notes first")
+    elif after.major == before.major and after.minor - before.minor > 1:
+        between = after.minor - before.minor - 1
+        told.append(
+            f"{between} minor release{'s' if between > 1 else ''} between {before} and {after} "
+            "left out: read the upgrade notes of each"
+        )
+    if after.prerelease:
+        told.append(f"{after} is a pre-release")
+    return told
+
+
+@lru_cache(maxsize=256)
+def parse(version: str) -> semver.Version | None:
+    """Read a version, "v" in front or not; None when it is none."""
+    try:
+        return semver.Version.parse(version.removeprefix("v"))
+    except ValueError:
+        return None

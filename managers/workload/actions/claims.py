@@ -1,0 +1,95 @@
+"""Effects on data volume claims and on the StatefulSet around them: each by UID."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from contracts.naming import labels
+from contracts.records.desired import Effect
+from contracts.records.observed import Attempt
+from contracts.records.resolved import Resolved
+from managers.context.context import FIELD_MANAGER, Context
+from runtime.builtin_kinds import PVC, STATEFUL_SET
+from runtime.errors import Conflict, Forbidden, Invalid, NotFound, PatchFailed
+from runtime.types import ObjectKey
+
+_SIZE = "/spec/resources/requests/storage"
+_OWNER = f"/metadata/annotations/{labels.OWNER_UID.replace('/', '~1')}"
+_ADOPT = f"/metadata/annotations/{labels.ADOPT.replace('/', '~1')}"
+
+
+async def grow_claim(context: Context, resolved: Resolved, effect: Effect) -> None:
+    """Ask for a larger volume, if the claim is the one that was looked at and asks for as much.
+
+    What the API server refuses (the class cannot grow, a quota) is remembered, so that it is not
+    asked again at once. Raises what it cannot say now.
+    """
+    asked = effect.body or {}
+    ops = [
+        {"op": "test", "path": _SIZE, "value": asked["from"]},
+        {"op": "replace", "path": _SIZE, "value": asked["to"]},
+    ]
+    try:
+        done = await _patch(context, resolved, effect, ops)
+    except (Forbidden, Invalid) as error:
+        refused = Attempt(effect.name, effect.uid, context.clock.now(), error.message)
+        context.attempts.note(refused)
+        return
+    if done:
+        _tell(
+            context, resolved, "VolumeGrows", f"{effect.target}: {asked['from']} to {asked['to']}"
+        )
+
+
+async def take_claim(context: Context, resolved: Resolved, effect: Effect) -> None:
+    """Make a claim ours that a person handed over to this cluster by name."""
+    ops = [
+        {"op": "test", "path": _ADOPT, "value": resolved.name},
+        {"op": "add", "path": _OWNER, "value": resolved.owner.uid},
+        {"op": "remove", "path": _ADOPT},
+    ]
+    if await _patch(context, resolved, effect, ops):
+        _tell(context, resolved, "VolumeTaken", f"{effect.target} was handed over to this cluster")
+
+
+async def recreate_set(context: Context, resolved: Resolved, effect: Effect) -> None:
+    """Delete the StatefulSet and leave its pods behind; the next pass makes it anew.
+
+    A process that ends in between loses nothing: without a StatefulSet the plan is to make one.
+    """
+    try:
+        await context.client.delete(
+            STATEFUL_SET,
+            ObjectKey(resolved.namespace, effect.target),
+            uid=effect.uid,
+            resource_version=(effect.body or {})["version"],
+            propagation="Orphan",
+        )
+    except (NotFound, Conflict):
+        # It is gone already, or changed since it was looked at: look again.
+        return
+    context.attempts.note(Attempt(effect.name, resolved.owner.uid, context.clock.now()))
+    _tell(
+        context,
+        resolved,
+        "StatefulSetRecreated",
+        f"Made StatefulSet {effect.target} anew around its running pods",
+    )
+
+
+async def _patch(
+    context: Context, resolved: Resolved, effect: Effect, ops: Sequence[Mapping[str, Any]]
+) -> bool:
+    same = {"op": "test", "path": "/metadata/uid", "value": effect.uid}
+    key = ObjectKey(resolved.namespace, effect.target)
+    try:
+        await context.client.json_patch(PVC, key, [same, *ops], field_manager=FIELD_MANAGER)
+    except (NotFound, Conflict, PatchFailed):
+        # Another one has its name, or somebody was faster: what there is to see is on its way.
+        return False
+    return True
+
+
+def _tell(context: Context, resolved: Resolved, reason: str, text: str) -> None:
+    context.events.event(resolved.owner.identity(), "Normal", reason, text)

@@ -1,0 +1,84 @@
+"""Effects on single pods that a person asked for: stop one, open its gate, mark it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from contracts.naming import labels
+from contracts.records.desired import Effect
+from contracts.records.resolved import Resolved
+from managers.context.context import FIELD_MANAGER, Context
+from runtime.builtin_kinds import POD
+from runtime.errors import Conflict, NotFound, PatchFailed
+from runtime.types import Object, ObjectKey, uid_of
+
+_MARK = f"/metadata/annotations/{labels.MAINTENANCE.replace('/', '~1')}"
+_FIRST = f"/metadata/labels/{labels.FIRST_SET.replace('/', '~1')}"
+
+
+async def fence_pod(context: Context, resolved: Resolved, effect: Effect) -> None:
+    """Delete a pod, by UID; the StatefulSet makes it anew behind the gate."""
+    key = ObjectKey(resolved.namespace, effect.target)
+    try:
+        await context.client.delete(POD, key, uid=effect.uid)
+    except (NotFound, Conflict):
+        # It is gone or another one has its name: what there is to see is on its way to us.
+        return
+    _tell(context, resolved, "PodFenced", f"Stopped {effect.target}: spec.fencedPods names it")
+
+
+async def ungate_pod(context: Context, resolved: Resolved, effect: Effect) -> None:
+    """Take our own scheduling gate off a pod, and leave those of others.
+
+    A gate can only be taken off while the pod has no node, and never be put on (Kubernetes 1.30,
+    pod scheduling readiness).
+    """
+    key = ObjectKey(resolved.namespace, effect.target)
+    try:
+        live = await context.client.get(POD, key)
+        position = _position(live)
+        if uid_of(live) != effect.uid or position is None:
+            return
+        gate = f"/spec/schedulingGates/{position}"
+        ops: list[dict[str, Any]] = [
+            {"op": "test", "path": "/metadata/uid", "value": effect.uid},
+            {"op": "test", "path": f"{gate}/name", "value": labels.FENCE_GATE},
+            {"op": "remove", "path": gate},
+        ]
+        await context.client.json_patch(POD, key, ops, field_manager=FIELD_MANAGER)
+    except (NotFound, Conflict, PatchFailed):
+        return
+    _tell(context, resolved, "PodReleased", f"Let {effect.target} start: it is not fenced")
+
+
+def _position(pod: Object) -> int | None:
+    gates = (pod.get("spec") or {}).get("schedulingGates") or ()
+    found = (n for n, gate in enumerate(gates) if gate.get("name") == labels.FENCE_GATE)
+    return next(found, None)
+
+
+async def mark_pod(context: Context, resolved: Resolved, effect: Effect) -> None:
+    """Put the mark of maintenance on a pod, or take it off."""
+    key = ObjectKey(resolved.namespace, effect.target)
+    change: dict[str, Any] = {"op": "remove", "path": _MARK}
+    if (effect.body or {}).get("on"):
+        change = {"op": "add", "path": _MARK, "value": "true"}
+    await _change(context, key, effect.uid, change)
+
+
+async def mark_first(context: Context, resolved: Resolved, effect: Effect) -> None:
+    """Label a pod as one of the set without a revision."""
+    key = ObjectKey(resolved.namespace, effect.target)
+    await _change(context, key, effect.uid, {"op": "add", "path": _FIRST, "value": "true"})
+
+
+async def _change(context: Context, key: ObjectKey, uid: str, change: dict[str, Any]) -> None:
+    ops = [{"op": "test", "path": "/metadata/uid", "value": uid}, change]
+    try:
+        await context.client.json_patch(POD, key, ops, field_manager=FIELD_MANAGER)
+    except (NotFound, Conflict, PatchFailed):
+        return
+
+
+def _tell(context: Context, resolved: Resolved, reason: str, text: str) -> None:
+    context.events.event(resolved.owner.identity(), "Normal", reason, text)

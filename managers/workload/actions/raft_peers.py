@@ -1,0 +1,93 @@
+"""Effects on a server that leaves for good: out of the raft cluster, and then its data volume."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from contracts.naming import labels
+from contracts.records.desired import Effect
+from contracts.records.observed import Attempt
+from contracts.records.resolved import Resolved
+from managers.bao.client import Bao, BaoError, Denied
+from managers.bao.login import Logins, as_known
+from managers.context.context import FIELD_MANAGER, Context
+from runtime.builtin_kinds import PVC
+from runtime.errors import Conflict, NotFound, PatchFailed
+from runtime.types import ObjectKey
+
+_MARK = f"/metadata/annotations/{labels.REMOVED_PEER.replace('/', '~1')}"
+
+
+async def remove_peer(context: Context, logins: Logins, resolved: Resolved, effect: Effect) -> None:
+    """Mark the volume of a server, and have the leader take that server out of the raft cluster.
+
+    The mark comes first: whoever leads next finds it. Both are writes that the guard of the lease
+    has to let pass. Remembered before it is sent: a lost answer must not make us ask again at once.
+    What an API server cannot say now is raised.
+    """
+    where = effect.body or {}
+    login = await logins.of(
+        resolved.owner, own=resolved.wants_operator_login, stored=not resolved.self_init
+    )
+    if login is None:
+        _refused(context, resolved, "the operator has no login")
+        return
+    if where.get("claim") and not await _mark(context, resolved, effect):
+        return
+    context.attempts.note(
+        Attempt(effect.name, effect.uid or resolved.owner.uid, context.clock.now())
+    )
+    async with logins.session(where["authority"], where["server_name"]) as bao:
+        try:
+            ask = partial(_remove, bao, effect.target)
+            await as_known(bao, where["address"], login, ask)
+        except Denied as denied:
+            _refused(context, resolved, str(denied))
+            return
+        except BaoError:
+            # Its leader will be asked whether it was heard.
+            return
+    _tell(context, resolved, "PeerRemoved", f"Took {effect.target} out of the raft cluster")
+
+
+async def delete_claim(context: Context, resolved: Resolved, effect: Effect) -> None:
+    """Delete the data volume of a server that was removed, by UID."""
+    try:
+        await context.client.delete(
+            PVC, ObjectKey(resolved.namespace, effect.target), uid=effect.uid
+        )
+    except (NotFound, Conflict):
+        # It is gone or another one has its name: what there is to see is on its way to us.
+        return
+    text = f"Deleted volume {effect.target}: its server was taken out of the raft cluster"
+    _tell(context, resolved, "VolumeDeleted", text)
+
+
+async def _remove(bao: Bao, node_id: str, address: str, token: str) -> None:
+    await bao.remove_peer(address, token, node_id)
+
+
+async def _mark(context: Context, resolved: Resolved, effect: Effect) -> bool:
+    """Write on the volume whose copy of the data it is that stops being one."""
+    where = effect.body or {}
+    ops: list[dict[str, Any]] = [
+        {"op": "test", "path": "/metadata/uid", "value": where["claim_uid"]},
+        {"op": "add", "path": _MARK, "value": effect.target},
+    ]
+    key = ObjectKey(resolved.namespace, where["claim"])
+    try:
+        await context.client.json_patch(PVC, key, ops, field_manager=FIELD_MANAGER)
+    except (NotFound, PatchFailed):
+        # Another one has its name, or none: what there is to see is on its way to us.
+        return False
+    return True
+
+
+def _refused(context: Context, resolved: Resolved, why: str) -> None:
+    attempt = Attempt("remove-peer", resolved.owner.uid, context.clock.now(), why)
+    context.attempts.note(attempt)
+
+
+def _tell(context: Context, resolved: Resolved, reason: str, text: str) -> None:
+    context.events.event(resolved.owner.identity(), "Normal", reason, text)

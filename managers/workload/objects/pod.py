@@ -1,0 +1,166 @@
+"""The pod of one server.
+
+No wrapper, no shell, no init container: the server reads its node id and addresses from the
+environment (BAO_RAFT_NODE_ID, BAO_API_ADDR, BAO_CLUSTER_ADDR; OpenBao 2.4.0).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from contracts.builders.api_token_volume import api_token_volume
+from contracts.builders.pod_part import PodPart
+from contracts.builders.security_context import LOW_PORTS, container_security, pod_security
+from contracts.naming import labels, mount_paths, names
+from contracts.naming.ports import API, CLUSTER
+from contracts.pools.pool_naming import VOTERS, Pool
+from contracts.records.resolved import Resolved
+from managers.workload.objects.probes import probes
+from managers.workload.objects.scheduling import scheduling_fields
+
+CONTAINER = "openbao"
+INIT_VOLUME = "init"
+ROOT_TOKEN_VOLUME = "root-token"  # noqa: S105  the name of a volume
+# The server drains requests for up to 90 s (max_request_duration) before it lets go of the lead.
+GRACE_SECONDS = 120
+SECRET_MODE = 0o440
+
+
+def pod_template(
+    resolved: Resolved, *, digest: str, reload: str, first_boot: bool, pool: Pool = VOTERS
+) -> dict[str, Any]:
+    """Build the template.
+
+    `first_boot` adds what turns an empty volume into a new cluster; the one pod that may see it
+    is the first one of a cluster without data.
+    """
+    metadata = {
+        "labels": {**resolved.pod.labels, **pool.pod_labels(resolved.voter_set)},
+        "annotations": {
+            **resolved.pod.annotations,
+            # Servers keep of the data before in memory what they have read of it.
+            **({labels.RESTORE_REVISION: resolved.restored} if resolved.restored else {}),
+            labels.TEMPLATE_HASH: digest,
+            labels.RELOAD_HASH: reload,
+        },
+    }
+    return {"metadata": metadata, "spec": _spec(resolved, pool, first_boot=first_boot)}
+
+
+def _spec(resolved: Resolved, pool: Pool, *, first_boot: bool) -> dict[str, Any]:
+    base = _base(resolved, pool, first_boot=first_boot)
+    whole = PodPart.merged((base, *resolved.pod.parts))
+    spec: dict[str, Any] = {
+        "serviceAccountName": resolved.service_account,
+        "automountServiceAccountToken": False,
+        "enableServiceLinks": False,
+        "terminationGracePeriodSeconds": GRACE_SECONDS,
+        "securityContext": _security(resolved),
+        **scheduling_fields(resolved.pod.scheduling, pool.selector(resolved.voter_set)),
+        "containers": [_container(resolved, whole, first_boot=first_boot)],
+        "volumes": [*map(dict, whole.volumes)],
+    }
+    if resolved.pod.pull_secrets:
+        spec["imagePullSecrets"] = [{"name": name} for name in resolved.pod.pull_secrets]
+    return spec
+
+
+def _security(resolved: Resolved) -> dict[str, Any]:
+    security = {**pod_security(fixed_ids=resolved.pod.fixed_ids), **resolved.pod.security}
+    if resolved.tls.mode == "ACME":
+        chosen = [one for one in security.get("sysctls") or () if one["name"] != LOW_PORTS["name"]]
+        security["sysctls"] = [*chosen, LOW_PORTS]
+    return security
+
+
+def _base(resolved: Resolved, pool: Pool, *, first_boot: bool) -> PodPart:
+    """What every pod has, before any feature adds to it."""
+    return PodPart(
+        env=tuple(_environment(resolved)),
+        mounts=tuple(_mounts(first_boot=first_boot)),
+        volumes=tuple(_volumes(resolved, pool, first_boot=first_boot)),
+        ports=(API.container_port(), CLUSTER.container_port()),
+    )
+
+
+def server_mounts(resolved: Resolved) -> tuple[Mapping[str, Any], ...]:
+    """What the server's container mounts, once there is data: the same in every pool."""
+    return PodPart.merged((_base(resolved, VOTERS, first_boot=False), *resolved.pod.parts)).mounts
+
+
+def _container(resolved: Resolved, whole: PodPart, *, first_boot: bool) -> dict[str, Any]:
+    command = ["bao", "server", f"-config={mount_paths.CONFIG}/config.hcl"]
+    if first_boot:
+        command.append(f"-config={mount_paths.INIT}")
+    container: dict[str, Any] = {
+        "name": CONTAINER,
+        "image": resolved.pod.image,
+        "command": command,
+        "env": [*map(dict, whole.env)],
+        "ports": [*map(dict, whole.ports)],
+        "securityContext": container_security(),
+        "volumeMounts": [*map(dict, whole.mounts)],
+        **probes(resolved.tls),
+    }
+    if resolved.pod.resources:
+        container["resources"] = dict(resolved.pod.resources)
+    return container
+
+
+def _environment(resolved: Resolved) -> list[dict[str, Any]]:
+    host = f"$(BAO_K8S_POD_NAME).{names.headless_service(resolved.name)}.{resolved.namespace}.svc"
+    return [
+        # First: later values refer to it.
+        {
+            "name": "BAO_K8S_POD_NAME",
+            "valueFrom": {"fieldRef": {"apiVersion": "v1", "fieldPath": "metadata.name"}},
+        },
+        {"name": "BAO_K8S_NAMESPACE", "value": resolved.namespace},
+        {"name": "BAO_RAFT_NODE_ID", "value": "$(BAO_K8S_POD_NAME)"},
+        {"name": "BAO_API_ADDR", "value": f"https://{host}:{API.number}"},
+        {"name": "BAO_CLUSTER_ADDR", "value": f"https://{host}:{CLUSTER.number}"},
+        {"name": "HOME", "value": mount_paths.TMP},
+    ]
+
+
+def _mounts(*, first_boot: bool) -> list[dict[str, Any]]:
+    mounts: list[dict[str, Any]] = [
+        {"name": "config", "mountPath": mount_paths.CONFIG, "readOnly": True},
+        {"name": "api-token", "mountPath": mount_paths.API_TOKEN, "readOnly": True},
+        {"name": names.DATA_VOLUME, "mountPath": mount_paths.DATA},
+        {"name": "tmp", "mountPath": mount_paths.TMP},
+    ]
+    if first_boot:
+        mounts.append({"name": INIT_VOLUME, "mountPath": mount_paths.INIT, "readOnly": True})
+        mounts.append(
+            {"name": ROOT_TOKEN_VOLUME, "mountPath": mount_paths.ROOT_TOKEN, "readOnly": True}
+        )
+    return mounts
+
+
+def _volumes(resolved: Resolved, pool: Pool, *, first_boot: bool) -> list[dict[str, Any]]:
+    cluster = resolved.name
+    volumes: list[dict[str, Any]] = [
+        {"name": "config", "configMap": {"name": pool.config_map(resolved.voter_set)}},
+        api_token_volume("api-token"),
+        {"name": "tmp", "emptyDir": {}},
+    ]
+    if first_boot:
+        # Both are optional, because both go away once the cluster is initialised and this very
+        # pod must still be able to restart: the kubelet then empties the folders.
+        volumes.append(
+            {
+                "name": INIT_VOLUME,
+                "configMap": {"name": names.self_init_config_map(cluster), "optional": True},
+            }
+        )
+        volumes.append(_secret(ROOT_TOKEN_VOLUME, names.root_token_secret(cluster), optional=True))
+    return volumes
+
+
+def _secret(volume: str, secret: str, *, optional: bool = False) -> dict[str, Any]:
+    source: dict[str, Any] = {"secretName": secret, "defaultMode": SECRET_MODE}
+    if optional:
+        source["optional"] = True
+    return {"name": volume, "secret": source}

@@ -1,0 +1,66 @@
+"""The probes of a server's container. Pure.
+
+Outside of mode ACME the kubelet asks over HTTPS by itself. It sends no server name, and a server in
+mode ACME refuses a handshake without one; so there the server's own program asks for its status
+(exit code 0: unsealed), by the one name that joins and the operator use too. That first handshake
+is also what makes the server fetch its certificate.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from contracts.naming.ports import API
+from contracts.records.resolved import TlsWishes
+
+# An exec probe starts a process each time, and a first handshake waits for the ACME server.
+STATUS_PERIOD = 5
+STATUS_TIMEOUT = 20
+
+
+def probes(tls: TlsWishes) -> dict[str, Any]:
+    """Build all three, as fields of a container."""
+    return _by_status(tls.server_name) if tls.mode == "ACME" else _by_health()
+
+
+def _by_health() -> dict[str, Any]:
+    return {
+        "startupProbe": _health("standbyok=true&sealedcode=200&uninitcode=200", 1, 120),
+        # A sealed or uninitialised server is alive: restarting it would help nobody.
+        "livenessProbe": _health("standbyok=true&sealedcode=200&uninitcode=200", 10, 6),
+        "readinessProbe": _health("standbyok=true", 1, 3),
+    }
+
+
+def _health(query: str, period: int, failures: int) -> dict[str, Any]:
+    return {
+        "httpGet": {"scheme": "HTTPS", "port": API.number, "path": f"/v1/sys/health?{query}"},
+        "periodSeconds": period,
+        "timeoutSeconds": 3,
+        "failureThreshold": failures,
+    }
+
+
+def _by_status(server_name: str) -> dict[str, Any]:
+    command = [
+        "bao",
+        "status",
+        f"-address=https://127.0.0.1:{API.number}",
+        f"-tls-server-name={server_name}",
+        # It asks itself, over loopback, and sends no token.
+        "-tls-skip-verify",
+    ]
+    return {
+        "startupProbe": {**_port(1), "failureThreshold": 120},
+        "livenessProbe": {**_port(10), "failureThreshold": 6},
+        "readinessProbe": {
+            "exec": {"command": command},
+            "periodSeconds": STATUS_PERIOD,
+            "timeoutSeconds": STATUS_TIMEOUT,
+            "failureThreshold": 3,
+        },
+    }
+
+
+def _port(period: int) -> dict[str, Any]:
+    return {"tcpSocket": {"port": API.number}, "periodSeconds": period, "timeoutSeconds": 3}

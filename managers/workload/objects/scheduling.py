@@ -1,0 +1,72 @@
+"""Where pods of one set run: what the spec asks, and a spread over nodes and zones otherwise. Pure.
+
+Used by the voters and by the read replicas, each with the selector of its own pods. What is spread
+by default is only preferred: a cluster of three starts on a single node as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from contracts.api.cluster.scheduling import Scheduling, TopologySpread
+
+HOSTNAME = "kubernetes.io/hostname"
+ZONE = "topology.kubernetes.io/zone"
+# The largest that the API knows: nothing of ours competes with it.
+WEIGHT = 100
+NO_WISHES = Scheduling()
+
+
+def scheduling_fields(
+    scheduling: Scheduling | None, selector_labels: Mapping[str, str]
+) -> dict[str, Any]:
+    """Return the fields of a PodSpec (core/v1) that tell the scheduler where the pods may run.
+
+    `selector_labels` select the pods of the same set. `affinity` and `topologySpreadConstraints`
+    of the spec replace ours, each one alone; a constraint without a selector counts the pods of
+    the set, because to the API it would count none.
+    """
+    asked = scheduling or NO_WISHES
+    wishes = asked.to_object()
+    copied = {
+        key: wishes[key]
+        for key in ("nodeSelector", "tolerations", "priorityClassName")
+        if wishes.get(key)
+    }
+    constraints = [_constraint(one, selector_labels) for one in asked.topology_spread_constraints]
+    return {
+        **copied,
+        "affinity": wishes.get("affinity") or _apart(selector_labels),
+        "topologySpreadConstraints": constraints or _even(selector_labels),
+    }
+
+
+def _apart(selector_labels: Mapping[str, str]) -> dict[str, Any]:
+    term = {
+        "labelSelector": {"matchLabels": dict(selector_labels)},
+        "topologyKey": HOSTNAME,
+    }
+    return {
+        "podAntiAffinity": {
+            "preferredDuringSchedulingIgnoredDuringExecution": [
+                {"weight": WEIGHT, "podAffinityTerm": term}
+            ]
+        }
+    }
+
+
+def _even(selector_labels: Mapping[str, str]) -> list[dict[str, Any]]:
+    return [
+        {
+            "maxSkew": 1,
+            "topologyKey": key,
+            "whenUnsatisfiable": "ScheduleAnyway",
+            "labelSelector": {"matchLabels": dict(selector_labels)},
+        }
+        for key in (HOSTNAME, ZONE)
+    ]
+
+
+def _constraint(asked: TopologySpread, selector_labels: Mapping[str, str]) -> dict[str, Any]:
+    return {"labelSelector": {"matchLabels": dict(selector_labels)}, **asked.to_object()}

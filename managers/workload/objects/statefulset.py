@@ -1,0 +1,127 @@
+"""The StatefulSet of the voters, and the disruption budget that guards them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from contracts.builders.metadata import cluster_object
+from contracts.naming import labels, names
+from contracts.pools.pool_naming import VOTERS, Pool
+from contracts.records.resolved import Resolved
+from managers.workload.objects.annotations import set_marks, with_marks
+from managers.workload.objects.pod import pod_template
+from runtime.apply.intent import Intent, digest
+from runtime.builtin_kinds import POD_DISRUPTION_BUDGET, STATEFUL_SET
+from runtime.memo import remembered
+
+# Below three servers a budget of one would still allow the loss of the quorum.
+QUORUM_FLOOR = 3
+
+
+@remembered
+def template_digest(resolved: Resolved, restart: str, pool: Pool = VOTERS) -> str:
+    """Name everything that a running pod would have to be replaced for.
+
+    `restart` is the part of config.hcl that a server reads only when it starts. What it reads again
+    on a signal has a name of its own (`managers.workload.rollout.reload`). The document of the
+    first boot is left out on purpose: a pod that saw it is not outdated.
+    """
+    template = pod_template(resolved, digest="", reload="", first_boot=False, pool=pool)
+    return digest([template, restart, resolved.pod.restart_at])
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """What the StatefulSet is to be right now, as decided by `managers.workload.plan`."""
+
+    replicas: int
+    digest: str
+    reload: str
+    """Digest of the files that a running server may read again."""
+    first_boot: bool
+    claim_size: str
+    claim_class: str | None
+
+
+@remembered
+def stateful_set(resolved: Resolved, shape: Shape, pool: Pool = VOTERS) -> Intent:
+    """Build the StatefulSet.
+
+    Pods are made in parallel, and never replaced by the StatefulSet controller: which pod goes
+    when is our decision (OnDelete; docs/adr/20261121-first-boot.md). Volume claims outlive it.
+    """
+    return cluster_object(
+        resolved,
+        STATEFUL_SET,
+        pool.stateful_set(resolved.voter_set),
+        {
+            "spec": {
+                "serviceName": names.headless_service(resolved.name),
+                "replicas": shape.replicas,
+                "podManagementPolicy": "Parallel",
+                "updateStrategy": {"type": "OnDelete"},
+                "persistentVolumeClaimRetentionPolicy": {
+                    "whenDeleted": "Retain",
+                    "whenScaled": "Retain",
+                },
+                "selector": {"matchLabels": pool.selector(resolved.voter_set)},
+                "template": with_marks(
+                    resolved,
+                    pool,
+                    pod_template(
+                        resolved,
+                        digest=shape.digest,
+                        reload=shape.reload,
+                        first_boot=shape.first_boot,
+                        pool=pool,
+                    ),
+                ),
+                "volumeClaimTemplates": [_claim(resolved, shape)],
+            }
+        },
+        annotations={**dict(resolved.images.records), **set_marks(resolved)},
+    )
+
+
+def _claim(resolved: Resolved, shape: Shape) -> dict[str, Any]:
+    spec: dict[str, Any] = {
+        "accessModes": ["ReadWriteOnce"],
+        "resources": {"requests": {"storage": shape.claim_size}},
+    }
+    if shape.claim_class is not None:
+        spec["storageClassName"] = shape.claim_class
+    return {
+        "apiVersion": "v1",
+        "kind": "PersistentVolumeClaim",
+        "metadata": {
+            "name": names.DATA_VOLUME,
+            "labels": labels.base(resolved.name),
+            # A claim has no owner reference, so that it outlives the cluster. This is the proof
+            # that it was ours when somebody asks us to delete it.
+            "annotations": {labels.OWNER_UID: resolved.owner.uid},
+        },
+        "spec": spec,
+    }
+
+
+@remembered
+def disruption_budget(resolved: Resolved, servers: int) -> Intent | None:
+    """Build the budget: at most one voter away at a time. None for too few `servers` to need one.
+
+    One voter fewer is a majority of any number from QUORUM_FLOOR on, odd or even, so the budget is
+    right at each step from one number of servers to another.
+    """
+    if servers < QUORUM_FLOOR:
+        return None
+    return cluster_object(
+        resolved,
+        POD_DISRUPTION_BUDGET,
+        names.pod_disruption_budget(resolved.name),
+        {
+            "spec": {
+                "maxUnavailable": 1,
+                "selector": {"matchLabels": labels.voters(resolved.name)},
+            }
+        },
+    )

@@ -1,0 +1,82 @@
+"""In which order servers are replaced, told in advance by the functions that replace them. Pure.
+
+Called by `baoctl upgrade plan`. All is well in what is told: what is not well now is for the checks
+before an upgrade.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+
+from contracts.records.observed import Observed, PodFacts, ReadPoolFacts
+from managers.workload.read_pool import next_victim
+from managers.workload.rollout.next_pod import next_move
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One server that is replaced."""
+
+    pod: str
+    leads: bool = False
+    """It leads now, so it steps down before its turn; False when nobody or somebody else does."""
+    votes: bool = True
+
+
+def replacements(observed: Observed, done: Collection[int] = ()) -> tuple[Turn, ...]:
+    """Tell the order in which the servers go that are there: read replicas, then voters.
+
+    `done`: ordinals of voters that have the new template already.
+    """
+    return (*_readers(observed), *_voters(observed, done))
+
+
+def _voters(observed: Observed, done: Collection[int]) -> tuple[Turn, ...]:
+    live = observed.stateful_set
+    if live is None or not observed.pods:
+        return ()
+    leaders = {pod.uid for pod in observed.leaders}
+    chosen = leaders if len(leaders) == 1 else {min(observed.pods, key=_ordinal).uid}
+    pods = tuple(_well(pod, leads=pod.uid in chosen) for pod in observed.pods)
+    world = replace(
+        observed,
+        stateful_set=replace(live, settled=True),
+        pods=pods,
+        read=ReadPoolFacts(),
+        quorum=None,
+        attempts=(),
+    )
+    left = [pod for pod in pods if pod.ordinal not in done]
+    turns = []
+    while left:
+        victim = next_move(world, left, len(pods)).pod
+        assert victim is not None, "a world in which all is well holds nothing back"
+        left.remove(victim)
+        turns.append(Turn(victim.name, leads=victim.uid in leaders and len(pods) > 1))
+    return tuple(turns)
+
+
+def _readers(observed: Observed) -> tuple[Turn, ...]:
+    pool = observed.read
+    if pool.stateful_set is None:
+        return ()
+    pods = tuple(_well(pod, leads=False) for pod in pool.pods)
+    settled = replace(pool.stateful_set, settled=True)
+    world = replace(observed, stateful_set=settled, pods=pods, quorum=None)
+    left, turns = list(pods), []
+    while left:
+        victim = next_victim(world, left, len(pods))
+        assert victim is not None, "a world in which all is well holds nothing back"
+        left.remove(victim)
+        turns.append(Turn(victim.name, votes=False))
+    return tuple(turns)
+
+
+def _well(pod: PodFacts, *, leads: bool) -> PodFacts:
+    said = replace(pod.registration, active=leads)
+    return replace(pod, ready=True, terminating=False, waiting="", made=None, registration=said)
+
+
+def _ordinal(pod: PodFacts) -> int:
+    return pod.ordinal

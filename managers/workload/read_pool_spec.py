@@ -1,0 +1,64 @@
+"""What a spec means for the read replicas: their own wishes, and those of the voters else. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from contracts.api.cluster.read_replicas import (
+    ReadPodTemplate,
+    ReadReplicas,
+    ReadService,
+    ReadStorage,
+)
+from contracts.api.cluster.spec import OpenBaoCluster
+from contracts.hcl.render import ConfigInput, render_config, restart_text
+from contracts.naming import labels
+from contracts.records.observed import Observed
+from contracts.records.resolved import PodWishes, ReadWishes
+from managers.workload.scale.read_replicas import wanted
+
+# No metadata of the spec may say otherwise.
+OURS = (labels.UNSEAL_KEYS,)
+
+
+def wants_pool(cluster: OpenBaoCluster, observed: Observed) -> bool:
+    """Tell whether there is anything to plan: read replicas are asked for, or some are left."""
+    pool = observed.read
+    return bool(wanted(cluster.spec) or pool.stateful_set or pool.pods)
+
+
+def read_wishes(cluster: OpenBaoCluster, config: ConfigInput, pod: PodWishes) -> ReadWishes:
+    """Return what is meant; `config` and `pod` are those of the voters."""
+    asked = cluster.spec.read_replicas or ReadReplicas()
+    template = asked.template or ReadPodTemplate()
+    service, storage = asked.service or ReadService(), asked.storage or ReadStorage()
+    # By the names of the first voters, like a voter: to find them by label would take the right to
+    # list pods.
+    joining = replace(config, join=replace(config.join, non_voter=True))
+    voters = cluster.spec.storage
+    return ReadWishes(
+        replicas=wanted(cluster.spec),
+        config_text=render_config(joining),
+        restart_text=restart_text(joining),
+        pod=_pod(template, pod),
+        storage_size=str(storage.size or voters.size),
+        storage_class=storage.storage_class_name or voters.storage_class_name,
+        service=service.enabled,
+        service_type=service.type,
+        service_annotations=service.annotations or {},
+    )
+
+
+def _pod(template: ReadPodTemplate, voters: PodWishes) -> PodWishes:
+    more = template.metadata
+    return replace(
+        voters,
+        resources=template.resources.to_object() if template.resources else voters.resources,
+        labels={**voters.labels, **labels.users_own((more.labels if more else None) or {})},
+        annotations={
+            **voters.annotations,
+            **labels.users_own((more.annotations if more else None) or {}),
+            **{key: voters.annotations[key] for key in OURS if key in voters.annotations},
+        },
+        scheduling=template.scheduling or voters.scheduling,
+    )

@@ -1,0 +1,142 @@
+"""Fencing: the server of a pod stops and stays stopped, and its volume is kept. Pure.
+
+While a fence is in place the pod template carries a scheduling gate, so that a pod which is made
+now waits unscheduled and its volume is mounted nowhere. A fenced pod is deleted once, by UID, and
+comes back behind the gate; for every other pod that is made meanwhile the operator opens it
+(docs/adr/20261122-fence-by-scheduling-gate.md). Nothing is remembered: pod and template tell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from contracts.api.cluster.spec import ClusterSpec
+from contracts.records.desired import Effect, Operation
+from contracts.records.observed import Observed, PodFacts
+from contracts.records.resolved import Resolved
+from managers.workload.rollout.next_pod import STEP_DOWN, STEP_DOWN_AGAIN, ask_leader
+from managers.workload.rollout.quorum import QUESTION_RECHECK, is_down, majority
+from runtime.outcome import Blocked, Done, Outcome, Wait
+
+FENCE_POD = "fence-pod"
+UNGATE_POD = "ungate-pod"
+FENCING = "Fencing"
+REFUSED = "FencingRefused"
+# What a leader finds of its followers changes without any event.
+ASK_AGAIN = 3.0
+REFUSED_RECHECK = 15.0
+CONTENT = Done()
+
+
+@dataclass(frozen=True, slots=True)
+class Fence:
+    """What is done about fences in one pass."""
+
+    effects: tuple[Effect, ...] = ()
+    outcome: Outcome = CONTENT
+    operation: Operation | None = None
+
+
+REST = Fence()
+
+
+def fence(resolved: Resolved, observed: Observed) -> Fence:
+    """Let the pods behind the gate go that are not fenced, and stop the next one that is."""
+    opened = tuple(
+        Effect(UNGATE_POD, pod.name, pod.uid)
+        for pod in observed.pods
+        if pod.fence_gate and pod.name not in resolved.fenced and not pod.terminating
+    )
+    if not resolved.fenced or resolved.hibernate:
+        return Fence(opened) if opened else REST
+    stopped = [pod for pod in observed.pods if _is_fenced(pod, resolved.fenced)]
+    total = len(resolved.fenced)
+    if len(stopped) == total:
+        return Fence(opened)
+    effects, outcome = _next(resolved, observed)
+    return Fence((*opened, *effects), outcome, Operation("Fencing", len(stopped), total))
+
+
+def asks(spec: ClusterSpec, observed: Observed) -> bool:
+    """Tell whether a pod is about to be stopped, so that the leader has to be asked."""
+    live = observed.stateful_set
+    if live is None or not live.fence_gate or spec.hibernate or live.replicas < 2:
+        return False
+    return bool(_running(observed, spec.fenced_pods))
+
+
+def fenced_pods(observed: Observed, names: Collection[str]) -> tuple[PodFacts, ...]:
+    """Return the pods of these names whose server has stopped and cannot start."""
+    return tuple(pod for pod in observed.pods if _is_fenced(pod, names))
+
+
+def _is_fenced(pod: PodFacts, names: Collection[str]) -> bool:
+    return pod.name in names and pod.fence_gate and not pod.terminating
+
+
+def _running(observed: Observed, names: Collection[str]) -> tuple[PodFacts, ...]:
+    """Pods that are to be stopped and were not told yet."""
+    return tuple(
+        pod
+        for pod in observed.pods
+        if pod.name in names and not pod.fence_gate and not pod.terminating
+    )
+
+
+def _next(resolved: Resolved, observed: Observed) -> tuple[tuple[Effect, ...], Outcome]:
+    live = observed.stateful_set
+    running = _running(observed, resolved.fenced)
+    told = f"to be stopped: {', '.join(pod.name for pod in running)}"
+    if live is None or not live.fence_gate or not live.settled:
+        return (), Wait(FENCING, f"{told}; new pods do not wait at the gate yet")
+    leaving = [pod.name for pod in observed.pods if pod.terminating]
+    if leaving or not running:
+        return (), Wait(FENCING, f"waiting for {', '.join(leaving or resolved.fenced)}")
+    leaders = {pod.uid for pod in observed.leaders}
+    victim = min(running, key=lambda pod: (pod.uid in leaders, -pod.ordinal))
+    objection = _objection(observed, victim, live.replicas)
+    if objection:
+        return (), objection
+    if victim.uid in leaders and observed.quorum is not None:
+        return _hand_over(observed, victim)
+    return (Effect(FENCE_POD, victim.name, victim.uid),), Wait(FENCING, told)
+
+
+def _hand_over(observed: Observed, leader: PodFacts) -> tuple[tuple[Effect, ...], Outcome]:
+    asked, reach = observed.attempted(STEP_DOWN, leader.uid), observed.reach
+    if (asked is not None and asked.refused) or reach is None:
+        # It hands over when it is told to end.
+        return (Effect(FENCE_POD, leader.name, leader.uid),), Wait(FENCING, f"stops {leader.name}")
+    waiting = Wait(FENCING, f"{leader.name} leads and was asked to step down first", ASK_AGAIN)
+    if asked is not None and observed.now - asked.at < STEP_DOWN_AGAIN:
+        return (), waiting
+    return ask_leader(leader, reach), waiting
+
+
+def _objection(observed: Observed, victim: PodFacts, size: int) -> Wait | Blocked | None:
+    """Say why the victim may not stop now: the others could not write any more without it."""
+    quorum = observed.quorum
+    if is_down(victim):
+        return None
+    if quorum is None:
+        others = sum(pod.ready for pod in observed.pods if pod.uid != victim.uid)
+        return None if others >= majority(size) else _refused(victim, others, majority(size))
+    if quorum.trouble:
+        message = f"{victim.name} runs on: {quorum.unanswered}"
+        return Wait(FENCING, message, QUESTION_RECHECK if quorum.refused else ASK_AGAIN)
+    voters = [server for server in quorum.servers if server.voter]
+    others = sum(
+        server.healthy and server.follows for server in voters if server.node_id != victim.name
+    )
+    needed = majority(len(voters))
+    return None if others >= needed else _refused(victim, others, needed)
+
+
+def _refused(victim: PodFacts, others: int, needed: int) -> Blocked:
+    return Blocked(
+        REFUSED,
+        f"spec.fencedPods: {victim.name} runs on, because {others} healthy voters would be left "
+        f"and {needed} are needed: repair the other servers, or take {victim.name} off the list",
+        REFUSED_RECHECK,
+    )

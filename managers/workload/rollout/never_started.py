@@ -1,0 +1,46 @@
+"""A first server that never ran: it goes when its template was corrected. Pure.
+
+Nobody else would ever replace it: before there is data no pod is rolled, because a first boot that
+is cut short leaves half of its requests undone.
+"""
+
+from __future__ import annotations
+
+from contracts.records.desired import Effect
+from contracts.records.observed import Observed, PodFacts
+from managers.workload.rollout.quorum import is_locked_out
+
+REPLACE_UNSTARTED = "replace-unstarted"
+# What the kubelet says of a container that cannot start from this template (kubelet, images and
+# container configuration); of others it may become one that runs at any moment.
+_HOPELESS = (
+    "CreateContainerConfigError",
+    "ErrImageNeverPull",
+    "ErrImagePull",
+    "ImagePullBackOff",
+    "InvalidImageName",
+)
+
+
+def replace_unstarted(observed: Observed, digest: str, *, newest: bool) -> tuple[Effect, ...]:
+    """Ask for the replacement of pods from another template than `digest` that cannot start.
+
+    `newest`: the live StatefulSet makes pods from that template. A server that finds data which it
+    cannot open has no first boot to lose.
+    """
+    live = observed.stateful_set
+    if live is None or not live.settled or not newest:
+        return ()
+    return tuple(
+        Effect(REPLACE_UNSTARTED, pod.name, pod.uid)
+        for pod in observed.pods
+        if pod.template != digest
+        and not pod.terminating
+        and (_never_ran(pod) or (is_locked_out(pod, live) and pod.registration.initialized))
+    )
+
+
+def _never_ran(pod: PodFacts) -> bool:
+    if pod.ready or pod.terminating or pod.restarts or pod.last_exit is not None:
+        return False
+    return bool(pod.waiting) and (not pod.node or pod.waiting.startswith(_HOPELESS))

@@ -1,0 +1,224 @@
+"""What a running server is told to read again, and whether it has: without a restart. Pure.
+
+The operator adds an ephemeral container of its own image to the pod. It waits for the mounted
+files, sends SIGHUP to the server, and ends (`baoctl.reload`; docs/adr/20261121-reload.md). Nothing
+is remembered: a pod's annotation says what its server read when it started, and its ephemeral
+containers say what was done since.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from itertools import pairwise
+from typing import Any
+
+from contracts.builders.security_context import container_security
+from contracts.naming import mount_paths, names
+from contracts.pause import counted_from
+from contracts.records.observed import Observed, PodFacts, Reload
+from managers.workload.objects.pod import CONTAINER
+from runtime.types import Object
+
+RELOAD_POD = "reload-pod"
+RELOADING = "Reloading"
+# Longer than the kubelet takes to show a changed file, and than a node takes to fetch an image.
+RELOAD_PATIENCE = timedelta(minutes=5)
+TRIES = 2
+# An ephemeral container can never be removed from its pod.
+CONTAINERS_MAX = 24
+ASKED = "--asked"
+_NAME = re.compile(
+    rf"{names.RELOAD_PREFIX}(?P<number>[1-9][0-9]{{0,5}})"
+    rf"-(?P<digest>[0-9a-f]{{{names.RELOAD_DIGEST}}})"
+)
+CONFIG_FILE = f"{mount_paths.CONFIG}/config.hcl"
+CERTIFICATE_FILE = f"{mount_paths.TLS}/tls.crt"
+AUTHORITY_FILE = f"{mount_paths.TLS}/ca.crt"
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What a running server ought to have read: the digest, and a certificate that can be seen."""
+
+    digest: str
+    certificate: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Files:
+    """What the files of a pod are to hold that a running server reads again."""
+
+    config: str
+    """config.hcl, whole."""
+    certificate: str = ""
+    """SHA-256 fingerprint of the server certificate; "" when no file holds it."""
+    authority: str = ""
+    """PEM of the authority beside it; "" when there is none."""
+    named: str = ""
+    """What names the configuration instead of its text; "": its text does."""
+
+    @property
+    def digest(self) -> str:
+        """One name for all of it."""
+        return _digest(self)
+
+    @property
+    def target(self) -> Target:
+        """What a pod is compared with."""
+        return Target(self.digest, self.certificate)
+
+    def arguments(self) -> list[str]:
+        """The files and their hashes, as `baoctl.reload` takes them."""
+        found = ["--file", f"{CONFIG_FILE}={_sha256(self.config)}"]
+        if self.certificate:
+            found += ["--certificate", f"{CERTIFICATE_FILE}={self.certificate}"]
+        if self.authority:
+            found += ["--file", f"{AUTHORITY_FILE}={_sha256(self.authority)}"]
+        return found
+
+
+def _digest(files: Files) -> str:
+    configuration = files.named or files.config
+    whole = (_sha256(configuration), files.certificate, _sha256(files.authority))
+    return _sha256("\n".join(whole))
+
+
+def _sha256(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def reloads(pod: Object) -> tuple[Reload, ...]:
+    """Read the attempts in a pod, in their order; other ephemeral containers are nobody's business.
+
+    Anybody who may debug the pod may add one of our names: it can only make us reload once more,
+    or replace the pod.
+    """
+    statuses = (pod.get("status") or {}).get("ephemeralContainerStatuses") or ()
+    codes = {
+        status["name"]: ((status.get("state") or {}).get("terminated") or {}).get("exitCode")
+        for status in statuses
+    }
+    found = []
+    for one in (pod.get("spec") or {}).get("ephemeralContainers") or ():
+        match = _NAME.fullmatch(one["name"])
+        if match is not None:
+            asked = _asked(one.get("args") or ())
+            found.append(Reload(int(match["number"]), match["digest"], codes.get(match[0]), asked))
+    return tuple(found)
+
+
+def _asked(arguments: Sequence[str]) -> datetime | None:
+    for flag, value in pairwise(arguments):
+        if flag == ASKED:
+            try:
+                return datetime.fromtimestamp(int(value), UTC)
+            except (ValueError, OverflowError, OSError):
+                return None
+    return None
+
+
+def has_read(pod: PodFacts, digest: str) -> bool:
+    """Tell whether the server of a pod has read what that digest names.
+
+    The last success counts: what was read before may have been read again in another form.
+    """
+    done = [one for one in pod.reloads if one.exit_code == 0]
+    if not done:
+        return pod.reload_hash == digest
+    return digest.startswith(done[-1].digest)
+
+
+def is_current(pod: PodFacts, target: Target) -> bool:
+    """Tell whether a server needs nothing: it was told, and shows the certificate it was told of.
+
+    A server whose certificate nobody looked at is believed.
+    """
+    shows_another = target.certificate and pod.serves not in (None, "", target.certificate)
+    return has_read(pod, target.digest) and not shows_another
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """The pods that have not read the newest files, by what can be done about it."""
+
+    due: tuple[PodFacts, ...] = ()
+    """To be told now."""
+    waiting: tuple[PodFacts, ...] = ()
+    """Told already, or not able to hear yet."""
+    hopeless: tuple[PodFacts, ...] = ()
+    """Only a new pod will read them."""
+
+
+def split(observed: Observed, pods: Iterable[PodFacts], target: Target, image: str) -> Split:
+    """Sort the pods that lag behind; `image` is the operator's own, "" when it is not known."""
+    due, waiting, hopeless = [], [], []
+    for pod in pods:
+        if is_current(pod, target):
+            continue
+        if not image or _given_up(observed, pod, target.digest):
+            hopeless.append(pod)
+        elif pod.ready and not _was_told(pod, target.digest):
+            due.append(pod)
+        else:
+            waiting.append(pod)
+    return Split(tuple(due), tuple(waiting), tuple(hopeless))
+
+
+def _of(pod: PodFacts, digest: str) -> list[int | None]:
+    """The exit codes of the newest attempts, back to the last one for something else."""
+    codes = []
+    for one in reversed(pod.reloads):
+        if not digest.startswith(one.digest):
+            break
+        codes.append(one.exit_code)
+    return codes
+
+
+def _was_told(pod: PodFacts, digest: str) -> bool:
+    """Whether it is being told, or was, and its certificate is still to be seen."""
+    return any(code in (None, 0) for code in _of(pod, digest))
+
+
+def _given_up(observed: Observed, pod: PodFacts, digest: str) -> bool:
+    asked = pod.reloads[-1].asked if _was_told(pod, digest) else None
+    since = None if asked is None else counted_from(asked, observed.resumed_at)
+    late = since is not None and observed.now - since >= RELOAD_PATIENCE
+    refused = observed.attempted(RELOAD_POD, pod.uid)
+    failed = sum(code not in (None, 0) for code in _of(pod, digest))
+    return (
+        late
+        or (refused is not None and bool(refused.refused))
+        or failed >= TRIES
+        or len(pod.reloads) >= CONTAINERS_MAX
+    )
+
+
+def container(
+    pod: PodFacts, files: Files, image: str, mounts: Iterable[Mapping[str, Any]], now: datetime
+) -> dict[str, Any]:
+    """Build the ephemeral container; `mounts` are those of the server's own container.
+
+    When it was asked for is noted in it: nobody else remembers for how long we wait.
+    """
+    number = max((one.number for one in pod.reloads), default=0) + 1
+    wanted = (mount_paths.CONFIG, mount_paths.TLS)
+    return {
+        "name": names.reload_container(number, files.digest),
+        "image": image,
+        "imagePullPolicy": "IfNotPresent",
+        "command": ["python3", "-m", "baoctl.reload"],
+        "args": [ASKED, str(int(now.timestamp())), *files.arguments()],
+        # The process namespace of the server, so that it can be signalled.
+        "targetContainerName": CONTAINER,
+        "securityContext": container_security(),
+        "volumeMounts": [
+            {"name": mount["name"], "mountPath": mount["mountPath"], "readOnly": True}
+            for mount in mounts
+            if mount["mountPath"] in wanted
+        ],
+        "terminationMessagePolicy": "FallbackToLogsOnError",
+    }

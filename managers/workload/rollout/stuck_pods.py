@@ -1,0 +1,52 @@
+"""Pods that a person has to look after: those that do not end, and those that are away. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+
+from contracts.records.observed import Observed, PodFacts
+from runtime.outcome import Blocked, Done, Outcome
+
+STUCK = "PodStuckTerminating"
+# A kubelet that is busy needs some seconds more than the pod was given to end.
+PATIENCE = timedelta(seconds=60)
+
+
+def stuck(observed: Observed) -> Outcome:
+    """Name the pods that ought to have ended long ago; Done with the moment to look again.
+
+    Kubernetes keeps a pod until the kubelet of its node says that it has ended, because two servers
+    must never use one volume. Only a person can know that the node is dead for good, so the
+    operator never ends such a pod by force.
+    """
+    leaving = [(pod, pod.leaves_at + PATIENCE) for pod in observed.servers if pod.leaves_at]
+    late = [pod for pod, end in leaving if end <= observed.now]
+    if not late:
+        return Done(min((_until(end, observed.now) for _, end in leaving), default=None))
+    where = " and ".join(_where(pod) for pod in late)
+    first = late[0]
+    return Blocked(
+        STUCK,
+        f"{where} was to end at {first.leaves_at:%Y-%m-%dT%H:%M:%SZ} and is still there: its "
+        "kubelet does not answer. Bring the node back; or make sure that it is dead, and delete "
+        f"its Node object, or `kubectl delete pod {first.name} --force --grace-period=0`",
+    )
+
+
+def _until(end: datetime, now: datetime) -> float:
+    # A second more: what is compared has no fractions.
+    return (end - now).total_seconds() + 1.0
+
+
+def _where(pod: PodFacts) -> str:
+    return f"{pod.name} on node {pod.node}" if pod.node else pod.name
+
+
+def absent(pods: Iterable[PodFacts]) -> str:
+    """Name the pods that are not ready, with their nodes, behind a semicolon; "" for none.
+
+    One that waits at the gate of a fence does so because a person asked for it.
+    """
+    told = [_where(pod) for pod in pods if not pod.ready and not pod.fence_gate]
+    return f"; not ready: {', '.join(told)}" if told else ""

@@ -1,0 +1,172 @@
+"""Data volumes of servers that left: which may go, and which stand in the way of a server. Pure.
+
+A server that starts with the data of a member that was removed never joins again (OpenBao 2.4.0:
+retry_join acts on empty storage only): it runs, is ready, and takes no part in anything. So the
+volume of a removed server is deleted before its ordinal starts again. The proof that it may go is
+a mark that the operator wrote on it before it asked for the removal, together with the answer of
+the leader that there is no such member (docs/adr/20261122-volumes-of-removed-servers.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from contracts.pools.voter_pool import VoterSet
+from contracts.records.desired import Effect
+from contracts.records.observed import ClaimFacts, Observed, Quorum, RaftServer
+from contracts.records.resolved import Resolved
+from managers.workload.rollout.quorum import wait_for_answer
+from managers.workload.scale.raft_peers import Peer, leader_of, removal
+from managers.workload.scale.replicas import SCALE_RECHECK, SCALING, Size
+from runtime.outcome import Blocked, Wait
+
+DELETE_CLAIM = "delete-claim"
+STALE = "StaleVolume"
+
+
+def answered(observed: Observed) -> Quorum | None:
+    """What the leader says of its members; None when nobody asked or nobody answered."""
+    quorum = observed.quorum
+    return None if quorum is None or quorum.trouble else quorum
+
+
+def member(quorum: Quorum, node_id: str) -> RaftServer | None:
+    """Return a member by its node id; None for whoever is none."""
+    return next((server for server in quorum.servers if server.node_id == node_id), None)
+
+
+def claim_at(observed: Observed, voters: VoterSet, ordinal: int) -> ClaimFacts | None:
+    """Return the data volume of a voter."""
+    name = voters.data_claim(ordinal)
+    return next((claim for claim in observed.claims if claim.name == name), None)
+
+
+def is_marked(resolved: Resolved, claim: ClaimFacts | None, node_id: str) -> bool:
+    """Tell whether the operator wrote on a volume of ours that this server is to leave for good."""
+    return (
+        claim is not None
+        and claim.owner_uid == resolved.owner.uid
+        and claim.removed_peer == node_id
+    )
+
+
+def is_spent(resolved: Resolved, observed: Observed, claim: ClaimFacts, node_id: str) -> bool:
+    """Tell whether it is proven that nobody needs the data on a volume without a pod."""
+    quorum = answered(observed)
+    return (
+        quorum is not None
+        and not claim.terminating
+        and is_marked(resolved, claim, node_id)
+        and member(quorum, node_id) is None
+    )
+
+
+def discard(claims: Iterable[ClaimFacts]) -> tuple[Effect, ...]:
+    """Delete volumes, each by its UID."""
+    return tuple(Effect(DELETE_CLAIM, claim.name, claim.uid) for claim in claims)
+
+
+def left_behind(
+    resolved: Resolved, observed: Observed, first: int
+) -> tuple[tuple[int, ClaimFacts], ...]:
+    """Return the volumes of ordinals from `first` on that no pod uses."""
+    voters = resolved.voter_set
+    found = ((voters.claim_ordinal_of(claim.name), claim) for claim in observed.claims)
+    return tuple(
+        (ordinal, claim)
+        for ordinal, claim in found
+        if ordinal is not None and ordinal >= first and observed.pod(ordinal) is None
+    )
+
+
+def tidy(resolved: Resolved, observed: Observed, count: int) -> tuple[Effect, ...]:
+    """Finish what is left of servers that are gone: at most one member, and volumes by the policy.
+
+    `count`: so many servers the StatefulSet has, and as many as it is to have at least.
+    """
+    quorum = answered(observed)
+    if quorum is None or leader_of(observed) is None:
+        return ()
+    volumes = dict(left_behind(resolved, observed, count))
+    for server in quorum.servers:
+        ordinal = resolved.voter_set.ordinal_of(server.node_id)
+        # Whoever has another kind of name was not made by us.
+        if ordinal is not None and ordinal >= count and observed.pod(ordinal) is None:
+            return removal(resolved, observed, Peer(server.node_id, claim=volumes.get(ordinal)))
+    if resolved.keeps_volumes:
+        return ()
+    return discard(
+        claim
+        for ordinal, claim in volumes.items()
+        if is_spent(resolved, observed, claim, resolved.voter_set.pod(ordinal))
+    )
+
+
+def room(resolved: Resolved, observed: Observed, count: int) -> Size:
+    """Decide how many servers there may be of those that are wanted, `count` of which there are."""
+    for ordinal in range(count, resolved.replicas):
+        claim = claim_at(observed, resolved.voter_set, ordinal)
+        if claim is None or observed.pod(ordinal) is not None:
+            continue
+        in_the_way = _obstacle(resolved, observed, ordinal, claim)
+        if in_the_way is not None:
+            return in_the_way
+    return Size(resolved.replicas)
+
+
+def _obstacle(
+    resolved: Resolved, observed: Observed, ordinal: int, claim: ClaimFacts
+) -> Size | None:
+    node_id = resolved.voter_set.pod(ordinal)
+    quorum, told = answered(observed), f"spec.replicas is {resolved.replicas}: {node_id}"
+    if claim.terminating:
+        return Size(ordinal, Wait(SCALING, f"{told} starts when volume {claim.name} is gone"))
+    if quorum is None:
+        return _unknown(resolved, observed, ordinal, claim)
+    if is_marked(resolved, claim, node_id):
+        if member(quorum, node_id) is not None:
+            effects = removal(resolved, observed, Peer(node_id, claim=claim))
+        else:
+            effects = discard((claim,))
+        wait = Wait(SCALING, f"{told} starts with an empty volume, its former one goes first")
+        return Size(ordinal, Wait(wait.reason, wait.message, SCALE_RECHECK), effects)
+    if member(quorum, node_id) is not None:
+        return None
+    return Size(
+        ordinal,
+        Blocked(
+            STALE,
+            f"{told} is no member of the raft cluster, and volume {claim.name} holds the data of "
+            "an earlier one: a server that starts with it would never join. When nobody needs "
+            f"that data, `kubectl delete pvc {claim.name}`; else set spec.replicas to {ordinal}",
+        ),
+    )
+
+
+def _unknown(
+    resolved: Resolved, observed: Observed, ordinal: int, claim: ClaimFacts
+) -> Size | None:
+    """Nobody tells who is a member. What may be one has to come back, or no leader ever would."""
+    node_id = resolved.voter_set.pod(ordinal)
+    marked = is_marked(resolved, claim, node_id)
+    if observed.quorum is None:
+        return _no_login(resolved, ordinal, claim) if marked else None
+    if not marked and leader_of(observed) is None:
+        return None
+    told = (
+        f"spec.replicas is {resolved.replicas}: the leader has to be asked for its members before "
+        f"{node_id} starts with volume {claim.name}"
+    )
+    return Size(ordinal, wait_for_answer(observed.quorum, SCALING, told, SCALE_RECHECK))
+
+
+def _no_login(resolved: Resolved, ordinal: int, claim: ClaimFacts) -> Size:
+    return Size(
+        ordinal,
+        Blocked(
+            STALE,
+            f"spec.replicas is {resolved.replicas}: volume {claim.name} is that of a server that "
+            "was removed, and without a login the operator cannot ask whether it may go: `kubectl "
+            f"delete pvc {claim.name}`, or set spec.replicas to {ordinal}",
+        ),
+    )

@@ -1,0 +1,241 @@
+"""How many read replicas there are to be right now, and how one of them leaves. Pure.
+
+They have no vote, so taking one away never affects the quorum and needs no step-down: its peer is
+removed from the raft cluster, then its pod goes, then its volume by the policy of the cluster. The
+highest ordinal goes first, one at a time. One that a person gave a vote is left alone.
+"""
+
+from __future__ import annotations
+
+from contracts.api.cluster.spec import ClusterSpec
+from contracts.naming import names
+from contracts.records.desired import Effect, Operation
+from contracts.records.observed import ClaimFacts, Observed, Quorum, ReadPoolFacts
+from contracts.records.resolved import Resolved
+from managers.workload.rollout.holds import hold
+from managers.workload.rollout.quorum import wait_for_answer
+from managers.workload.scale.leftover_pvcs import (
+    STALE,
+    answered,
+    discard,
+    is_marked,
+    is_spent,
+    member,
+)
+from managers.workload.scale.raft_peers import Peer, leader_of, refusal, removal
+from managers.workload.scale.replicas import Size
+from runtime.outcome import Blocked, Wait
+
+LEAVING = "ReadReplicasLeaving"
+VOTES = "ReadReplicaVotes"
+REMOVAL_REFUSED = "ReadReplicaRemovalRefused"
+NO_LEADER = "LeaderUnknown"
+# What a leader says of its members changes without any event.
+RECHECK = 2.0
+
+
+def wanted(spec: ClusterSpec) -> int:
+    """How many read replicas a spec asks for."""
+    return spec.read_replicas.replicas if spec.read_replicas else 0
+
+
+def standing(pool: ReadPoolFacts) -> int:
+    """How many there are by now, whether or not their StatefulSet is there."""
+    if pool.stateful_set is not None:
+        return pool.stateful_set.replicas
+    return max((pod.ordinal for pod in pool.pods), default=-1) + 1
+
+
+def asks_for_members(spec: ClusterSpec, observed: Observed) -> bool:
+    """Tell whether the leader has to be asked for its members: one is to leave, or has left.
+
+    Not in a cluster that is as its spec asks: volumes that are kept on purpose are no question.
+    """
+    if spec.hibernate:
+        return False
+    asked, pool = wanted(spec), observed.read
+    there = standing(pool)
+    if not asked and pool.stateful_set is None and not pool.pods:
+        # Nothing is planned for them any more: what is left is left on purpose.
+        return False
+    if asked < there or (asked > there and pool.claims):
+        return True
+    keeps = spec.deletion_policy == "Retain"
+    return any(not (keeps and claim.removed_peer) for _, claim in _beyond(pool, asked))
+
+
+def _beyond(pool: ReadPoolFacts, count: int) -> tuple[tuple[int, ClaimFacts], ...]:
+    """Return the volumes of read replicas that are not among the first `count`, last first."""
+    # The name ends with the ordinal of the pod, or it would not be among these claims.
+    found = ((int(claim.name.rpartition("-")[2]), claim) for claim in pool.claims)
+    kept = [one for one in found if one[0] >= count and not one[1].terminating]
+    return tuple(sorted(kept, key=lambda one: -one[0]))
+
+
+def asks_for_votes(spec: ClusterSpec, observed: Observed) -> bool:
+    """Tell whether the leader has to be asked who votes: a read replica is to be replaced."""
+    del spec
+    live = observed.read.stateful_set
+    return live is not None and any(pod.template != live.template for pod in observed.read.pods)
+
+
+def read_size(resolved: Resolved, observed: Observed, asked: int) -> Size:
+    """Decide the number of pods; `asked` is how many there are to be in the end."""
+    if resolved.hibernate:
+        # They stay members, and their volumes are kept: nobody leaves who only sleeps.
+        return Size(0)
+    there = standing(observed.read)
+    if asked > there:
+        return _joining(resolved, observed, asked, there)
+    if asked < there:
+        return _leaving(resolved, observed, asked, there)
+    return _tidied(resolved, observed, asked)
+
+
+def _joining(resolved: Resolved, observed: Observed, asked: int, there: int) -> Size:
+    """Let more come, all at once, as soon as there is a leader and nothing is in their way."""
+    if leader_of(observed) is None:
+        told = f"{asked - there} more read replicas wait for a leader that they can join"
+        return Size(there, Wait(NO_LEADER, told, RECHECK))
+    volumes = {claim.name: claim for claim in observed.read.claims}
+    for ordinal in range(there, asked):
+        claim = volumes.get(names.read_data_claim(resolved.name, ordinal))
+        step = None if claim is None else _obstacle(resolved, observed, ordinal, claim)
+        if step is not None:
+            return step
+    return Size(asked)
+
+
+def _obstacle(
+    resolved: Resolved, observed: Observed, ordinal: int, claim: ClaimFacts
+) -> Size | None:
+    """Say what becomes of the volume that a read replica would start with; None if it may.
+
+    As for a voter (`managers.workload.scale.leftover_pvcs`): the volume of a server that was
+    removed goes first.
+    """
+    name, quorum = names.read_pod(resolved.name, ordinal), observed.quorum
+    told = f"{name} starts with an empty volume, and its former one ({claim.name}) goes first"
+    marked = is_marked(resolved, claim, name)
+    if claim.terminating:
+        return Size(ordinal, Wait(LEAVING, told, RECHECK))
+    if quorum is None:
+        # Nobody tells who is a member: what is not marked may be one, and comes back.
+        return Size(ordinal, _stale(name, claim, ordinal)) if marked else None
+    if quorum.trouble:
+        why = "the leader could not be asked for its members"
+        return Size(ordinal, wait_for_answer(quorum, NO_LEADER, why, RECHECK))
+    joined = member(quorum, name)
+    if marked:
+        peer = Peer(name, claim=claim)
+        effects = removal(resolved, observed, peer) if joined else discard((claim,))
+        return Size(ordinal, Wait(LEAVING, told, RECHECK), effects)
+    return None if joined else Size(ordinal, _stale(name, claim, ordinal))
+
+
+def _leaving(resolved: Resolved, observed: Observed, asked: int, there: int) -> Size:
+    """Take the highest one away; stay as it is as long as its membership is not known."""
+    name = names.read_pod(resolved.name, there - 1)
+    told = f"{name} leaves the raft cluster; {there - asked} read replicas are to go"
+    count = Operation("Draining", 0, there - asked)
+    rest = hold(resolved)
+    if rest is not None:
+        return Size(there, Wait(rest.reason, f"{told}; {rest.message}"))
+    going = [pod.name for pod in observed.read.pods if pod.ordinal >= there]
+    if going:
+        return Size(there, Wait(LEAVING, f"{told}; {', '.join(going)} stops"), (), count)
+    if observed.stateful_set is None or observed.reach is None or leader_of(observed) is None:
+        return Size(there, Wait(NO_LEADER, f"{told}; no leader can be asked", RECHECK), (), count)
+    if observed.quorum is None:
+        # Without a login the members are nobody's to see or to change. The server stays a member
+        # and keeps its volume: it may come back, and without a vote nobody waits for it.
+        return Size(there - 1, Wait(LEAVING, told, RECHECK), (), count)
+    if observed.quorum.trouble:
+        why = f"{told}; the leader could not be asked"
+        waits = wait_for_answer(observed.quorum, NO_LEADER, why, RECHECK)
+        return Size(there, waits, (), count)
+    step = _removed(resolved, observed, observed.quorum, there - 1)
+    if step is None:
+        return Size(there - 1, Wait(LEAVING, told, RECHECK), (), count)
+    if isinstance(step, Blocked):
+        return Size(there, step, (), count)
+    return Size(there, Wait(LEAVING, told, RECHECK), step, count)
+
+
+def _tidied(resolved: Resolved, observed: Observed, asked: int) -> Size:
+    """Finish what is left of read replicas that are gone: their membership, then their volume.
+
+    One that slept when it was given up has neither a pod nor a place: its volume tells of it.
+    """
+    volumes = _beyond(observed.read, asked)
+    quorum = answered(observed)
+    if volumes and observed.quorum is not None and (quorum is None or not leader_of(observed)):
+        told = "the leader has to be asked for its members before the last volumes are judged"
+        return Size(asked, wait_for_answer(observed.quorum, NO_LEADER, told, RECHECK))
+    if quorum is None or hold(resolved):
+        return Size(asked)
+    pods = {pod.ordinal for pod in observed.read.pods}
+    for ordinal, claim in volumes:
+        if ordinal in pods:
+            continue
+        step = _removed(resolved, observed, quorum, ordinal)
+        if isinstance(step, Blocked):
+            return Size(asked, step)
+        name = names.read_pod(resolved.name, ordinal)
+        if step is not None:
+            return Size(asked, Wait(LEAVING, f"{name} leaves the raft cluster", RECHECK), step)
+        if not resolved.keeps_volumes and is_spent(resolved, observed, claim, name):
+            told = f"volume {claim.name} goes: its server left the raft cluster"
+            return Size(asked, Wait(LEAVING, told, RECHECK), discard((claim,)))
+    return Size(asked)
+
+
+def _removed(
+    resolved: Resolved, observed: Observed, quorum: Quorum, ordinal: int
+) -> tuple[Effect, ...] | Blocked | None:
+    """Say how a read replica leaves the raft cluster; None when that is done, and noted."""
+    name = names.read_pod(resolved.name, ordinal)
+    volume = names.read_data_claim(resolved.name, ordinal)
+    joined = member(quorum, name)
+    pod = next((pod for pod in observed.read.pods if pod.name == name), None)
+    claim = next((one for one in observed.read.claims if one.name == volume), None)
+    mine = claim is not None and claim.owner_uid == resolved.owner.uid
+    noted = claim is None or not mine or claim.terminating or bool(claim.removed_peer)
+    if joined is None and noted:
+        return None
+    if joined is not None and joined.voter:
+        return _votes(name, ordinal)
+    refused = refusal(resolved, observed)
+    if refused:
+        return _refused(name, refused)
+    return removal(resolved, observed, Peer(name, pod, claim))
+
+
+def _stale(name: str, claim: ClaimFacts, count: int) -> Blocked:
+    return Blocked(
+        STALE,
+        f"{name} is not known to be a member of the raft cluster, and volume {claim.name} holds "
+        "the data of an earlier one: a server that starts with it would never join. When nobody "
+        f"needs that data, `kubectl delete pvc {claim.name}`; else set spec.readReplicas.replicas "
+        f"to {count}",
+    )
+
+
+def _votes(name: str, asked: int) -> Blocked:
+    return Blocked(
+        VOTES,
+        f"spec.readReplicas.replicas is {asked}, and {name} is a voter: somebody promoted it, and "
+        "only servers without a vote are taken away here. Take its vote back (`bao write "
+        f"sys/storage/raft/demote server_id={name}`), and it leaves by itself",
+        recheck_after=30.0,
+    )
+
+
+def _refused(name: str, why: str) -> Blocked:
+    return Blocked(
+        REMOVAL_REFUSED,
+        f"{name} is to leave the raft cluster, and OpenBao does not let the operator remove it: "
+        f"{why}. Give its policy update on sys/storage/raft/remove-peer, or remove the peer "
+        f"yourself: `bao operator raft remove-peer {name}`",
+        recheck_after=30.0,
+    )

@@ -1,0 +1,237 @@
+"""More or fewer servers. Pure.
+
+Up, all at once: they start in parallel, and raft gives each its vote. Down, one voter at a time and
+the highest first: it hands over its lead if it has it, is removed from the raft cluster, and only
+then is its pod taken away. A server that was removed goes on running and being ready, so a removal
+that was begun is finished, whatever the spec says by then. Nothing is remembered but the mark on
+the volume (`managers.workload.scale.leftover_pvcs`): raft members, StatefulSet, pods and volumes
+tell the rest.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from contracts.api.cluster.spec import ClusterSpec
+from contracts.records.desired import Effect, Operation
+from contracts.records.observed import Observed, PodFacts, Quorum, RaftServer
+from contracts.records.resolved import Resolved
+from managers.workload.rollout.holds import hold
+from managers.workload.rollout.next_pod import STEP_DOWN, STEP_DOWN_AGAIN, ask_leader
+from managers.workload.rollout.quorum import majority, unreached
+from managers.workload.scale.leftover_pvcs import answered, claim_at, is_marked, member, room, tidy
+from managers.workload.scale.raft_peers import Peer, refusal, removal
+from managers.workload.scale.replicas import SCALE_RECHECK, SCALING, Size, standing
+from runtime.outcome import Blocked, Wait
+
+BLOCKED = "ScaleDownBlocked"
+# A right that is missing is given by a person, of whom no event tells.
+BLOCKED_RECHECK = 60.0
+Held = Wait | Blocked
+
+
+def scale(resolved: Resolved, observed: Observed) -> Size:
+    """Decide the number of pods, and what has to be done before the next one."""
+    count, wanted = standing(resolved, observed), resolved.replicas
+    back = _stranded(resolved, observed, count)
+    if observed.stateful_set is None or back > count:
+        # While the StatefulSet is made anew, or no leader is left, nobody is taken away.
+        return Size(max(count, wanted, back))
+    if count > 1 and (count > wanted or _is_leaving(resolved, observed, count - 1)):
+        return _leave(resolved, observed, count)
+    if count < wanted:
+        return replace(room(resolved, observed, count), operation=_joining(resolved, observed))
+    effects, gone = tidy(resolved, observed, count), _stopping(observed, count)
+    if gone:
+        told = Wait(SCALING, f"spec.replicas is {wanted}; {gone} stops")
+        return Size(wanted, told, effects, Operation("Scaling", 0, 0))
+    return Size(wanted, effects=effects, operation=_joining(resolved, observed))
+
+
+def asks(spec: ClusterSpec, observed: Observed) -> bool:
+    """Tell whether the leader has to be asked for its members: one may have to leave, or has left.
+
+    Not in a cluster that is as its spec asks: volumes that are kept on purpose are no question.
+    """
+    live = observed.stateful_set
+    if live is None or spec.hibernate:
+        return False
+    if spec.replicas != live.replicas and (spec.replicas < live.replicas or observed.claims):
+        return True
+    if observed.members is not None and observed.members > live.replicas:
+        return True
+    keeps = spec.deletion_policy == "Retain"
+    pods = {pod.ordinal for pod in observed.pods}
+    return any(
+        claim.removed_peer and not claim.terminating and (not keeps or _ordinal(claim.name) in pods)
+        for claim in observed.claims
+    )
+
+
+def _ordinal(claim: str) -> int:
+    # The name ends with the ordinal of the pod, or it would not be among these volumes.
+    return int(claim.rpartition("-")[2])
+
+
+def _is_leaving(resolved: Resolved, observed: Observed, ordinal: int) -> bool:
+    """Tell whether the removal of a server was begun."""
+    claim = claim_at(observed, resolved.voter_set, ordinal)
+    if claim is None or claim.terminating or observed.pod(ordinal) is None:
+        return False
+    return is_marked(resolved, claim, resolved.voter_set.pod(ordinal))
+
+
+def _stranded(resolved: Resolved, observed: Observed, count: int) -> int:
+    """How many servers a majority may need: voters whose pods somebody else took away.
+
+    Only while nobody leads, and only those whose volumes are there and were not given up.
+    """
+    if observed.leaders or not resolved.voters:
+        return 0
+    back = count
+    while back < resolved.voters:
+        claim = claim_at(observed, resolved.voter_set, back)
+        if claim is None or claim.terminating or claim.removed_peer:
+            break
+        if claim.owner_uid != resolved.owner.uid:
+            break
+        back += 1
+    return back if back > count else 0
+
+
+def _leave(resolved: Resolved, observed: Observed, count: int) -> Size:
+    """Take the highest server away, or say what that waits for."""
+    ordinal = count - 1
+    name, pod = resolved.voter_set.pod(ordinal), observed.pod(ordinal)
+    claim = claim_at(observed, resolved.voter_set, ordinal)
+    told = f"spec.replicas is {resolved.replicas} and {count} servers run"
+    busy = Operation("Scaling", 0, 0)
+    held = _held(resolved, observed, count, told)
+    if held is not None:
+        return Size(count, held, operation=busy)
+    quorum = answered(observed)
+    assert quorum is not None
+    server = member(quorum, name)
+    if server is not None:
+        waits = _unsafe(observed, server, pod, count)
+        if waits:
+            return Size(count, Wait(SCALING, f"{told}; {waits}", SCALE_RECHECK), operation=busy)
+        if pod is not None and pod.ready and pod in observed.leaders:
+            return _hand_over(observed, pod, count, told)
+    elif claim is None or is_marked(resolved, claim, name) or claim.owner_uid != resolved.owner.uid:
+        return Size(ordinal, Wait(SCALING, f"{told}; {name} stops"), operation=busy, alone=True)
+    effects = removal(resolved, observed, Peer(name, pod, claim))
+    waits = f"{told}; {name} leaves the raft cluster"
+    return Size(count, Wait(SCALING, waits, SCALE_RECHECK), effects, busy, alone=True)
+
+
+def _held(resolved: Resolved, observed: Observed, count: int, told: str) -> Held | None:
+    """Say why no server may leave now, whichever it is; None when one may."""
+    live, quorum, rest = observed.stateful_set, observed.quorum, hold(resolved)
+    if rest is not None:
+        return Wait(rest.reason, f"{told}; {rest.message}")
+    gone = _stopping(observed, count)
+    if gone:
+        return Wait(SCALING, f"{told}; {gone} stops")
+    if live is None or not live.settled:
+        return Wait(SCALING, f"{told}; the StatefulSet controller has not seen that yet")
+    if quorum is None:
+        return Blocked(
+            BLOCKED,
+            f"{told}: the operator may not ask the leader for its members, so it takes no voter "
+            "away (it logs in with spec.selfInit.oidc.enabled, which is set before the cluster is "
+            f"made, or with the root token): set spec.replicas to {count}",
+            BLOCKED_RECHECK,
+        )
+    if quorum.refused:
+        return Blocked(
+            BLOCKED,
+            f"{told}: the operator takes no voter away, because it may not ask the leader for its "
+            f"members: {quorum.trouble}; or set spec.replicas to {count}",
+            BLOCKED_RECHECK,
+        )
+    if quorum.trouble:
+        why = f"{told}; the leader could not be asked for its members: {quorum.trouble}"
+        return Wait(SCALING, why, SCALE_RECHECK)
+    refused = refusal(resolved, observed)
+    if refused:
+        return Blocked(
+            BLOCKED,
+            f"{told}: OpenBao does not let the operator remove a member: {refused}. Set "
+            f"spec.replicas to {count}, or give its policy the capability update on "
+            "sys/storage/raft/remove-peer",
+            BLOCKED_RECHECK,
+        )
+    return None
+
+
+def _unsafe(observed: Observed, server: RaftServer, pod: PodFacts | None, count: int) -> str:
+    """Say why the others could not do without a member now; "" when they can.
+
+    One that serves goes only when everybody is well, so that never two are missed at a time. One
+    that does not serve is missed already: it may go as soon as the others are a majority.
+    """
+    quorum = answered(observed)
+    assert quorum is not None
+    others = [one for one in quorum.servers if one.node_id != server.node_id]
+    if pod is None or not pod.ready:
+        voters = sum(one.voter for one in quorum.servers)
+        well = sum(one.voter and one.healthy for one in others)
+        if not server.voter or well >= majority(voters):
+            return ""
+        return (
+            f"{server.node_id} is a voter that is not ready, and {well} others are healthy of "
+            f"{majority(voters)} that are needed"
+        )
+    absent = [one.name for one in observed.pods if not one.ready]
+    if absent or len(observed.pods) < count:
+        return f"not ready: {', '.join(absent) or 'a pod that is missing'}"
+    return _unwell(quorum, others)
+
+
+def _unwell(quorum: Quorum, others: list[RaftServer]) -> str:
+    ill = [one.node_id for one in quorum.servers if one.voter and not one.healthy]
+    if ill:
+        return f"the leader does not find these well: {', '.join(ill)}"
+    late = unreached(one for one in others if one.voter)
+    if late:
+        return late
+    if not any(one.voter for one in others):
+        return "no other server is a voter"
+    return ""
+
+
+def _hand_over(observed: Observed, leader: PodFacts, count: int, told: str) -> Size:
+    """Let the leader step down before it leaves."""
+    asked, busy = observed.attempted(STEP_DOWN, leader.uid), Operation("Scaling", 0, 0)
+    if asked is not None and asked.refused:
+        blocked = Blocked(
+            BLOCKED,
+            f"{told}: {leader.name} leads, and OpenBao does not let the operator ask it to step "
+            f"down: {asked.refused}. Let it hand over (`bao operator step-down`), or "
+            f"set spec.replicas to {count}",
+            BLOCKED_RECHECK,
+        )
+        return Size(count, blocked, operation=busy)
+    effects: tuple[Effect, ...] = ()
+    if asked is None or observed.now - asked.at >= STEP_DOWN_AGAIN:
+        effects = ask_leader(leader, observed.reach)
+    waits = Wait(SCALING, f"{told}; {leader.name} leads and steps down first", SCALE_RECHECK)
+    return Size(count, waits, effects, busy, alone=True)
+
+
+def _stopping(observed: Observed, count: int) -> str:
+    """Name the pods that the StatefulSet took away and that are still there; "" for none."""
+    return ", ".join(pod.name for pod in observed.pods if pod.ordinal >= count)
+
+
+def _joining(resolved: Resolved, observed: Observed) -> Operation | None:
+    """Count the voters, while servers that are new are on their way to be some."""
+    wanted, voters = resolved.replicas, resolved.voters
+    if voters is None or observed.members is None or voters >= wanted:
+        return None
+    ready = sum(pod.ready for pod in observed.pods)
+    if ready >= wanted and observed.members < wanted:
+        # Nobody is on the way: somebody runs and is no member.
+        return None
+    return Operation("Scaling", voters, wanted)

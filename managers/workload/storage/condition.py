@@ -1,0 +1,26 @@
+"""What StorageConfigured says. Pure; called by `managers.cluster.status.conditions`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from contracts.api.cluster.spec import ClusterSpec
+from contracts.conditions.condition import Finding, Status
+from contracts.records.observed import Observed
+from managers.workload.storage.resize import Wish, judge
+
+_STATUS: Mapping[str, Status] = {
+    "well": "True",
+    "open": "Unknown",
+    "moving": "False",
+    "wrong": "False",
+}
+
+
+def storage_configured(
+    cluster: str, spec: ClusterSpec, owner_uid: str, observed: Observed
+) -> Finding:
+    """Judge the data volumes by the very rows that the plan goes by."""
+    wish = Wish(cluster, owner_uid, spec.storage.size, spec.storage.storage_class_name)
+    told = judge(wish, observed)
+    return Finding("StorageConfigured", _STATUS[told.kind], told.reason, told.message)

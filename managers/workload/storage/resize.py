@@ -1,0 +1,381 @@
+"""The data volumes as the spec asks for them: what they are, and what makes them grow. Pure.
+
+One judgement feeds the plan (effects, outcome) and the condition StorageConfigured. A claim grows
+by a larger request (Kubernetes, "Expanding Persistent Volumes Claims"); its volume follows, and
+where the file system can only follow in a new pod, the pod is replaced in its turn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Literal
+
+from contracts.naming import labels, names
+from contracts.pause import counted_from
+from contracts.records.desired import Effect, Operation
+from contracts.records.observed import ClaimFacts, Observed, PodFacts
+from contracts.records.resolved import Resolved
+from runtime import quantity
+from runtime.memo import remembered
+from runtime.outcome import Blocked, Done, Outcome, Wait
+
+GROW_CLAIM = "grow-claim"
+STORAGE = "spec.storage"
+TAKE_CLAIM = "take-claim"
+RESIZING = "StorageResizing"
+FILE_SYSTEM = "FileSystemResizePending"
+FAILED = frozenset({"ControllerResizeError", "NodeResizeError"})
+# Most drivers let the file system of a mounted volume grow; the kubelet does so within this time.
+# Only then is a pod replaced for it.
+IN_PLACE = timedelta(seconds=60)
+# A StorageClass or a quota is mended by a person, who tells nobody.
+ASK_AGAIN = timedelta(minutes=5)
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """The data volumes that a cluster asks for."""
+
+    cluster: str
+    owner_uid: str
+    size: str
+    storage_class: str | None
+    field: str = STORAGE
+    """Where the spec says so."""
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """One claim beside the wish; what is not known counts as right."""
+
+    claim: ClaimFacts
+    mine: bool
+    handed: bool
+    """Somebody else's, and a person handed it over to this cluster."""
+    small: bool
+    """It asks for less than the wish."""
+    large: bool
+    grown: bool
+    """Its volume has the size that is wished for."""
+    other_class: bool
+
+    @property
+    def plain(self) -> bool:
+        """There is nothing to say about it."""
+        odd = self.small or self.large or self.other_class or self.handed or not self.grown
+        claim = self.claim
+        return not (odd or claim.resizing or claim.terminating or claim.phase in ODD_PHASES)
+
+
+ODD_PHASES = ("Pending", "Lost")
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What is to be said of the volumes: well, open (nobody can know yet), on the way, or wrong."""
+
+    kind: Literal["well", "open", "moving", "wrong"]
+    reason: str
+    message: str
+
+    def outcome(self) -> Outcome:
+        """Return what it means for the pass."""
+        if self.kind == "wrong":
+            return Blocked(self.reason, self.message)
+        if self.kind == "moving":
+            # The patience with a file system ends without an event.
+            return Wait(self.reason, self.message, 15.0)
+        return Done()
+
+
+@dataclass(frozen=True, slots=True)
+class Growth:
+    """What the volumes need in this pass."""
+
+    told: Told
+    effects: tuple[Effect, ...] = ()
+    operation: Operation | None = None
+
+
+def growth(resolved: Resolved, observed: Observed, field: str = STORAGE) -> Growth:
+    """Ask for larger volumes where they are smaller than the spec, all of them at once.
+
+    `field`: where the spec says so.
+    """
+    wish = Wish(
+        resolved.name, resolved.owner.uid, resolved.storage_size, resolved.storage_class, field
+    )
+    looks = [look(claim, wish) for claim in observed.claims]
+    told = _tell(wish, looks, observed)
+    if all(one.plain for one in looks):
+        return Growth(told)
+    taken = tuple(
+        Effect(TAKE_CLAIM, one.claim.name, one.claim.uid)
+        for one in looks
+        if one.handed and not one.claim.terminating
+    )
+    grown = tuple(
+        Effect(
+            GROW_CLAIM,
+            one.claim.name,
+            one.claim.uid,
+            {"from": one.claim.requested, "to": wish.size},
+        )
+        for one in looks
+        if one.small and one.mine and _may_grow(one.claim, observed)
+    )
+    bound = [one for one in looks if one.claim.phase == "Bound"]
+    done = sum(one.grown and not one.claim.resizing for one in bound)
+    operation = Operation("Growing", done, len(bound)) if told.reason == RESIZING else None
+    return Growth(told, taken + grown, operation)
+
+
+def judge(wish: Wish, observed: Observed) -> Told:
+    """Say what the volumes are, for the condition StorageConfigured."""
+    return _tell(wish, [look(claim, wish) for claim in observed.claims], observed)
+
+
+def cramped(observed: Observed) -> tuple[PodFacts, ...]:
+    """Return the pods that have to be made anew for their file system to grow.
+
+    Each one once: a pod that is younger than the condition has not helped, and the next one would
+    not either.
+    """
+    if not any(claim.resizing for claim in observed.claims):
+        return ()
+    since = {
+        claim.name: claim.resizing_since
+        for claim in observed.claims
+        if claim.resizing == FILE_SYSTEM
+    }
+    return tuple(pod for pod in observed.pods if _helps(pod, since.get(_claim_of(pod)), observed))
+
+
+def _helps(pod: PodFacts, since: datetime | None, observed: Observed) -> bool:
+    if since is None or pod.made is None:
+        return False
+    counted = counted_from(since, observed.resumed_at)
+    return pod.made <= since and observed.now - counted >= IN_PLACE
+
+
+def _claim_of(pod: PodFacts) -> str:
+    return names.claim_of_pod(pod.name)
+
+
+def _may_grow(claim: ClaimFacts, observed: Observed) -> bool:
+    # The API server lets only bound claims grow.
+    return claim.phase == "Bound" and not claim.terminating and not _refusal(claim, observed)
+
+
+def _refusal(claim: ClaimFacts, observed: Observed) -> str:
+    tried = observed.attempted(GROW_CLAIM, claim.uid)
+    if tried is None or observed.now - tried.at >= ASK_AGAIN:
+        return ""
+    return tried.refused
+
+
+@remembered
+def look(claim: ClaimFacts, wish: Wish) -> Look:
+    """Compare one claim with the wish."""
+    wanted = quantity.parse(wish.size)
+    asked = quantity.parse(claim.requested) if claim.requested else wanted
+    has = quantity.parse(claim.capacity) if claim.capacity else asked
+    differs = bool(wish.storage_class) and claim.storage_class not in ("", wish.storage_class)
+    mine = claim.owner_uid == wish.owner_uid
+    return Look(
+        claim=claim,
+        mine=mine,
+        handed=not mine and claim.adopt == wish.cluster,
+        small=asked < wanted,
+        large=asked > wanted,
+        grown=has >= wanted,
+        other_class=differs,
+    )
+
+
+Looks = Sequence[Look]
+Row = Callable[[Wish, Looks, Observed], Told | None]
+
+
+def _tell(wish: Wish, looks: Looks, observed: Observed) -> Told:
+    said = (row(wish, looks, observed) for row in ROWS)
+    return next((told for told in said if told is not None), UNHEARD)
+
+
+UNHEARD = Told("open", "StorageClassPending", "No data volume was asked for yet")
+
+
+def _lost(wish: Wish, looks: Looks, observed: Observed) -> Told | None:
+    for one in looks:
+        if one.claim.phase == "Lost":
+            return Told(
+                "wrong",
+                "VolumeLost",
+                f"PersistentVolumeClaim {one.claim.name} has lost its volume: its data is gone. "
+                "Delete the claim and then its pod; the server starts empty and takes the data "
+                "over from the others",
+            )
+    there = {one.claim.name: one for one in looks}
+    for pod in observed.pods if looks else ():
+        if not pod.ready:
+            continue
+        claim = _claim_of(pod)
+        found = there.get(claim)
+        if found is None:
+            return Told(
+                "wrong",
+                "VolumeLost",
+                f"{pod.name} runs and PersistentVolumeClaim {claim} is not there, or has lost its "
+                "labels: put them back, or delete the pod while all others are ready",
+            )
+        if found.claim.terminating:
+            return Told(
+                "wrong",
+                "VolumeLost",
+                f"Somebody deleted PersistentVolumeClaim {claim}: it goes with its data as soon "
+                f"as pod {pod.name} ends. If that is meant, delete the pod while all others are "
+                "ready; the server starts empty and takes the data over from them",
+            )
+    return None
+
+
+def _other_class(wish: Wish, looks: Looks, observed: Observed) -> Told | None:
+    for one in looks:
+        if one.other_class:
+            return Told(
+                "wrong",
+                "StorageClassChangeNotSupported",
+                f"{wish.field}.storageClassName is {wish.storage_class} and PersistentVolumeClaim "
+                f"{one.claim.name} has {one.claim.storage_class}: the class of a volume cannot "
+                "change. Restore the former value, or move the data to a new cluster",
+            )
+    return None
+
+
+def _shrunk(wish: Wish, looks: Looks, observed: Observed) -> Told | None:
+    large = [one.claim for one in looks if one.large]
+    if not large:
+        return None
+    widest = max((claim.requested for claim in large), key=quantity.parse)
+    return Told(
+        "wrong",
+        "StorageShrinkNotSupported",
+        f"{wish.field}.size is {wish.size} and PersistentVolumeClaim {large[0].name} asks for "
+        f"{large[0].requested}: a volume cannot shrink. Set {wish.field}.size to {widest}",
+    )
+
+
+def _not_ours(wish: Wish, looks: Looks, observed: Observed) -> Told | None:
+    foreign = [one.claim.name for one in looks if one.small and not (one.mine or one.handed)]
+    if not foreign:
+        return None
+    return Told(
+        "wrong",
+        "ForeignObject",
+        f"PersistentVolumeClaim {', '.join(foreign)}: smaller than {wish.field}.size "
+        f"({wish.size}), and of an earlier cluster or somebody else, so it is left as it is. To "
+        f"hand it over annotate it with {labels.ADOPT}={wish.cluster}",
+    )
+
+
+def _refused(wish: Wish, looks: Looks, observed: Observed) -> Told | None:
+    for one in looks:
+        why = _refusal(one.claim, observed) if one.small else ""
+        if why:
+            return Told(
+                "wrong",
+                "StorageResizeNotSupported",
+                f"PersistentVolumeClaim {one.claim.name} may not grow to {wish.size}: {why}. The "
+                "servers go on with the size that they have. Set allowVolumeExpansion: true in "
+                f"StorageClass {one.claim.storage_class or 'of the claim'} if its driver can, or "
+                "move the data to a new cluster of that size; the operator asks again every "
+                f"{ASK_AGAIN.seconds // 60} minutes",
+            )
+    return None
+
+
+def _failed(wish: Wish, looks: Looks, observed: Observed) -> Told | None:
+    for one in looks:
+        if one.claim.resizing in FAILED:
+            return Told(
+                "wrong",
+                "StorageResizeFailed",
+                f"The storage driver could not let PersistentVolumeClaim {one.claim.name} grow "
+                f"({one.claim.resizing}): {one.claim.resize_message or 'it gives no reason'}. It "
+                "goes on trying by itself: mend the cause where it says",
+            )
+    return None
+
+
+def _pending(wish: Wish, looks: Looks, observed: Observed) -> Told | None:
+    pending = [one.claim for one in looks if one.claim.phase == "Pending"]
+    if not pending:
+        return None
+    kind = pending[0].storage_class
+    return Told(
+        "open",
+        "StorageClassPending",
+        f"{', '.join(claim.name for claim in pending)}: no volume yet. "
+        + (
+            f"If it lasts, look whether StorageClass {kind} exists and read the claim's events"
+            if kind
+            else f"There is no default StorageClass: make one, or set {wish.field}.storageClassName"
+        ),
+    )
+
+
+def _growing(wish: Wish, looks: Looks, observed: Observed) -> Told | None:
+    late = [one for one in looks if one.small or one.claim.resizing or not one.grown]
+    if not late:
+        return None
+    told = f"{len(looks) - len(late)} of {len(looks)} volumes have {wish.size}"
+    pending = [one.claim for one in late if one.claim.resizing == FILE_SYSTEM]
+    if pending:
+        told += f"; file systems that wait to grow: {', '.join(claim.name for claim in pending)}"
+    useless = [pod.name for pod in observed.pods if _was_replaced(pod, pending)]
+    if useless:
+        told += (
+            f"; replacing {', '.join(useless)} has not helped: read the events of the claim and of "
+            "the pod"
+        )
+    return Told("moving", RESIZING, told)
+
+
+def _was_replaced(pod: PodFacts, pending: Sequence[ClaimFacts]) -> bool:
+    claim = next((one for one in pending if one.name == _claim_of(pod)), None)
+    if claim is None or claim.resizing_since is None or pod.made is None:
+        return False
+    return pod.ready and pod.made > claim.resizing_since
+
+
+def _configured(wish: Wish, looks: Looks, observed: Observed) -> Told | None:
+    if not looks:
+        return None
+    if wish.storage_class:
+        return Told(
+            "well",
+            "StorageClassConfigured",
+            f"{len(looks)} volumes of {wish.size} in StorageClass {wish.storage_class}",
+        )
+    classes = sorted({one.claim.storage_class for one in looks} - {""})
+    return Told(
+        "well",
+        "StorageClassDefaulted",
+        f"{len(looks)} volumes of {wish.size} in the default StorageClass"
+        + (f" ({', '.join(classes)})" if classes else ""),
+    )
+
+
+ROWS: tuple[Row, ...] = (
+    _lost,
+    _other_class,
+    _shrunk,
+    _not_ours,
+    _refused,
+    _failed,
+    _pending,
+    _growing,
+    _configured,
+)

@@ -1,0 +1,116 @@
+"""What is known of objects that were written or compared: settled as wanted, or refused.
+
+Called by `runtime.apply.apply`, which asks here before it compares and long before it sends.
+Nothing in it is needed for a right answer: an entry that is missing costs one comparison.
+"""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+
+from runtime.apply.intent import digest
+from runtime.clock import Clock
+from runtime.types import Object, ObjectKey, Resource, key_of, resource_version_of
+
+Slot = tuple[Resource, ObjectKey]
+
+SHORTEST_LIFE = 1800.0
+LONGEST_LIFE = 3600.0
+"""Seconds that an entry is believed: each draws its own time, so that they do not end together."""
+
+
+@dataclass(slots=True)
+class _Entry:
+    live: Object
+    """The state that was looked at: the very object of a cache, so that `is` tells the same."""
+    print: str
+    wanted: str
+    refusal: str | None
+    until: float
+
+
+class Settled:
+    """Remembers, per object, the live state and the intent that were found to belong together.
+
+    Holds entries only of objects that a cache holds: `runtime.apply.apply` drops them when the
+    cache does. Entries end after 30 to 60 minutes, so that whatever went wrong unseen is found.
+    """
+
+    def __init__(self, clock: Clock, rng: random.Random) -> None:
+        self._clock = clock
+        self._rng = rng
+        self._entries: dict[Slot, _Entry] = {}
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def holds(self, slot: Slot, live: Object, wanted: str) -> bool:
+        """Tell whether this state was found to be as this intent wants it."""
+        entry = self._find(slot, live, wanted)
+        return entry is not None and entry.refusal is None
+
+    def refusal(self, slot: Slot, live: Object, wanted: str) -> str | None:
+        """Return why the server refused this intent for this state; None when it did not."""
+        entry = self._find(slot, live, wanted)
+        return None if entry is None else entry.refusal
+
+    def note(self, slot: Slot, live: Object, wanted: str, *, refusal: str | None = None) -> None:
+        """Remember that the state is as wanted, or why the server does not let it become so."""
+        until = self._clock.monotonic() + self._rng.uniform(SHORTEST_LIFE, LONGEST_LIFE)
+        self._entries[slot] = _Entry(live, fingerprint(live), wanted, refusal, until)
+
+    def drop(self, slot: Slot) -> None:
+        """Forget an object."""
+        self._entries.pop(slot, None)
+
+    def _find(self, slot: Slot, live: Object, wanted: str) -> _Entry | None:
+        entry = self._entries.get(slot)
+        if entry is None or entry.wanted != wanted:
+            return None
+        if self._clock.monotonic() >= entry.until:
+            del self._entries[slot]
+            return None
+        if entry.live is not live:
+            if entry.print != fingerprint(live):
+                return None
+            entry.live = live
+        return entry
+
+
+class Forgetting:
+    """A handler of one cache: what the cache no longer holds is forgotten."""
+
+    def __init__(self, settled: Settled, resource: Resource) -> None:
+        self._settled = settled
+        self._resource = resource
+
+    def on_add(self, obj: Object, initial: bool) -> None:
+        """Nothing to forget."""
+
+    def on_update(self, old: Object, new: Object) -> None:
+        """Nothing to forget: the fingerprint tells."""
+
+    def on_resync(self, obj: Object) -> None:
+        """Nothing to forget."""
+
+    def on_delete(self, obj: Object) -> None:
+        """Forget the object."""
+        self._settled.drop((self._resource, key_of(obj)))
+
+
+def fingerprint(live: Object) -> str:
+    """Name the state of an object as far as an owner of its spec is concerned.
+
+    Kinds that count generations are named by generation and metadata, so that status updates
+    do not matter; the others by their resourceVersion.
+    """
+    metadata = live["metadata"]
+    generation = metadata.get("generation")
+    if generation is None:
+        return f"{metadata.get('uid')}/{resource_version_of(live)}"
+    marks = [
+        metadata.get(field)
+        for field in ("labels", "annotations", "ownerReferences", "finalizers", "deletionTimestamp")
+    ]
+    return f"{metadata.get('uid')}/{generation}/{digest(marks)}"

@@ -1,0 +1,137 @@
+"""The one form of an intent: equal wishes are sent, hashed and compared as equal text.
+
+Pure. Called by `runtime.apply.intent` when an intent is made. Source of the rules: an apply that
+means what is stored still costs a write where the server keeps a value in another form than it was
+sent (kubernetes/kubernetes 95460, 124050, 121404, 131175).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from runtime.quantity import canonical
+from runtime.types import Object, Resource
+
+MEANINGFUL = frozenset(
+    {
+        # A member of a union, whose name says all.
+        "emptyDir",
+        # Selectors: an empty one selects everything, an absent one nothing or something else.
+        "labelSelector",
+        "namespaceSelector",
+        "objectSelector",
+        "podSelector",
+        "selector",
+        # Rules of a policy that lets nothing through.
+        "egress",
+        "ingress",
+        # No class at all; an absent one is the default class.
+        "storageClassName",
+        # Required by most custom kinds.
+        "spec",
+    }
+)
+"""Fields whose emptiness says something. An intent may name more of them."""
+
+# Maps whose keys somebody chose: an empty text in them is a value like any other.
+_FREE_MAPS = frozenset(
+    {
+        "annotations",
+        "binaryData",
+        "data",
+        "labels",
+        "matchLabels",
+        "nodeSelector",
+        "parameters",
+        "volumeAttributes",
+    }
+)
+
+# Where built-in kinds hold quantities: maps of them, and single ones, with the field around them.
+# Custom kinds declare them as strings, which the server keeps as they come.
+_QUANTITY_MAPS = frozenset(
+    {
+        ("resources", "limits"),
+        ("resources", "requests"),
+        ("spec", "capacity"),
+        ("spec", "hard"),
+        ("spec", "overhead"),
+        ("limits", "default"),
+        ("limits", "defaultRequest"),
+        ("limits", "max"),
+        ("limits", "min"),
+    }
+)
+_QUANTITIES = frozenset(
+    {
+        ("emptyDir", "sizeLimit"),
+        ("resourceFieldRef", "divisor"),
+        ("target", "averageValue"),
+    }
+)
+
+Path = tuple[str, ...]
+Scalar = str | int | float | bool
+
+
+def normal(resource: Resource, body: Mapping[str, Any], keep: frozenset[str]) -> Object:
+    """Return a copy of an apply body in the one form.
+
+    Nulls are dropped. Empty maps, lists and texts are dropped from maps, unless MEANINGFUL or
+    `keep` names their field or they are values of a free map (labels, data); items of lists stay.
+    Quantities of built-in kinds are canonical, whole floats are integers, tuples are lists. Times
+    and durations stay as they are.
+
+    Raises ValueError for `stringData` (the server stores it elsewhere, so that it would be sent
+    for ever) and for text that is no quantity where one belongs, and TypeError for values that
+    JSON does not know; each names the field.
+    """
+    if resource.kind == "Secret" and "stringData" in body:
+        raise ValueError("stringData: the server stores it as data; put the value there, in base64")
+    form = _Form(MEANINGFUL | keep, quantities=_is_built_in(resource))
+    return form.members(body, (), free=False)
+
+
+def _is_built_in(resource: Resource) -> bool:
+    return "." not in resource.group or resource.group.endswith(".k8s.io")
+
+
+class _Form:
+    """Walks one body. A path names the fields on the way, without places in lists."""
+
+    def __init__(self, meaningful: frozenset[str], *, quantities: bool) -> None:
+        self._meaningful = meaningful
+        self._quantities = quantities
+
+    def members(self, value: Mapping[str, Any], path: Path, *, free: bool) -> Object:
+        made: Object = {}
+        for key, member in value.items():
+            if member is None:
+                continue
+            inner = self._value(member, (*path, key), free=key in _FREE_MAPS)
+            if free or key in self._meaningful or not _is_empty(inner):
+                made[key] = inner
+        return made
+
+    def _value(self, value: Any, path: Path, *, free: bool = False) -> Any:
+        if isinstance(value, Mapping):
+            return self.members(value, path, free=free)
+        if isinstance(value, list | tuple):
+            return [self._value(item, path) for item in value if item is not None]
+        if not isinstance(value, Scalar):
+            raise TypeError(f"{'.'.join(path)}: {type(value).__name__} is no value of JSON")
+        if self._quantities and (path[-2:] in _QUANTITIES or path[-3:-1] in _QUANTITY_MAPS):
+            return _quantity(value, path)
+        return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def _is_empty(value: Any) -> bool:
+    return isinstance(value, dict | list | str) and not value
+
+
+def _quantity(value: Scalar, path: Path) -> str:
+    try:
+        return canonical(value)
+    except ValueError as error:
+        raise ValueError(f"{'.'.join(path)}: {error}") from error

@@ -1,0 +1,131 @@
+"""What we want one object to be, as a value: built by pure code, compared and hashed here.
+
+May use nothing but types. `runtime.apply.apply` sends intents; tests and previews print them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import orjson
+
+from runtime.apply.canonical import normal
+from runtime.types import Object, ObjectKey, Resource
+
+# Merge keys of the lists that server-side apply treats as maps; anything else is compared by
+# position. Kubernetes API reference, "x-kubernetes-list-map-keys".
+_MERGE_KEYS: tuple[tuple[str, ...], ...] = (
+    ("uid",),
+    ("mountPath",),
+    ("containerPort", "protocol"),
+    ("port", "protocol"),
+    ("name",),
+)
+
+# Fields that the server replaces whole, maps and lists alike: what somebody added inside of them
+# is no field of theirs beside ours but a change of ours. Kubernetes API reference, "atomic" in
+# x-kubernetes-map-type and x-kubernetes-list-type.
+_ATOMIC = frozenset(
+    {"egress", "ingress", "podSelector", "roleRef", "rules", "selector", "subjects"}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Intent:
+    """The fields of one object that we have an opinion on, and no other.
+
+    `body` is a server-side apply configuration without ownership marks: those are added by
+    `runtime.apply.apply`, so that two owners that want the same thing have equal intents.
+
+    The body is copied and brought into its one form (`runtime.apply.canonical`, which also lists
+    what it raises), and is not to be changed afterwards. `keep` names fields whose emptiness is
+    meant, beside those that mean something everywhere.
+    """
+
+    resource: Resource
+    body: Object
+    keep: frozenset[str] = frozenset()
+    key: ObjectKey = field(init=False, repr=False, compare=False)
+    """Namespace and name of the object."""
+    _digest: str = field(default="", init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "body", normal(self.resource, self.body, self.keep))
+        metadata = self.body["metadata"]
+        key = ObjectKey(metadata.get("namespace", ""), metadata["name"])
+        object.__setattr__(self, "key", key)
+
+    @property
+    def digest(self) -> str:
+        """The hash of the body, whatever the order of its keys; computed once."""
+        if not self._digest:
+            object.__setattr__(self, "_digest", digest(self.body))
+        return self._digest
+
+    def __str__(self) -> str:
+        return f"{self.resource.kind} {self.key}"
+
+
+def digest(value: Any) -> str:
+    """Return 32 hex digits that name `value`, whatever the order of its keys."""
+    encoded = orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
+    return hashlib.blake2b(encoded, digest_size=16).hexdigest()
+
+
+def contains(live: Any, wanted: Any) -> bool:
+    """Tell whether every leaf of `wanted` is in `live` with the same value.
+
+    Defaults and foreign fields in `live` do not count against it, except in what the server
+    replaces whole. An empty list is not stored by most kinds, and is the same as none. A server
+    that keeps a value in another form than ours makes this false: the caller then applies once
+    and remembers the result instead of comparing again.
+    """
+    if isinstance(wanted, Mapping):
+        return isinstance(live, Mapping) and all(
+            (_equal if key in _ATOMIC else contains)(live[key], value)
+            if key in live
+            else value == []
+            for key, value in wanted.items()
+        )
+    if isinstance(wanted, list | tuple):
+        return isinstance(live, list) and _list_contains(live, wanted)
+    return bool(live == wanted)
+
+
+def _equal(live: Any, wanted: Any) -> bool:
+    """Tell whether two values are the same as JSON, in which a tuple is a list."""
+    if isinstance(wanted, Mapping):
+        return (
+            isinstance(live, Mapping)
+            and live.keys() == wanted.keys()
+            and all(_equal(live[key], value) for key, value in wanted.items())
+        )
+    if isinstance(wanted, list | tuple):
+        return (
+            isinstance(live, list)
+            and len(live) == len(wanted)
+            and all(_equal(have, want) for have, want in zip(live, wanted, strict=True))
+        )
+    return bool(live == wanted)
+
+
+def _list_contains(live: Sequence[Any], wanted: Sequence[Any]) -> bool:
+    keys = _merge_keys(wanted)
+    if keys is None:
+        return len(live) == len(wanted) and all(
+            contains(have, want) for have, want in zip(live, wanted, strict=True)
+        )
+    index = {tuple(item.get(k) for k in keys): item for item in live if isinstance(item, Mapping)}
+    return all(contains(index.get(tuple(item.get(k) for k in keys)), item) for item in wanted)
+
+
+def _merge_keys(items: Sequence[Any]) -> tuple[str, ...] | None:
+    if not items or not all(isinstance(item, Mapping) for item in items):
+        return None
+    for keys in _MERGE_KEYS:
+        if all(key in item for item in items for key in keys):
+            return keys
+    return None

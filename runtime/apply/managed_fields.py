@@ -1,0 +1,98 @@
+"""Taking over the fields that a former manager left in metadata.managedFields.
+
+Pure. Called by `runtime.apply.apply` with the answer to an apply: caches do not keep managedFields.
+
+Two things stand in the way of removing a field by leaving it out of an apply, because both make
+somebody else its co-owner:
+
+* An earlier program, or kubectl, wrote the object by update. Its entries are united with our own,
+  as k8s.io/client-go/util/csaupgrade does; whoever calls applies once more afterwards.
+* The managedFields were lost (kubernetes/kubernetes 136919), and the server recorded all that was
+  there as one manager of its own, "before-first-apply". That entry is dropped and not united: it
+  holds the fields of everybody, and what we own we would take away.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from runtime.types import Object, resource_version_of
+
+BEFORE_FIRST_APPLY = "before-first-apply"
+
+Entry = dict[str, Any]
+Fields = dict[str, Any]
+Operation = dict[str, Any]
+
+
+def upgrade(
+    live: Object, legacy: Collection[str], manager: str, *, subresource: str = ""
+) -> list[Operation] | None:
+    """Return the JSON patch that makes `manager` the one owner of what `legacy` owned by update.
+
+    The patch holds the resourceVersion of `live`: a change in between makes it fail with Conflict.
+    None when there is nothing to do. Entries of other subresources are left alone.
+    """
+    before: list[Entry] = live["metadata"].get("managedFields") or []
+    after = [e for e in copy.deepcopy(before) if not _is(e, BEFORE_FIRST_APPLY, subresource)]
+    for name in sorted(legacy):
+        after = _united(after, name, manager, subresource)
+    if after == before:
+        return None
+    return [
+        # An empty list would mean "leave them"; one empty entry means "none" to the server.
+        {"op": "replace", "path": "/metadata/managedFields", "value": after or [{}]},
+        {
+            "op": "replace",
+            "path": "/metadata/resourceVersion",
+            "value": resource_version_of(live),
+        },
+    ]
+
+
+def _united(entries: list[Entry], name: str, manager: str, subresource: str) -> list[Entry]:
+    former = [entry for entry in entries if _is(entry, name, subresource)]
+    if not former:
+        return entries
+    ours = next((e for e in entries if _is(e, manager, subresource, operation="Apply")), None)
+    if ours is None:
+        # The newest becomes ours: it has the best chance to be of the present version.
+        ours = max(former, key=lambda entry: str(entry.get("time", "")))
+        ours["manager"], ours["operation"] = manager, "Apply"
+    for entry in former:
+        # Field paths of another version of the kind cannot be told apart from ours, and go.
+        if entry is not ours and entry.get("apiVersion") == ours.get("apiVersion"):
+            ours["fieldsV1"] = union(ours.get("fieldsV1") or {}, entry.get("fieldsV1") or {})
+    return [entry for entry in entries if entry is ours or not _is(entry, name, subresource)]
+
+
+def _is(entry: Mapping[str, Any], name: str, subresource: str, operation: str = "Update") -> bool:
+    return (
+        entry.get("manager") == name
+        and entry.get("operation") == operation
+        and (entry.get("subresource") or "") == subresource
+    )
+
+
+def union(one: Fields, other: Fields) -> Fields:
+    """Unite two sets of fields in FieldsV1 form.
+
+    A path that ends is an empty map; one that goes on is a map of what is below, with "." for the
+    path itself when that is in the set too.
+    """
+    merged = dict(one)
+    for step, below in other.items():
+        if step not in merged:
+            merged[step] = below
+        elif step != ".":
+            merged[step] = _below(merged[step], below)
+    return merged
+
+
+def _below(one: Fields, other: Fields) -> Fields:
+    if not one and not other:
+        return {}
+    # An end beside a continuation: the path itself is in the set, and has to be named.
+    return union(one or {".": {}}, other or {".": {}})

@@ -1,0 +1,332 @@
+"""A store kept current by a reflector, and handlers that hear of every change.
+
+Called by controllers (as a source of events and a cache to read) and by owned apply (observe).
+One informer per selection serves all who need it; runtime.cache.informers hands them out.
+
+Contract for handlers: they are synchronous, hear of changes in order, after the store has changed
+and before the next frame is read, and may not raise: a handler that raises has lost an event,
+which ends `run` and with it the process. Of a whole new list, which enters the store in one go,
+they hear in slices: the store can be ahead of them then, never behind. Objects passed to them and
+returned from here are read-only.
+"""
+
+import asyncio
+import random
+from collections import deque
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import NoReturn, Protocol
+
+from runtime.backoff import COMING_LADDER
+from runtime.cache.reflector import Reflector
+from runtime.cache.resync import Resync
+from runtime.cache.selection import Selection
+from runtime.cache.store import Change, IndexFunction, Store, same_state
+from runtime.cache.watch import Mirror, Progress, Remove, Replace, Upsert
+from runtime.client.client import Client
+from runtime.clock import Clock, Deadline, yield_to_loop
+from runtime.metrics.metrics import Metrics
+from runtime.types import Object, ObjectKey, key_of
+
+__all__ = ["EventHandler", "Informer", "InformerOptions", "Selection", "pass_on"]
+
+Objects = list[Object]
+
+
+class EventHandler(Protocol):
+    """What a source of requests implements; see the module for what it may do."""
+
+    def on_add(self, obj: Object, initial: bool) -> None:
+        """An object appeared; initial while it is part of the first list or of a replay."""
+        ...
+
+    def on_update(self, old: Object, new: Object) -> None:
+        """An object changed; both states have the same uid and different versions."""
+        ...
+
+    def on_delete(self, obj: Object) -> None:
+        """An object is gone, or no longer selected; obj is the last state known.
+
+        After an interruption that state can be older than the true last one. The store may
+        already hold a new object of the same name.
+        """
+        ...
+
+    def on_resync(self, obj: Object) -> None:
+        """Nothing happened: obj is in the store, and its turn in a periodic replay has come."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class InformerOptions:
+    """How to mirror, as opposed to what.
+
+    watch_list asks for lists at the head of the watch, where the server can do that. resync is
+    the period in seconds in which a handler is shown all objects again, None for never; a handler
+    may ask for a period of its own. Nobody waits for an optional informer, and its silence is no
+    reason to die: what it mirrors need not exist. coming: its kind was said to be there, so a
+    refusal is asked about again within seconds.
+    """
+
+    watch_list: bool = True
+    resync: float | None = None
+    optional: bool = False
+    coming: bool = False
+
+
+DEFAULT = InformerOptions()
+
+SLICE = 256
+"""Changes of a new list that are told before other tasks get their turn."""
+
+
+class Informer:
+    """Mirrors one selection; read it any time after `synced`.
+
+    What is not in here is not selected, which is less than not existing: an object whose labels
+    changed leaves a labelled selection as if it had been deleted.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        selection: Selection,
+        *,
+        clock: Clock,
+        rng: random.Random,
+        metrics: Metrics,
+        options: InformerOptions = DEFAULT,
+    ) -> None:
+        self.selection = selection
+        self._client = client
+        self._metrics = metrics
+        self._clock = clock
+        self._rng = rng
+        self._options = options
+        self._store = Store()
+        # A new tuple for each new handler: a change is for those who were there when it happened.
+        self._handlers: tuple[EventHandler, ...] = ()
+        self._untold: deque[tuple[tuple[EventHandler, ...], Change, bool]] = deque()
+        self._synced = asyncio.Event()
+        self._created_at = clock.monotonic()
+        self._resyncs: list[Resync] = []
+        self._group: asyncio.TaskGroup | None = None
+        self._when_synced: list[Callable[[], None]] = []
+        self._reduce = selection.reducer()
+        self._reflector = self._new_reflector()
+        metrics.register_informer(selection.resource.plural)
+        self._counted = 0
+        self._count = metrics.informer_objects.labels(resource=selection.resource.plural)
+
+    @property
+    def optional(self) -> bool:
+        """True when nobody waits for it."""
+        return self._options.optional
+
+    @property
+    def synced(self) -> bool:
+        """True once the first list is in the store and every handler has heard of it."""
+        return self._synced.is_set()
+
+    @property
+    def resource_version(self) -> str:
+        """How far the server has told its history: the store stands there, or ahead of it."""
+        return self._store.resource_version
+
+    async def wait_synced(self, timeout: float) -> None:  # noqa: ASYNC109 - on our own clock
+        """Wait for `synced`, at most that many seconds; for an optional informer not at all.
+
+        Raises TimeoutError, naming the selection and the last error of the reflector.
+        """
+        if self.optional:
+            return
+        try:
+            async with Deadline(self._clock, timeout):
+                await self._synced.wait()
+        except TimeoutError as error:
+            reason = self._reflector.last_error or "no answer yet"
+            text = f"{self.selection} not synced after {timeout:g} s: {reason}"
+            raise TimeoutError(text) from error
+
+    async def run(self) -> NoReturn:
+        """Mirror until cancelled. Whatever this raises is a bug and should end the process."""
+        try:
+            async with asyncio.TaskGroup() as group:
+                self._group = group
+                for resync in self._resyncs:
+                    self._start(group, resync)
+                await self._reflector.run(self._mirror, self._settle)
+        except ExceptionGroup as crash:
+            raise crash.exceptions[0] from crash
+        finally:
+            self._group = None
+
+    def add_handler(self, handler: EventHandler, *, resync: float | None = None) -> None:
+        """Tell handler of every change from now on, after an initial add for all that is here.
+
+        Every `resync` seconds, or as often as the options say, it is shown each object again.
+        Raises ValueError when that is below a second.
+        """
+        period = self._options.resync if resync is None else resync
+        if period is not None:
+            made = Resync(
+                self._store,
+                handler,
+                period,
+                clock=self._clock,
+                rng=self._rng,
+                busy=lambda: bool(self._untold),
+            )
+            self._resyncs.append(made)
+            if self._group is not None:
+                self._start(self._group, made)
+        for obj in self._store.select():
+            handler.on_add(obj, initial=True)
+        self._handlers = (*self._handlers, handler)
+
+    def when_synced(self, call: Callable[[], None]) -> None:
+        """Call it each time that a first list is in the store and every handler has heard of it."""
+        self._when_synced.append(call)
+
+    def forget(self) -> None:
+        """Become as before the first list; handlers hear that everything is gone.
+
+        Only while `run` is not at work, or has been cancelled and gets no further turn.
+        """
+        self._tell_next(len(self._untold))
+        self._synced.clear()
+        self._tell(self._store.replace((), ""))
+        # What the old one knew of versions belongs to a history that may have ended.
+        self._reflector = self._new_reflector()
+
+    def add_index(self, name: str, fn: IndexFunction) -> None:
+        """Make by_index(name, value) answer; may come late, and again with the same function."""
+        self._store.add_index(name, fn)
+
+    def by_index(self, name: str, value: str) -> Objects:
+        """The objects for which the index function yields value; KeyError without that index."""
+        return self._store.by_index(name, value)
+
+    def get(self, key: ObjectKey) -> Object | None:
+        """The object as last seen, read-only."""
+        return self._store.get(key)
+
+    def list(self, namespace: str | None = None) -> Objects:
+        """All objects, or those of one namespace, read-only."""
+        return self._store.select(namespace)
+
+    def observe(self, obj: Object) -> None:
+        """Read your writes: take the answer to an apply in before the watch tells of it.
+
+        The handlers hear of it now (in the middle of a new list: after it), and not again when the
+        event arrives; older events that are
+        still on their way change nothing. An answer that the watch has overtaken is ignored, as
+        is an object that this selection would not contain.
+        """
+        if self.synced and self.selection.matches(obj):
+            self._tell(self._store.observe(self.selection.shape(obj, self._reduce)))
+
+    def may_hide(self, key: ObjectKey) -> bool:
+        """Whether an object may exist that is not in here: always, for it need not be selected."""
+        return True
+
+    def doubt(self, key: ObjectKey) -> None:
+        """Nothing to do: the watch tells what is true."""
+
+    def last_event_age(self) -> float:
+        """Seconds since the server last sent anything at all, bookmarks included."""
+        last = self._reflector.last_contact
+        return self._clock.monotonic() - (self._created_at if last is None else last)
+
+    def healthy(self, max_age: float) -> str | None:
+        """None, or that nothing was heard of this selection for more than max_age seconds."""
+        age = self.last_event_age()
+        return f"nothing heard of {self.selection} for {age:.0f} s" if age > max_age else None
+
+    def _new_reflector(self) -> Reflector:
+        made = Reflector(
+            self._client,
+            self.selection,
+            clock=self._clock,
+            rng=self._rng,
+            metrics=self._metrics,
+            watch_list=self._options.watch_list,
+        )
+        made.reduce_by(self._shaped)
+        if self._options.coming:
+            made.retry_by(COMING_LADDER)
+        return made
+
+    def _shaped(self, obj: Object) -> Object:
+        """The shape of what the server sent; that of our own write has been made already."""
+        held = self._store.get(key_of(obj))
+        return held if held is not None and same_state(held, obj) else self._reduce(obj)
+
+    def _start(self, group: asyncio.TaskGroup, resync: Resync) -> None:
+        async def begin() -> None:
+            await self._synced.wait()
+            await resync.run()
+
+        group.create_task(begin(), name=f"resync {self.selection}")
+
+    def _take_in(self, effect: Mirror) -> None:
+        """Mirror one effect, and tell of it to the end."""
+        self._mirror(effect)
+        self._tell_next(len(self._untold))
+        if isinstance(effect, Replace):
+            self._now_synced()
+
+    def _mirror(self, effect: Mirror) -> None:
+        match effect:
+            case Upsert(obj):
+                self._tell(self._store.upsert(obj))
+            case Remove(obj):
+                self._tell(self._store.remove(obj))
+            case Progress(version):
+                self._store.advance(version)
+            case Replace(items, version):
+                self._queue(self._store.replace(items, version))
+
+    async def _settle(self) -> None:
+        """Tell of a whole new list, slice by slice; what happens meanwhile is told after it."""
+        while self._untold:
+            self._tell_next(SLICE)
+            await yield_to_loop()
+        self._now_synced()
+
+    def _now_synced(self) -> None:
+        if self.synced:
+            return
+        self._synced.set()
+        for call in self._when_synced:
+            call()
+
+    def _tell(self, changes: Iterable[Change]) -> None:
+        behind = bool(self._untold)
+        self._queue(changes)
+        if not behind:
+            self._tell_next(len(self._untold))
+
+    def _queue(self, changes: Iterable[Change]) -> None:
+        # The gauge is shared by all informers of this resource: each adds what it holds.
+        self._count.inc(len(self._store) - self._counted)
+        self._counted = len(self._store)
+        initial = not self.synced
+        self._untold.extend((self._handlers, change, initial) for change in changes)
+
+    def _tell_next(self, count: int) -> None:
+        for _ in range(min(count, len(self._untold))):
+            handlers, change, initial = self._untold.popleft()
+            for handler in handlers:
+                pass_on(handler, change, initial)
+
+
+def pass_on(handler: EventHandler, change: Change, initial: bool) -> None:
+    """Call the method of a handler that fits a change of a store."""
+    if change.new is None:
+        if change.old is not None:
+            handler.on_delete(change.old)
+    elif change.old is None:
+        handler.on_add(change.new, initial)
+    else:
+        handler.on_update(change.old, change.new)

@@ -1,0 +1,202 @@
+"""All informers of a process, by selection: made once, run together, some of them asleep.
+
+Called by the composition of an application, and by runtime.cache.optional, which wakes and rests
+those of kinds that come and go.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from dataclasses import replace
+from typing import TypeVar
+
+from runtime.cache.informer import DEFAULT, Informer, InformerOptions
+from runtime.cache.selection import Selection
+from runtime.cache.store import version_number
+from runtime.client.client import Client
+from runtime.clock import Clock
+from runtime.metrics.metrics import Metrics
+
+__all__ = ["InformerSet", "OptionalInformer"]
+
+
+AnyInformer = TypeVar("AnyInformer", bound=Informer)
+
+
+class OptionalInformer(Informer):
+    """An informer that nobody waits for; it can be put to sleep and woken."""
+
+    home: InformerSet
+
+    def wake(self) -> None:
+        """Mirror from now on."""
+        self.home.wake(self)
+
+    def rest(self) -> None:
+        """Sleep and forget all objects; handlers hear of that."""
+        self.home.rest(self)
+
+
+class InformerSet:
+    """All informers of a process: one per selection, run together, fatal together.
+
+    Optional ones run while they are awake, and count neither for readiness nor for health.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        *,
+        clock: Clock,
+        rng: random.Random,
+        metrics: Metrics,
+        options: InformerOptions = DEFAULT,
+    ) -> None:
+        self._client = client
+        self._options = options
+        self._clock = clock
+        self._rng = rng
+        self._metrics = metrics
+        self._informers: dict[Selection, Informer] = {}
+        self._asleep: set[Selection] = set()
+        self._tasks: dict[Selection, asyncio.Task[None]] = {}
+        self._group: asyncio.TaskGroup | None = None
+
+    def informer(self, selection: Selection) -> Informer:
+        """The informer of that selection; a new one starts at once if the set is running."""
+        known = self._informers.get(selection)
+        if known is not None:
+            return known
+        made = self._add(Informer, selection, self._options)
+        if self._group is not None:
+            self._start(self._group, made)
+        return made
+
+    def optional(
+        self, selection: Selection, *, awake: bool = False, coming: bool = True
+    ) -> OptionalInformer:
+        """Make an informer that nobody waits for; it sleeps until `wake`, unless it is `awake`.
+
+        `coming`: as InformerOptions has it. Raises ValueError when there is an informer of that
+        selection already.
+        """
+        if selection in self._informers:
+            raise ValueError(f"there is an informer of {selection} already")
+        options = replace(self._options, optional=True, coming=coming)
+        made = self._add(OptionalInformer, selection, options)
+        made.home = self
+        self._asleep.add(selection)
+        if awake:
+            self.wake(made)
+        return made
+
+    def wake(self, informer: Informer) -> None:
+        """Let a sleeping informer mirror; it lists at once if the set is running."""
+        if informer.selection in self._asleep:
+            self._asleep.discard(informer.selection)
+            if self._group is not None:
+                self._start(self._group, informer)
+
+    def rest(self, informer: Informer) -> None:
+        """Let an optional informer sleep: it forgets all objects, and its handlers hear of that.
+
+        Raises ValueError for one that is not optional.
+        """
+        if not informer.optional:
+            raise ValueError(f"{informer.selection} is not optional")
+        if informer.selection in self._asleep:
+            return
+        self._asleep.add(informer.selection)
+        task = self._tasks.pop(informer.selection, None)
+        if task is not None:
+            # It gets no further turn but the one in which it ends.
+            task.cancel()
+        informer.forget()
+
+    def remove(self, informer: Informer) -> None:
+        """Let an optional informer go for good: as `rest`, and it is forgotten here too."""
+        self.rest(informer)
+        self._informers.pop(informer.selection, None)
+        self._asleep.discard(informer.selection)
+
+    async def run(self) -> None:
+        """Run all informers until cancelled, or until one crashes; raises what it raised."""
+        try:
+            async with asyncio.TaskGroup() as group:
+                self._group = group
+                for selection, informer in tuple(self._informers.items()):
+                    if selection not in self._asleep:
+                        self._start(group, informer)
+                # A set without informers waits for its first one like any other.
+                await asyncio.get_running_loop().create_future()
+        except ExceptionGroup as crash:
+            raise crash.exceptions[0] from crash
+        finally:
+            self._group = None
+
+    async def wait_synced(self, timeout: float) -> None:  # noqa: ASYNC109 - on our own clock
+        """Wait until every informer is synced; raises TimeoutError for the first that is not."""
+        end = self._clock.monotonic() + timeout
+        for informer in tuple(self._informers.values()):
+            await informer.wait_synced(end - self._clock.monotonic())
+
+    def healthy(self, max_age: float) -> str | None:
+        """None, or which informer has heard nothing for more than max_age seconds."""
+        reasons = (
+            informer.healthy(max_age)
+            for informer in self._informers.values()
+            if not informer.optional
+        )
+        return next(filter(None, reasons), None)
+
+    def unsynced(self) -> str | None:
+        """None once every informer has its first full list, else which one has not."""
+        for informer in self._informers.values():
+            if not informer.optional and not informer.synced:
+                return f"{informer.selection} is not synced yet"
+        return None
+
+    def _add(
+        self, kind: type[AnyInformer], selection: Selection, options: InformerOptions
+    ) -> AnyInformer:
+        made = kind(
+            self._client,
+            selection,
+            clock=self._clock,
+            rng=self._rng,
+            metrics=self._metrics,
+            options=options,
+        )
+        self._informers[selection] = made
+        plural = selection.resource.plural
+        age = self._metrics.informer_last_event_age_seconds.labels(resource=plural)
+        age.set_function(lambda: self._oldest(plural))
+        reached = self._metrics.informer_store_resource_version.labels(resource=plural)
+        reached.set_function(lambda: self._hindmost(plural))
+        return made
+
+    def _oldest(self, plural: str) -> float:
+        return max(
+            (
+                informer.last_event_age()
+                for selection, informer in self._informers.items()
+                if selection.resource.plural == plural and selection not in self._asleep
+            ),
+            default=0.0,
+        )
+
+    def _hindmost(self, plural: str) -> int:
+        """The version that every informer of a resource has reached; 0 before, or if no number."""
+        return min(
+            (
+                version_number(informer.resource_version) or 0
+                for selection, informer in self._informers.items()
+                if selection.resource.plural == plural
+            ),
+            default=0,
+        )
+
+    def _start(self, group: asyncio.TaskGroup, informer: Informer) -> None:
+        name = f"informer {informer.selection}"
+        self._tasks[informer.selection] = group.create_task(informer.run(), name=name)

@@ -1,0 +1,174 @@
+"""Optional kinds: mirrored while the API server serves them, let go when it no longer does.
+
+One watch per kind, of its CustomResourceDefinition by name, tells when the kind comes and goes;
+nothing is polled and nothing is asked again. For each version that the program can write there is
+an informer from the start, so that handlers and indexes are wired once; it sleeps until its
+version is served. Nobody waits for any of this: a process whose rights do not cover these watches
+starts and works as if the kinds were absent.
+
+Used by the composition of an application; decides which informer is awake and nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Protocol
+
+import structlog
+
+from runtime.cache.cache import SleepingCache
+from runtime.cache.optional_kind import UNKNOWN, Offer, OptionalKind, offered
+from runtime.cache.selection import Selection
+from runtime.limits.object_size import Bounds
+from runtime.types import Object, ObjectKey, Resource
+
+log: structlog.typing.FilteringBoundLogger = structlog.get_logger()
+
+DEFINITION = Resource(
+    "apiextensions.k8s.io",
+    "v1",
+    "CustomResourceDefinition",
+    "customresourcedefinitions",
+    namespaced=False,
+)
+
+
+OF_DEFINITIONS = Bounds(size=8 << 20, values=1_000_000)
+"""Written by administrators, and an outline is all that is kept of one."""
+
+
+class AddHandler(Protocol):
+    """The end of a source of events: it hears that an offer changed."""
+
+    def on_add(self, obj: Object, initial: bool) -> None: ...
+
+
+class Makes(Protocol):
+    """Makes caches that sleep: runtime.cache.informers, runtime.cache.namespaced_cache, or a maker
+    of mirrors.
+    """
+
+    def optional(self, selection: Selection, *, awake: bool = False) -> SleepingCache: ...
+
+
+Defines = Callable[[Selection], SleepingCache]
+"""Finds the cache that holds what is selected: the definition of one kind."""
+
+
+def outline(definition: Object) -> Object:
+    """Keep of a definition what tells its versions: the schemas are most of it by far."""
+    spec = definition.get("spec") or {}
+    versions = [
+        {"name": one.get("name"), "served": bool(one.get("served"))}
+        for one in spec.get("versions") or ()
+    ]
+    definition["spec"] = {"versions": versions}
+    metadata = definition.get("metadata") or {}
+    # kubectl keeps a whole copy of the definition here.
+    metadata.pop("annotations", None)
+    return definition
+
+
+def definition_of(kind: OptionalKind) -> Selection:
+    """Select the one definition of a kind; a right on that name alone is enough for the watch."""
+    return Selection(
+        DEFINITION,
+        field_selector=f"metadata.name={kind.definition}",
+        fields=("spec.versions", "status.conditions"),
+        transform=outline,
+        bounds=OF_DEFINITIONS,
+    )
+
+
+class OptionalKinds:
+    """Which optional kinds there are, and a cache for each version of each of them.
+
+    A source of events as well: a handler hears of each change of an offer as of an object that
+    carries the name of the definition, and nothing else.
+    """
+
+    def __init__(
+        self,
+        caches: Makes,
+        kinds: Sequence[OptionalKind],
+        select: Callable[[Resource], Selection],
+        definitions: Defines | None = None,
+    ) -> None:
+        self._definitions: dict[OptionalKind, SleepingCache] = {}
+        self._caches: dict[Resource, SleepingCache] = {}
+        self._handlers: tuple[AddHandler, ...] = ()
+        self._offers: Mapping[str, Offer] = {kind.definition: UNKNOWN for kind in kinds}
+        for kind in kinds:
+            if definitions is None:
+                definition = caches.optional(definition_of(kind), awake=True)
+            else:
+                definition = definitions(definition_of(kind))
+            self._definitions[kind] = definition
+            for resource in kind.resources:
+                cache = self._caches[resource] = caches.optional(select(resource))
+                cache.when_synced(partial(self._look, kind))
+            definition.add_handler(_Follow(partial(self._look, kind)))
+            definition.when_synced(partial(self._look, kind))
+
+    @property
+    def caches(self) -> Mapping[Resource, SleepingCache]:
+        """The cache of every version of every kind, asleep or not."""
+        return self._caches
+
+    @property
+    def offers(self) -> Mapping[str, Offer]:
+        """What is known at the moment, by name of the definition; another mapping per change."""
+        return self._offers
+
+    def add_handler(self, handler: AddHandler) -> None:
+        """Tell the handler of every change of an offer from now on."""
+        self._handlers = (*self._handlers, handler)
+
+    async def wait_synced(self, timeout: float) -> None:  # noqa: ASYNC109 - of the Source protocol
+        """Return at once: nobody waits for what need not exist."""
+
+    def _look(self, kind: OptionalKind) -> None:
+        """Wake and rest informers by what is offered now, and tell if that made a difference."""
+        definition = self._definitions[kind]
+        if not definition.synced:
+            return
+        versions = offered(definition.get(ObjectKey("", kind.definition)))
+        usable = next((one for one in kind.resources if one.version in versions), None)
+        for resource in kind.resources:
+            if resource != usable:
+                self._caches[resource].rest()
+        if usable is not None:
+            self._caches[usable].wake()
+        reading = usable is not None and not self._caches[usable].synced
+        self._note(kind, UNKNOWN if reading else Offer(True, versions, usable))
+
+    def _note(self, kind: OptionalKind, offer: Offer) -> None:
+        name = kind.definition
+        if self._offers[name] == offer:
+            return
+        self._offers = {**self._offers, name: offer}
+        if offer.known:
+            version = offer.resource.version if offer.resource else ""
+            log.info("optional kind", kind=name, served=list(offer.versions), used=version)
+        for handler in self._handlers:
+            handler.on_add({"metadata": {"name": name}}, False)
+
+
+class _Follow:
+    """Calls back for whatever happens to a definition."""
+
+    def __init__(self, look: Callable[[], None]) -> None:
+        self._look = look
+
+    def on_add(self, obj: Object, initial: bool) -> None:
+        self._look()
+
+    def on_update(self, old: Object, new: Object) -> None:
+        self._look()
+
+    def on_delete(self, obj: Object) -> None:
+        self._look()
+
+    def on_resync(self, obj: Object) -> None:
+        """Nothing happened."""

@@ -1,0 +1,283 @@
+"""Tells everything that becomes of one selection of objects, for as long as it runs.
+
+The loop around runtime.cache.watch: it turns answers and errors into frames, passes on the effects
+that concern objects, and knows the deadlines and the backoff. Called by the informer.
+
+The list comes, unless the server cannot do it, at the head of the watch (WatchList, KEP-3157):
+each object is decoded and reduced by itself, so that a collection of any size neither holds the
+event loop nor exists unreduced as a whole. It is gathered here, beside the store, and replaces
+what the store holds in one go once it is complete.
+
+Every expected failure (an ApiError, no answer, a torn or silent stream) is retried for ever;
+anything else is a bug, leaves `run` as it is and ends the process.
+"""
+
+import random
+from collections.abc import Awaitable, Callable
+from typing import NoReturn
+
+import structlog
+from prometheus_client import Counter
+
+from runtime.backoff import REFUSED_LADDER, UNREACHABLE_LADDER, Backoff, Ladder
+from runtime.cache.selection import Selection
+from runtime.cache.watch import (
+    Complete,
+    Discard,
+    Effect,
+    Ended,
+    Event,
+    Failed,
+    Forget,
+    Frame,
+    Gather,
+    Listed,
+    Mirror,
+    Opened,
+    Pause,
+    Phase,
+    Replace,
+    Rest,
+    SilentStreamError,
+    Skip,
+    start,
+    step,
+)
+from runtime.client.client import Client, WatchOptions
+from runtime.client.codec import decode_event
+from runtime.client.listing import ListOptions, Shape
+from runtime.clock import Clock, Deadline, yield_to_loop
+from runtime.errors import ApiError, TransportError
+from runtime.metrics.metrics import Metrics
+from runtime.types import Object, ObjectKey
+
+WATCH_SECONDS = (300, 600)
+"""Range of timeoutSeconds, drawn for each watch so that many of them do not end together."""
+
+WATCH_GRACE_SECONDS = 30.0
+"""How much longer than it was asked to a watch may last before we end it."""
+
+IDLE_SECONDS = 100.0
+"""Longest silence on a watch. Bookmarks come about once a minute; HTTP/1.1 has no ping, and a
+half-open connection is silent for ever. Costs one re-opened watch where there are no bookmarks."""
+
+COLLECT_IDLE_SECONDS = 15.0
+"""Longest silence in a streamed list. A server that knows of such lists has one reason to be
+silent in one: it waits for its cache to catch up with its storage, for seconds at most."""
+
+LIST_PAGE = 250
+"""Objects per page of a list that is not streamed."""
+
+SLICE = 64
+"""Buffered events handled before other tasks get their turn."""
+
+_OBJECT_EVENTS = frozenset({"ADDED", "MODIFIED", "DELETED"})
+_STREAMING = frozenset({Phase.COLLECT, Phase.STREAM})
+_SNAPSHOT = frozenset({Phase.SNAPSHOT, Phase.COLLECT})
+
+log = structlog.get_logger(__name__)
+
+
+class Reflector:
+    """Mirrors one selection; `run` is its only verb.
+
+    last_contact is the monotonic time at which the server last spoke to us, None before it did;
+    last_error is why it does not at the moment, None while all is well.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        selection: Selection,
+        *,
+        clock: Clock,
+        rng: random.Random,
+        metrics: Metrics,
+        watch_list: bool = True,
+    ) -> None:
+        self._client = client
+        self._selection = selection
+        self._clock = clock
+        self._rng = rng
+        self._metrics = metrics
+        self._refused = Backoff(clock, rng, REFUSED_LADDER)
+        self._unreachable = Backoff(clock, rng, UNREACHABLE_LADDER)
+        self._state = start(watch_list=watch_list)
+        self._reduce = selection.reducer()
+        self._gathered: dict[ObjectKey, Object] = {}
+        self._counts: dict[str, Counter] = {}
+        self._deliver: Callable[[Mirror], None]
+        self._replaced = False
+        self._pause: Pause | Rest | None = None
+        self._log = log.bind(selection=str(selection))
+        self.last_contact: float | None = None
+        self.last_error: ApiError | TransportError | None = None
+
+    def reduce_by(self, reduce: Shape) -> None:
+        """Choose what makes of an object what is stored; before `run`."""
+        self._reduce = reduce
+
+    def retry_by(self, ladder: Ladder) -> None:
+        """Choose how long to wait after a refusal; before `run`."""
+        self._refused = Backoff(self._clock, self._rng, ladder)
+
+    async def run(
+        self, deliver: Callable[[Mirror], None], settle: Callable[[], Awaitable[None]]
+    ) -> NoReturn:
+        """List, then watch, and start over from wherever the last frame left us; never returns.
+
+        deliver is called with each effect right after it was decided, and may not await. After a
+        Replace, settle is awaited before anything else is delivered: passing on ten thousand
+        changes at once would hold the event loop.
+        """
+        self._deliver = deliver
+        while True:
+            try:
+                if self._state.phase is Phase.LIST:
+                    await self._list()
+                else:
+                    await self._watch(settle)
+            except (ApiError, TransportError) as error:
+                self._feed(Failed(self._clock.monotonic(), error))
+            if self._replaced:
+                await self._settled(settle)
+            if self._pause is not None:
+                await self._clock.sleep(self._delay(self._pause))
+                self._pause = None
+
+    async def _list(self) -> None:
+        chosen = self._selection
+        options = ListOptions(
+            label_selector=chosen.label_selector,
+            field_selector=chosen.field_selector,
+            limit=LIST_PAGE,
+            metadata_only=chosen.metadata_only,
+            transform=self._reduce,
+            bounds=chosen.bounds,
+        )
+        answer = await self._client.list(chosen.resource, chosen.namespace, options=options)
+        if not answer.resource_version:
+            # A watch from no version at all tells of everything there is, in no order.
+            raise TransportError("the list names no resourceVersion")
+        self._touch()
+        self._feed(Listed(answer.items, answer.resource_version))
+
+    async def _settled(self, settle: Callable[[], Awaitable[None]]) -> None:
+        self._replaced = False
+        await settle()
+
+    async def _watch(self, settle: Callable[[], Awaitable[None]]) -> None:
+        seconds = self._rng.randint(*WATCH_SECONDS)
+        end = self._clock.monotonic() + seconds + WATCH_GRACE_SECONDS
+        chosen, options = self._selection, self._watch_options(seconds)
+        try:
+            async with (
+                Deadline(self._clock, self._patience) as idle,
+                self._client.watch(chosen.resource, chosen.namespace, options) as lines,
+            ):
+                self._feed(Opened(self._touch()))
+                handled = 0
+                async for line in lines:
+                    contact = self._touch()
+                    self._feed(self._decoded(line))
+                    # After the line: the one that ends a list begins the patience of a watch.
+                    idle.move(min(contact + self._patience, end))
+                    if self._state.phase not in _STREAMING:
+                        return
+                    if self._replaced:
+                        await self._settled(settle)
+                    handled += 1
+                    if handled % SLICE == 0:
+                        await yield_to_loop()
+        except TimeoutError as error:
+            raise SilentStreamError("the watch fell silent") from error
+        self._feed(Ended(self._clock.monotonic()))
+
+    def _watch_options(self, seconds: int) -> WatchOptions:
+        chosen, snapshot = self._selection, self._state.phase is Phase.SNAPSHOT
+        return WatchOptions(
+            # With a list at its head the watch begins at the most recent state, see
+            # runtime.cache.watch.
+            resource_version="" if snapshot else self._state.resource_version,
+            timeout_seconds=seconds,
+            label_selector=chosen.label_selector,
+            field_selector=chosen.field_selector,
+            metadata_only=chosen.metadata_only,
+            send_initial_events=snapshot,
+        )
+
+    @property
+    def _patience(self) -> float:
+        return COLLECT_IDLE_SECONDS if self._state.phase in _SNAPSHOT else IDLE_SECONDS
+
+    def _decoded(self, line: bytes) -> Event:
+        kind, obj = decode_event(line, self._selection.resource, self._selection.bounds)
+        count = self._counts.get(kind)
+        if count is None:
+            plural = self._selection.resource.plural
+            count = self._counts[kind] = self._metrics.watch_events_total.labels(plural, kind)
+        count.inc()
+        return Event(kind, self._reduce(obj) if kind in _OBJECT_EVENTS else obj)
+
+    def _feed(self, frame: Frame) -> None:
+        if isinstance(frame, Failed):
+            self._report(frame.error)
+        elif self.last_error is not None and _is_good(frame):
+            self._log.info("watch recovered")
+            self.last_error = None
+        before, (self._state, effects) = self._state, step(self._state, frame)
+        if before.streams and not self._state.streams:
+            self._log.info("the server streams no lists", reason=str(self.last_error))
+        for effect in effects:
+            self._perform(effect)
+
+    def _perform(self, effect: Effect) -> None:
+        match effect:
+            case Gather(key, obj):
+                self._gathered[key] = obj
+            case Forget(key):
+                self._gathered.pop(key, None)
+            case Discard():
+                self._gathered = {}
+            case Complete(version, reason):
+                items, self._gathered = list(self._gathered.values()), {}
+                self._perform(Replace(items, version, reason))
+            case Pause(error):
+                self._pause = effect
+                if error is not None:
+                    self._report(error)
+            case Rest():
+                self._pause = effect
+            case Skip(kind):
+                self._log.warning("watch event skipped", type=kind)
+            case Replace(_, _, reason):
+                self._metrics.informer_relists_total.labels(
+                    self._selection.resource.plural, reason
+                ).inc()
+                self._replaced = True
+                self._deliver(effect)
+            case _:
+                self._deliver(effect)
+
+    def _touch(self) -> float:
+        """Note that the server has just spoken to us; the moment, in monotonic seconds."""
+        self.last_contact = self._clock.monotonic()
+        return self.last_contact
+
+    def _delay(self, pause: Pause | Rest) -> float:
+        if isinstance(pause, Rest):
+            return pause.seconds
+        if isinstance(pause.error, TransportError):
+            return self._unreachable.delay()
+        asked = pause.error.retry_after if pause.error is not None else None
+        return max(self._refused.delay(), asked or 0.0)
+
+    def _report(self, error: ApiError | TransportError) -> None:
+        # One line per kind of trouble: an outage fails every informer many times a minute.
+        if type(error) is not type(self.last_error):
+            self._log.warning("watch interrupted", error=type(error).__name__, reason=str(error))
+        self.last_error = error
+
+
+def _is_good(frame: Frame) -> bool:
+    return isinstance(frame, Listed) or (isinstance(frame, Event) and frame.kind != "ERROR")

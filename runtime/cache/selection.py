@@ -1,0 +1,238 @@
+"""Which objects an informer mirrors, and in what shape.
+
+Pure. Used by the reflector to ask for them, and by the informer to judge objects that reach it
+by another way than its own watch.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from typing import Any
+
+import orjson
+
+from runtime.client.listing import Shape
+from runtime.limits.nesting import shallow
+from runtime.limits.object_size import DEFAULT, Bounds, bound_members, trim_metadata
+from runtime.types import Object, Resource, key_of, labels_of
+
+IDENTITY = ("apiVersion", "kind", "metadata")
+"""The members of an object that every shape keeps."""
+
+SHARED_STRINGS = 10_000
+"""Different strings that a selection remembers in order to store each of them once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """One collection, or a part of it, in one shape; equal selections share an informer.
+
+    metadata_only leaves apiVersion, kind and metadata, and the server sends no more than that.
+    `fields` keeps beside these the named ones only, as paths like "spec.replicas": the server
+    sends all, but not more is stored. transform comes after that; it may change its argument in
+    place and must be idempotent. managedFields are never kept, and of a member that is larger than
+    `bounds` no more than a mark (runtime.limits.object_size).
+
+    Raises ValueError for both metadata_only and fields, and for a path that is none.
+    """
+
+    resource: Resource
+    namespace: str | None = None
+    label_selector: str = ""
+    field_selector: str = ""
+    metadata_only: bool = False
+    fields: tuple[str, ...] = ()
+    transform: Shape | None = None
+    bounds: Bounds = DEFAULT
+
+    def __post_init__(self) -> None:
+        if self.fields and self.metadata_only:
+            raise ValueError("metadata_only leaves no other fields")
+        object.__setattr__(self, "fields", _normal(self.fields))
+
+    def __str__(self) -> str:
+        place = f"in {self.namespace}" if self.namespace else ""
+        fields = "metadata" if self.metadata_only else ", ".join(self.fields)
+        shape = f"({fields})" if fields else ""
+        parts = (str(self.resource), place, self.label_selector, self.field_selector, shape)
+        return " ".join(filter(None, parts))
+
+    def reducer(self) -> Shape:
+        """What makes of a freshly decoded object what is stored; it may change its argument."""
+        steps: list[Shape] = [trim_metadata, _sharing()]
+        if self.metadata_only or self.fields:
+            steps.append(_projection(_tree(self.fields)))
+        steps.append(partial(bound_members, bounds=self.bounds))
+        if self.transform is not None:
+            steps.append(self.transform)
+        return _chain(steps)
+
+    def shape(self, obj: Object, reduce: Shape | None = None) -> Object:
+        """A copy of a full object in the shape of this selection; the argument is not touched.
+
+        Objects that go through one `reduce`, a reducer of this selection, share equal strings.
+        """
+        if self.metadata_only or self.fields:
+            # Copy no more than what stays.
+            obj = _projection(_tree(self.fields))(obj)
+        try:
+            copy: Object = orjson.loads(orjson.dumps(obj))
+        except orjson.JSONEncodeError:
+            # Nested deeper than the encoder goes.
+            copy = shallow(obj)
+        return (reduce or self.reducer())(copy)
+
+    def matches(self, obj: Mapping[str, object]) -> bool:
+        """Whether the server would select the object.
+
+        False also where it cannot be told from here, such as for field selectors beyond the
+        object's own name: such objects arrive by the watch alone.
+        """
+        key = key_of(obj)
+        if self.namespace is not None and key.namespace != self.namespace:
+            return False
+        fields = {"metadata.name": key.name, "metadata.namespace": key.namespace}
+        terms = _terms(self.field_selector)
+        if terms is None or any(term.key not in fields for term in terms):
+            return False
+        label_terms = _terms(self.label_selector)
+        if label_terms is None:
+            return False
+        labels = labels_of(obj)
+        return all(term.holds(fields) for term in terms) and all(
+            term.holds(labels) for term in label_terms
+        )
+
+
+_Tree = dict[str, Any]
+"""Fields by their first part: a member is kept whole (None) or in part (a tree)."""
+
+_PATH = re.compile(r"[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*")
+
+
+def _normal(fields: tuple[str, ...]) -> tuple[str, ...]:
+    """Sorted, each once, none below another: equal sets of fields are equal selections."""
+    for path in fields:
+        if not _PATH.fullmatch(path):
+            raise ValueError(f"{path!r} is no path of fields")
+        if path.partition(".")[0] in IDENTITY:
+            raise ValueError(f"{path!r} is kept by every shape")
+    kept: list[str] = []
+    for path in sorted(set(fields), key=lambda path: path.split(".")):
+        if not (kept and path.startswith(f"{kept[-1]}.")):
+            kept.append(path)
+    return tuple(kept)
+
+
+def _tree(fields: tuple[str, ...]) -> _Tree:
+    tree: _Tree = {}
+    for path in fields:
+        *above, last = path.split(".")
+        node = tree
+        for part in above:
+            node = node.setdefault(part, {})
+        node[last] = None
+    return tree
+
+
+def _projection(tree: _Tree) -> Shape:
+    whole = tree | dict.fromkeys(IDENTITY)
+
+    def project(obj: Object) -> Object:
+        return _part(obj, whole)
+
+    return project
+
+
+def _part(of: Mapping[str, Any], tree: _Tree) -> Object:
+    part: Object = {}
+    for name, below in tree.items():
+        value = of.get(name)
+        if below is None and name in of:
+            part[name] = value
+        elif isinstance(value, dict):
+            part[name] = _part(value, below)
+    return part
+
+
+def _sharing() -> Shape:
+    """Lets equal strings be one string: a fifth of an object of which only metadata is kept.
+
+    Only where equal ones are the rule; at the cost of 1 us per object. Not sys.intern, which in
+    some versions of Python keeps for ever what it was given once.
+    """
+    known: dict[str, str] = {}
+
+    def share_values(members: dict[str, Any]) -> None:
+        for name, value in members.items():
+            if value.__class__ is str:
+                members[name] = known.setdefault(value, value)
+
+    def share(obj: Object) -> Object:
+        if len(known) > SHARED_STRINGS:
+            known.clear()
+        metadata = obj.get("metadata") or {}
+        namespace = metadata.get("namespace")
+        if namespace:
+            metadata["namespace"] = known.setdefault(namespace, namespace)
+        share_values(metadata.get("labels") or {})
+        for owner in metadata.get("ownerReferences") or ():
+            share_values(owner)
+        return obj
+
+    return share
+
+
+def _chain(steps: list[Shape]) -> Shape:
+    def reduce(obj: Object) -> Object:
+        for step in steps:
+            obj = step(obj)
+        return obj
+
+    return reduce
+
+
+@dataclass(frozen=True, slots=True)
+class _Term:
+    """One requirement: the value of key is in values, or is not; None stands for any value."""
+
+    key: str
+    values: frozenset[str] | None
+    wanted: bool
+
+    def holds(self, of: Mapping[str, str]) -> bool:
+        value = of.get(self.key)
+        found = value is not None and (self.values is None or value in self.values)
+        return found is self.wanted
+
+
+_KEY = r"[A-Za-z0-9][A-Za-z0-9._/-]*"
+_SET = re.compile(rf"({_KEY})\s+(in|notin)\s*\(([^()]*)\)")
+_EQUALITY = re.compile(rf"({_KEY})\s*(==|=|!=)\s*([A-Za-z0-9._-]*)")
+_EXISTENCE = re.compile(rf"(!?)\s*({_KEY})")
+
+
+@lru_cache(maxsize=256)
+def _terms(selector: str) -> tuple[_Term, ...] | None:
+    """The requirements of a selector; None when it has one that we do not know (`a > 1`).
+
+    Grammar: Kubernetes documentation, "Labels and Selectors", and apimachinery labels.Parse.
+    """
+    parts = [part.strip() for part in re.split(r",(?![^()]*\))", selector)]
+    if parts == [""]:
+        return ()
+    terms = [_term(part) for part in parts]
+    known = tuple(term for term in terms if term is not None)
+    return known if len(known) == len(terms) else None
+
+
+def _term(text: str) -> _Term | None:
+    if found := _SET.fullmatch(text):
+        values = frozenset(value.strip() for value in found[3].split(","))
+        return _Term(found[1], values, wanted=found[2] == "in")
+    if found := _EQUALITY.fullmatch(text):
+        return _Term(found[1], frozenset((found[3],)), wanted=found[2] != "!=")
+    if found := _EXISTENCE.fullmatch(text):
+        return _Term(found[2], None, wanted=not found[1])
+    return None

@@ -1,0 +1,390 @@
+"""How a list and watch goes on after each thing the server does: a pure step function.
+
+    step(state, frame) -> (state, effects)
+
+Frames are what happened, effects are what to do about it, in order. No I/O, no clock, no
+randomness: runtime.cache.reflector turns answers and errors into frames and performs the effects.
+
+    SNAPSHOT  a full list is needed, and a watch is to be opened that begins with one
+    COLLECT   that watch is open; its list is gathered beside the store until it is complete
+    LIST      a full list is needed, page by page
+    OPEN      the store stands at `resource_version`; a watch is to be opened there
+    STREAM    that watch is open
+
+The rules are those of client-go's reflector (tools/cache/reflector.go, 1.37) with two changes.
+
+A list, streamed or paged, always asks for the most recent state instead of any cached one, or of
+one at least as new as the last version seen. A controller that starts from the past takes
+decisions about objects that are gone, and servers since 1.31 answer such lists from their cache
+too (KEP-2340, consistent reads from cache).
+
+A watch that was over within its first second is never opened again before that second is over,
+not even when it brought something: a server, or a proxy, that ends each watch after one event
+costs one request a second, not a busy loop.
+"""
+
+from dataclasses import dataclass
+from enum import Enum, unique
+from typing import Any, NamedTuple
+
+from runtime.cache.store import version_number
+from runtime.errors import (
+    ApiError,
+    Gone,
+    ResourceVersionTooLarge,
+    TooManyRequests,
+    TransportError,
+    status_error,
+)
+from runtime.types import Object, ObjectKey, annotations_of, key_of, resource_version_of
+
+SHORT_WATCH_SECONDS = 1.0
+"""A watch that ends sooner than this and brought nothing counts as a failed one."""
+
+SNAPSHOT_TRIES = 3
+"""Streamed lists that may fail in a row before the list is fetched page by page: whatever cuts
+them, or does not let them begin (a proxy that counts or holds back bytes), may do so for ever."""
+
+INITIAL_EVENTS_END = "k8s.io/initial-events-end"
+"""Annotation of the bookmark that ends the list at the head of a watch (KEP-3157)."""
+
+_REFUSES_THE_FORM = frozenset({400, 405, 406, 415, 422, 501})
+"""Codes by which servers without streamed lists refuse the request for one."""
+
+
+@unique
+class Phase(Enum):
+    """What has to happen next; see the module."""
+
+    SNAPSHOT = "snapshot"
+    COLLECT = "collect"
+    LIST = "list"
+    OPEN = "open"
+    STREAM = "stream"
+
+
+class State(NamedTuple):
+    """Where we stand.
+
+    resource_version is the last one seen, of an object or a bookmark, but never of an object of a
+    streamed list: these come in no order. listed_version and opened_version are what it was after
+    the last list and at the last opening: as long as they are equal to it, that list or that
+    watch has brought nothing yet. opened_at is in monotonic seconds. streams tells whether lists
+    are asked for as streams, broken how many of these failed in a row.
+    """
+
+    phase: Phase = Phase.LIST
+    resource_version: str = ""
+    listed_version: str = ""
+    opened_version: str = ""
+    opened_at: float = 0.0
+    reason: str = "initial"
+    streams: bool = False
+    broken: int = 0
+
+
+def start(*, watch_list: bool) -> State:
+    """The state of a mirror that has nothing yet."""
+    return State(Phase.SNAPSHOT if watch_list else Phase.LIST, streams=watch_list)
+
+
+class SilentStreamError(TransportError):
+    """An open watch has brought nothing for longer than the loop around this is ready to wait."""
+
+
+# Frames ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A complete snapshot of the collection, already transformed."""
+
+    items: list[Object]
+    resource_version: str
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """The server accepted the watch."""
+
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One line of the watch: ADDED, MODIFIED, DELETED, BOOKMARK, ERROR or a word of the future."""
+
+    kind: str
+    object: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """The server ended the watch in good order, as it does after timeoutSeconds."""
+
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """A list, an opening or a stream failed."""
+
+    at: float
+    error: ApiError | TransportError
+
+
+Frame = Listed | Opened | Event | Ended | Failed
+
+
+# Effects --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Replace:
+    """The store becomes exactly this."""
+
+    items: list[Object]
+    resource_version: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Upsert:
+    """The object exists in this state."""
+
+    object: Object
+
+
+@dataclass(frozen=True, slots=True)
+class Remove:
+    """The object is gone, or no longer selected; this was its last state."""
+
+    object: Object
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """Nothing changed up to this version."""
+
+    resource_version: str
+
+
+@dataclass(frozen=True, slots=True)
+class Gather:
+    """The object is part of the streamed list, in this state."""
+
+    key: ObjectKey
+    object: Object
+
+
+@dataclass(frozen=True, slots=True)
+class Forget:
+    """The object is no longer part of the streamed list."""
+
+    key: ObjectKey
+
+
+@dataclass(frozen=True, slots=True)
+class Complete:
+    """What was gathered is the list: a Replace with these items follows from it."""
+
+    resource_version: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Discard:
+    """What was gathered is no list and never will be."""
+
+
+@dataclass(frozen=True, slots=True)
+class Skip:
+    """An event that cannot be used; the watch goes on."""
+
+    kind: str
+
+
+@dataclass(frozen=True, slots=True)
+class Pause:
+    """Back off before the next request; error is None after watches that end at once."""
+
+    error: ApiError | TransportError | None
+
+
+@dataclass(frozen=True, slots=True)
+class Rest:
+    """Wait that many seconds before the next request: there was one just now."""
+
+    seconds: float
+
+
+Mirror = Replace | Upsert | Remove | Progress
+"""The effects that concern the mirrored objects."""
+
+Effect = Mirror | Gather | Forget | Complete | Discard | Skip | Pause | Rest
+Step = tuple[State, tuple[Effect, ...]]
+
+_EXPECTED: dict[Phase, tuple[type[Frame], ...]] = {
+    Phase.SNAPSHOT: (Opened, Failed),
+    Phase.COLLECT: (Event, Ended, Failed),
+    Phase.LIST: (Listed, Failed),
+    Phase.OPEN: (Opened, Failed),
+    Phase.STREAM: (Event, Ended, Failed),
+}
+
+
+def step(state: State, frame: Frame) -> Step:
+    """The next state and what to do on the way there.
+
+    Raises ValueError for a frame that cannot occur in this phase: a bug of the loop around it.
+    """
+    if not isinstance(frame, _EXPECTED[state.phase]):
+        raise ValueError(f"{type(frame).__name__} in phase {state.phase.value}")
+    match frame:
+        case Event():
+            return _on_event(state, frame)
+        case Listed(items, version):
+            listed = _listed_at(state, version, Phase.OPEN)
+            return listed, (Replace(items, version, state.reason),)
+        case Opened(at):
+            phase = Phase.COLLECT if state.phase is Phase.SNAPSHOT else Phase.STREAM
+            return _stand(state, phase)._replace(opened_at=at), ()
+        case Ended(at) if state.phase is Phase.COLLECT:
+            return _broke_off(state, None)
+        case Ended(at):
+            return _stand(state, Phase.OPEN), _spacing(state, at, None)
+        case Failed(at, error) if state.phase in (Phase.SNAPSHOT, Phase.COLLECT):
+            return _on_failed_snapshot(state, error)
+        case Failed(at, error):
+            return _on_failure(state, at, error)
+
+
+def _on_event(state: State, event: Event) -> Step:
+    if event.kind == "ERROR":
+        # A 410 comes in two shapes: as the answer to the opening, and as an event like this.
+        # Its time does not matter: only errors of the connection are judged by their age.
+        return step(state, Failed(state.opened_at, status_error(event.object)))
+    version = resource_version_of(event.object)
+    key = key_of(event.object)
+    if not version or (event.kind != "BOOKMARK" and not key.name):
+        return state, (Skip(event.kind),)
+    if state.phase is Phase.COLLECT:
+        return _on_listed_event(state, event, key)
+    effect: Effect
+    match event.kind:
+        case "ADDED" | "MODIFIED":
+            effect = Upsert(event.object)
+        case "DELETED":
+            effect = Remove(event.object)
+        case "BOOKMARK":
+            effect = Progress(version)
+        case _:
+            return state, (Skip(event.kind),)
+    if version == state.resource_version:
+        return state, (effect,)
+    if _is_repetition(version, state.resource_version):
+        return state, (Skip(event.kind),)
+    return state._replace(resource_version=version), (effect,)
+
+
+def _on_listed_event(state: State, event: Event, key: ObjectKey) -> Step:
+    """An event of a list at the head of a watch; changes made meanwhile can be among them."""
+    match event.kind:
+        case "ADDED" | "MODIFIED":
+            return state, (Gather(key, event.object),)
+        case "DELETED":
+            return state, (Forget(key),)
+        case "BOOKMARK" if annotations_of(event.object).get(INITIAL_EVENTS_END) == "true":
+            version = resource_version_of(event.object)
+            listed = _listed_at(state, version, Phase.STREAM)
+            return listed, (Complete(version, state.reason),)
+        case "BOOKMARK":
+            return state, ()
+        case _:
+            return state, (Skip(event.kind),)
+
+
+def _on_failed_snapshot(state: State, error: ApiError | TransportError) -> Step:
+    match error:
+        case SilentStreamError():
+            # Either a dead connection or a server that knows of no end of a list, such as an
+            # old aggregated one that ignores what it does not know.
+            return state._replace(phase=Phase.LIST, broken=0), (Discard(),)
+        case TransportError():
+            return _broke_off(state, error)
+        case TooManyRequests() | Gone() | ResourceVersionTooLarge():
+            return state._replace(phase=Phase.SNAPSHOT), (Discard(), Pause(error))
+        case _ if error.code in _REFUSES_THE_FORM:
+            # Remembered: there will be no such answer for as long as this server runs.
+            return state._replace(phase=Phase.LIST, streams=False), (Discard(),)
+        case _:
+            # For this once: the list may be refused, or not, for reasons of its own.
+            return state._replace(phase=Phase.LIST), (Discard(), Pause(error))
+
+
+def _broke_off(state: State, error: TransportError | None) -> Step:
+    broken = state.broken + 1
+    phase = Phase.SNAPSHOT if broken < SNAPSHOT_TRIES else Phase.LIST
+    return state._replace(phase=phase, broken=broken), (Discard(), Pause(error))
+
+
+def _on_failure(state: State, at: float, error: ApiError | TransportError) -> Step:
+    match error:
+        case Gone() | ResourceVersionTooLarge():
+            # At once, unless the very version of the last list is refused: that would spin.
+            reason = "expired" if isinstance(error, Gone) else "too_large"
+            spins = state.phase is Phase.LIST or state.resource_version == state.listed_version
+            return _relist(state, reason), (Pause(error),) if spins else ()
+        case SilentStreamError() if state.resource_version == state.opened_version:
+            # Not a bookmark: perhaps a server whose history went back, after a restore from
+            # backup, and which waits for a version that lies in its future (seen with 1.36).
+            return _relist(state, "silent"), ()
+        case TransportError() if state.phase is Phase.STREAM:
+            return _stand(state, Phase.OPEN), _spacing(state, at, error)
+        case TransportError() | TooManyRequests():
+            phase = Phase.LIST if state.phase is Phase.LIST else Phase.OPEN
+            return _stand(state, phase), (Pause(error),)
+        case _:
+            return _relist(state, type(error).__name__), (Pause(error),)
+
+
+def _stand(state: State, phase: Phase) -> State:
+    """The same place in history, in another phase."""
+    return state._replace(phase=phase, opened_version=state.resource_version, opened_at=0.0)
+
+
+def _listed_at(state: State, version: str, phase: Phase) -> State:
+    return state._replace(
+        phase=phase,
+        resource_version=version,
+        listed_version=version,
+        opened_version="",
+        broken=0,
+    )
+
+
+def _relist(state: State, reason: str) -> State:
+    if state.phase is Phase.LIST:
+        return state
+    phase = Phase.SNAPSHOT if state.streams else Phase.LIST
+    return state._replace(phase=phase, opened_version="", opened_at=0.0, reason=reason)
+
+
+def _spacing(state: State, at: float, error: TransportError | None) -> tuple[Effect, ...]:
+    """What keeps watches that end too soon from being opened too often."""
+    age = at - state.opened_at
+    if age >= SHORT_WATCH_SECONDS:
+        return ()
+    if state.resource_version == state.opened_version:
+        return (Pause(error),)
+    return (Rest(SHORT_WATCH_SECONDS - age),)
+
+
+def _is_repetition(version: str, told: str) -> bool:
+    """Whether history has been told further than that already.
+
+    Told again, an object that was deleted since would come back to life. No API server repeats
+    itself, but not all that speaks its protocol is one.
+    """
+    number, last = version_number(version), version_number(told)
+    return number is not None and last is not None and number < last

@@ -1,0 +1,313 @@
+"""The verbs of the Kubernetes API on plain dicts: get, list, watch, apply, create, update, delete.
+
+Uses runtime.client.transport and runtime.client.codec; no models, no discovery, no cache. Called by
+the reflector, the leader elector, owned apply, and by code that needs one direct read.
+
+Every method raises the ApiError classes of runtime.errors, TransportError when no answer came,
+and writes raise LeaseLost when the guard refuses them. With dry_run a write is checked, defaulted
+and answered as if, and nothing is stored.
+"""
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+from runtime.builtin_kinds import POD
+from runtime.client.codec import (
+    APPLY_PATCH,
+    JSON,
+    JSON_PATCH,
+    PARTIAL_OBJECT,
+    decode_object,
+    encode,
+    encode_apply,
+)
+from runtime.client.credentials import Credentials
+from runtime.client.listing import LIST_ALL, ListOptions, ObjectList, list_pages, selectors
+from runtime.client.transport import Call, Transport, Wire
+from runtime.client.wire import HttpWire
+from runtime.client.write_guard import Guard, unguarded
+from runtime.clock import Clock
+from runtime.errors import Gone, Invalid, PatchFailed
+from runtime.metrics.metrics import Metrics
+from runtime.types import Object, ObjectKey, Resource, key_of
+
+EVICTION = "eviction"
+
+
+@dataclass(frozen=True, slots=True)
+class WatchOptions:
+    """What to watch, from which version on, and for how many seconds at most.
+
+    With send_initial_events the watch begins with an ADDED event for each object there is, and a
+    bookmark annotated k8s.io/initial-events-end that closes this list; it is at least as new as
+    resource_version, and with "" the most recent. Servers that cannot do so answer 400 or 422.
+    """
+
+    resource_version: str
+    timeout_seconds: int
+    label_selector: str = ""
+    field_selector: str = ""
+    metadata_only: bool = False
+    send_initial_events: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ApplyResult:
+    """The object as stored after an apply, and whether the apply created it (201, not 200)."""
+
+    object: Object
+    created: bool
+
+
+class Client:
+    """One identity at one API server. Safe to share between tasks of one event loop.
+
+    Each client has connections of its own: give the leader elector one for itself, so that
+    renewals never wait behind other requests. guard is called right before each write is sent and
+    raises LeaseLost to refuse it. timeout bounds each request in seconds (list pages have their
+    own bound, watches only while opening).
+    """
+
+    guard: Guard
+    """What each write is asked for. Who acts elsewhere for the same reason asks it there too."""
+
+    def __init__(
+        self,
+        credentials: Credentials,
+        *,
+        user_agent: str,
+        clock: Clock,
+        metrics: Metrics | None = None,
+        guard: Guard | None = None,
+        timeout: float = 10.0,
+    ) -> None:
+        self.guard = guard or unguarded
+        wire = HttpWire(credentials, user_agent=user_agent, guard=guard)
+        self._transport = Transport(
+            wire, credentials, clock=clock, metrics=metrics, guard=guard, timeout=timeout
+        )
+
+    @classmethod
+    def over(
+        cls,
+        wire: Wire,
+        credentials: Credentials,
+        *,
+        clock: Clock,
+        metrics: Metrics | None = None,
+        guard: Guard | None = None,
+        timeout: float = 10.0,
+    ) -> Self:
+        """A client whose calls go over another wire, such as a server in memory.
+
+        Second tries, deadlines, the guard and the counting are the same.
+        """
+        made = cls.__new__(cls)
+        made.guard = guard or unguarded
+        made._transport = Transport(
+            wire, credentials, clock=clock, metrics=metrics, guard=guard, timeout=timeout
+        )
+        return made
+
+    async def get(
+        self, resource: Resource, key: ObjectKey, *, metadata_only: bool = False
+    ) -> Object:
+        """One object; with metadata_only just apiVersion, kind and metadata of it."""
+        accept = PARTIAL_OBJECT if metadata_only else JSON
+        call = Call("GET", resource.path(key.namespace, key.name), accept=accept)
+        return decode_object((await self._transport.request(call)).body, resource)
+
+    async def list(
+        self, resource: Resource, namespace: str | None = None, *, options: ListOptions = LIST_ALL
+    ) -> ObjectList:
+        """All selected objects, fetched page by page; other tasks run while they are decoded.
+
+        When the server has forgotten the version of the first page before the last one was read
+        (410), the list is started again as a single answer.
+        """
+        try:
+            return await list_pages(self._transport, resource, namespace, options)
+        except Gone:
+            if not options.limit:
+                raise
+            return await list_pages(self._transport, resource, namespace, replace(options, limit=0))
+
+    def watch(
+        self, resource: Resource, namespace: str | None, options: WatchOptions
+    ) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
+        """The raw lines of a watch, with bookmarks; runtime.client.codec.decode_event reads them.
+
+        Errors of opening are raised by entering the context. The iterator ends when the server
+        ends the watch in good order and raises TransportError when it breaks; whoever iterates
+        sets the deadline, because a silent watch looks like a quiet one.
+        """
+        query = {
+            "watch": "true",
+            "allowWatchBookmarks": "true",
+            "timeoutSeconds": str(options.timeout_seconds),
+            **selectors(options),
+        }
+        if options.resource_version:
+            query["resourceVersion"] = options.resource_version
+        if options.send_initial_events:
+            query |= {"sendInitialEvents": "true", "resourceVersionMatch": "NotOlderThan"}
+        accept = PARTIAL_OBJECT if options.metadata_only else JSON
+        return self._transport.stream(Call("GET", resource.path(namespace), query, accept=accept))
+
+    async def apply(
+        self,
+        resource: Resource,
+        body: Object,
+        *,
+        field_manager: str,
+        force: bool,
+        subresource: str | None = None,
+        dry_run: bool = False,
+    ) -> ApplyResult:
+        """Server-side apply of exactly the fields in body.
+
+        A metadata.uid in the body makes it a precondition: Conflict for another object or none
+        of that name. Without force, fields of others give ApplyConflict.
+        """
+        query = {
+            "fieldManager": field_manager,
+            "force": "true" if force else "false",
+            "fieldValidation": "Strict",
+            **_trial(dry_run),
+        }
+        key = key_of(body)
+        path = resource.path(key.namespace, key.name, subresource)
+        answer = await self._transport.request(
+            Call("PATCH", path, query, encode_apply(body), content_type=APPLY_PATCH)
+        )
+        return ApplyResult(decode_object(answer.body), created=answer.status == 201)
+
+    async def create(
+        self,
+        resource: Resource,
+        body: Object,
+        *,
+        field_manager: str,
+        subresource: str | None = None,
+        dry_run: bool = False,
+    ) -> Object:
+        """A new object; AlreadyExists when the name is taken.
+
+        With a subresource: what that makes for the object of this name, such as a token.
+        """
+        query = {"fieldManager": field_manager, "fieldValidation": "Strict", **_trial(dry_run)}
+        key = key_of(body)
+        path = resource.path(key.namespace, key.name if subresource else None, subresource)
+        answer = await self._transport.request(Call("POST", path, query, encode(body)))
+        return decode_object(answer.body)
+
+    async def update(
+        self,
+        resource: Resource,
+        body: Object,
+        *,
+        subresource: str | None = None,
+        dry_run: bool = False,
+    ) -> Object:
+        """Replace a whole object; Conflict unless the resourceVersion in body is the present one.
+
+        Raises ValueError for a body without resourceVersion: that would overwrite blindly.
+        """
+        if not body.get("metadata", {}).get("resourceVersion"):
+            raise ValueError("an update needs the resourceVersion it is based on")
+        key = key_of(body)
+        path = resource.path(key.namespace, key.name, subresource)
+        query = {"fieldValidation": "Strict", **_trial(dry_run)}
+        answer = await self._transport.request(Call("PUT", path, query, encode(body)))
+        return decode_object(answer.body)
+
+    async def json_patch(
+        self,
+        resource: Resource,
+        key: ObjectKey,
+        ops: Sequence[Mapping[str, Any]],
+        *,
+        field_manager: str | None = None,
+        subresource: str | None = None,
+        dry_run: bool = False,
+    ) -> Object:
+        """Apply RFC 6902 operations in order, all or none.
+
+        Raises PatchFailed when a `test` among them does not hold or a path does not exist, Invalid
+        when the outcome breaks the schema.
+        """
+        query = _trial(dry_run)
+        if field_manager:
+            query["fieldManager"] = field_manager
+        path = resource.path(key.namespace, key.name, subresource)
+        call = Call("PATCH", path, query, encode(ops), content_type=JSON_PATCH)
+        try:
+            return decode_object((await self._transport.request(call)).body)
+        except Invalid as error:
+            # What a schema refuses comes with its causes.
+            raise error if error.causes else PatchFailed(error.info) from error
+
+    async def delete(
+        self,
+        resource: Resource,
+        key: ObjectKey,
+        *,
+        uid: str,
+        resource_version: str | None = None,
+        propagation: str = "Background",
+        dry_run: bool = False,
+    ) -> None:
+        """Ask for the deletion of that very object, and of that state of it if a version is given.
+
+        Returns when the request is accepted; finalizers and grace periods may keep the object.
+        Raises Conflict when the precondition fails, NotFound when nothing has that name, and
+        ValueError without a uid: a name alone may by now mean another object.
+        """
+        if not uid:
+            raise ValueError(f"deleting {resource.kind} {key} needs its uid")
+        preconditions = {"uid": uid}
+        if resource_version is not None:
+            preconditions["resourceVersion"] = resource_version
+        body: Object = {
+            "apiVersion": "v1",
+            "kind": "DeleteOptions",
+            "preconditions": preconditions,
+            "propagationPolicy": propagation,
+        }
+        if dry_run:
+            # Beside a body the server ignores what the query says.
+            body["dryRun"] = ["All"]
+        path = resource.path(key.namespace, key.name)
+        await self._transport.request(Call("DELETE", path, body=encode(body)))
+
+    async def evict(self, key: ObjectKey, *, uid: str) -> None:
+        """Have that very pod deleted, if the disruption budget over it lets it go.
+
+        The API server asks and charges the budget in one step, so that two who take pods away never
+        both get the last one that may go. Without a budget, and for a pod that does not run, it is
+        a deletion. Raises EvictionRefused, what `delete` raises, and ValueError without a uid.
+        """
+        if not uid:
+            raise ValueError(f"evicting Pod {key} needs its uid")
+        body: Object = {
+            "apiVersion": "policy/v1",
+            "kind": "Eviction",
+            "metadata": {"namespace": key.namespace, "name": key.name},
+            "deleteOptions": {"preconditions": {"uid": uid}},
+        }
+        path = POD.path(key.namespace, key.name, EVICTION)
+        await self._transport.request(Call("POST", path, body=encode(body)))
+
+    async def get_raw(self, path: str) -> bytes:
+        """The body at a path outside of the resource tree, such as /version or /readyz."""
+        return (await self._transport.request(Call("GET", path, accept="*/*"))).body
+
+    async def close(self) -> None:
+        """Close all connections."""
+        await self._transport.close()
+
+
+def _trial(dry_run: bool) -> dict[str, str]:
+    return {"dryRun": "All"} if dry_run else {}

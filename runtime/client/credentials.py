@@ -1,0 +1,297 @@
+"""Where the API server is, and how requests prove who sends them.
+
+Called by runtime.client.transport for every request and by the wiring once. Two sources: the
+service account of a pod, read directly, and a kubeconfig, read by kubernetes_asyncio with all its
+authentication plugins. That library is imported inside `from_kubeconfig` and nowhere else: its
+import alone costs half a second and 70 MiB.
+"""
+
+import asyncio
+import math
+import os
+import ssl
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+from urllib.parse import urlsplit
+
+import structlog
+
+from runtime.clock import Clock, Deadline
+from runtime.errors import TransportError
+
+if TYPE_CHECKING:
+    from kubernetes_asyncio.client import Configuration
+    from kubernetes_asyncio.config.kube_config import KubeConfigLoader
+
+log: structlog.typing.FilteringBoundLogger = structlog.get_logger()
+
+SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
+
+REREAD_SECONDS = 60.0
+"""Age after which a token is read again; the kubelet renews its file well before it expires."""
+
+PLUGIN_SECONDS = 30.0
+"""How long a login plugin named by a kubeconfig may take."""
+
+
+class Credentials(Protocol):
+    """What the transport needs to reach one API server as one identity."""
+
+    @property
+    def server(self) -> str:
+        """The base URL without a trailing slash: https://host:port."""
+        ...
+
+    @property
+    def namespace(self) -> str:
+        """The namespace this identity lives in, or the one its context prefers."""
+        ...
+
+    async def headers(self) -> Mapping[str, str]:
+        """The authorization header, or nothing for client certificates.
+
+        Raises TransportError when no usable credential can be had at the moment.
+        """
+        ...
+
+    def ssl_context(self) -> ssl.SSLContext:
+        """The present trust and client certificate; the same instance until a file changes."""
+        ...
+
+    def invalidate(self, *, before: float) -> None:
+        """The server refused us (401): read everything anew before the next request.
+
+        `before` is when the refused request was sent, on clock.monotonic(): what was read since
+        then stays, or each of many requests under way would discard the renewal of the others.
+        """
+        ...
+
+
+@dataclass(slots=True)
+class TlsFiles:
+    """An SSL context built from files, and built again when one of them changes.
+
+    While they are missing or do not fit together, as in the middle of a rotation, the last good
+    context stays in use.
+    """
+
+    ca: Path | None = None
+    cert: Path | None = None
+    key: Path | None = None
+    verify: bool = True
+    _stamp: tuple[tuple[int, int], ...] | None = field(default=None, init=False, compare=False)
+    _context: ssl.SSLContext | None = field(default=None, init=False, compare=False)
+    _failing: bool = field(default=False, init=False, compare=False)
+
+    def context(self) -> ssl.SSLContext:
+        """Raises OSError (ssl.SSLError is one) when there is none yet and no file to make it of."""
+        try:
+            self._context = self._fresh()
+        except OSError as error:
+            if self._context is None:
+                raise
+            if not self._failing:
+                log.warning("certificates cannot be read anew", error=str(error))
+            self._failing = True
+        else:
+            self._failing = False
+        return self._context
+
+    def _fresh(self) -> ssl.SSLContext:
+        stamp = tuple(_stamp(path) for path in (self.ca, self.cert, self.key) if path is not None)
+        if self._context is not None and stamp == self._stamp:
+            return self._context
+        made = self._build()
+        self._stamp = stamp
+        return made
+
+    def _build(self) -> ssl.SSLContext:
+        context = ssl.create_default_context(cafile=str(self.ca) if self.ca else None)
+        context.minimum_version = ssl.TLSVersion.TLSv1_2
+        if not self.verify:
+            context.check_hostname = False
+            context.verify_mode = ssl.CERT_NONE
+        if self.cert is not None:
+            context.load_cert_chain(str(self.cert), str(self.key) if self.key else None)
+        return context
+
+
+def _stamp(path: Path) -> tuple[int, int]:
+    # Projected volumes swap a symlink: the inode changes even when the time does not.
+    found = path.stat()
+    return found.st_mtime_ns, found.st_ino
+
+
+class ServiceAccountCredentials:
+    """The identity of the pod this process runs in."""
+
+    def __init__(self, root: Path, server: str, clock: Clock) -> None:
+        self._token_file = root / "token"
+        self._clock = clock
+        self._tls = TlsFiles(ca=root / "ca.crt")
+        self._headers: dict[str, str] = {}
+        self._read_at = -math.inf
+        self._failing = False
+        self.server = server
+        self.namespace = (root / "namespace").read_text(encoding="utf-8").strip()
+
+    async def headers(self) -> Mapping[str, str]:
+        now = self._clock.monotonic()
+        if now - self._read_at >= REREAD_SECONDS:
+            try:
+                self._headers = {"Authorization": f"Bearer {self._read_token()}"}
+                self._read_at = now
+                self._failing = False
+            except (OSError, TransportError) as error:
+                # The old token is good for minutes after its file was due to be renewed.
+                if not self._headers:
+                    raise TransportError(f"no token: {error}") from error
+                if not self._failing:
+                    log.warning("token cannot be read anew", error=str(error))
+                self._failing = True
+        return self._headers
+
+    def ssl_context(self) -> ssl.SSLContext:
+        return self._tls.context()
+
+    def invalidate(self, *, before: float) -> None:
+        if self._read_at <= before:
+            self._read_at = -math.inf
+
+    def _read_token(self) -> str:
+        token = self._token_file.read_text(encoding="utf-8").strip()
+        if not token:
+            raise TransportError(f"{self._token_file} is empty")
+        return token
+
+
+def in_cluster(
+    clock: Clock, *, root: Path = SERVICE_ACCOUNT, environ: Mapping[str, str] = os.environ
+) -> ServiceAccountCredentials:
+    """The credentials of a pod, from the files and variables that the kubelet provides.
+
+    Raises RuntimeError outside of a pod, OSError when the files cannot be read.
+    """
+    host = environ.get("KUBERNETES_SERVICE_HOST")
+    port = environ.get("KUBERNETES_SERVICE_PORT", "443")
+    if not host:
+        raise RuntimeError("not in a pod: KUBERNETES_SERVICE_HOST is not set")
+    if ":" in host:
+        host = f"[{host}]"
+    return ServiceAccountCredentials(root, f"https://{host}:{port}", clock)
+
+
+class KubeconfigCredentials:
+    """One context of a kubeconfig; made by `from_kubeconfig`."""
+
+    def __init__(self, path: str | None, context: str | None, clock: Clock) -> None:
+        self._path = path
+        self._context = context
+        self._clock = clock
+        self._loader: KubeConfigLoader | None = None
+        self._tls = TlsFiles()
+        self._headers: dict[str, str] = {}
+        self._read_at = 0.0
+        self._lock = asyncio.Lock()
+        self.server = ""
+        self.namespace = "default"
+
+    async def headers(self) -> Mapping[str, str]:
+        async with self._lock:
+            due = self._clock.monotonic() - self._read_at >= REREAD_SECONDS
+            if self._loader is None or due:
+                await self.refresh()
+        return self._headers
+
+    def ssl_context(self) -> ssl.SSLContext:
+        return self._tls.context()
+
+    def invalidate(self, *, before: float) -> None:
+        # The loader keeps a plugin's token until its expiry: only a new loader asks again.
+        if self._read_at <= before:
+            self._loader = None
+
+    async def refresh(self) -> None:
+        """Read what is due: the file after `invalidate`, a plugin's token when it expired.
+
+        Raises TransportError when the file or a login plugin gives no credential.
+        """
+        from kubernetes_asyncio.client import Configuration
+        from kubernetes_asyncio.config import ConfigException, load_kube_config
+        from yaml import YAMLError
+
+        # The library reads fields without looking at what they are: each of these means a file
+        # that is no kubeconfig.
+        unusable = (ConfigException, YAMLError, AttributeError, LookupError, TypeError)
+        configuration = Configuration()
+        try:
+            async with Deadline(self._clock, PLUGIN_SECONDS):
+                if self._loader is None:
+                    self._loader = await load_kube_config(
+                        config_file=self._path,
+                        context=self._context,
+                        client_configuration=configuration,
+                        persist_config=False,
+                    )
+                else:
+                    await self._loader.load_and_set(configuration)
+        except (*unusable, OSError, RecursionError, ValueError) as error:
+            self._loader = None
+            raise TransportError(f"kubeconfig: {type(error).__name__}: {error}") from error
+        self._take(configuration, self._loader)
+
+    def _take(self, configuration: "Configuration", loader: "KubeConfigLoader") -> None:
+        for setting, value in (
+            ("proxy-url", configuration.proxy),
+            ("tls-server-name", configuration.tls_server_name),
+        ):
+            if value:
+                raise TransportError(f"kubeconfig: {setting} is not supported")
+        token = configuration.api_key.get("BearerToken")
+        self._headers = {"Authorization": token} if token else {}
+        self._read_at = self._clock.monotonic()
+        files = {
+            name: Path(value) if value else None
+            for name, value in (
+                ("ca", configuration.ssl_ca_cert),
+                ("cert", configuration.cert_file),
+                ("key", configuration.key_file),
+            )
+        }
+        tls = TlsFiles(**files, verify=configuration.verify_ssl)
+        if tls != self._tls:
+            self._tls = tls
+        self.server = _server(configuration.host or "")
+        chosen = (loader.current_context or {}).get("context", {})
+        self.namespace = chosen.get("namespace") or "default"
+
+
+def _server(url: str) -> str:
+    """Return the URL of an API server. Raises TransportError for what is none."""
+    try:
+        parts = urlsplit(url)
+        # Reading the port checks it.
+        good = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+    except ValueError:
+        good = False
+    if not good or not url.isprintable() or " " in url:
+        raise TransportError(f"kubeconfig: server {url[:80]!r}: must be https://HOST:PORT")
+    return url
+
+
+async def from_kubeconfig(
+    path: str | None, context: str | None, clock: Clock
+) -> KubeconfigCredentials:
+    """The credentials of a kubeconfig context: certificates, tokens, and login plugins.
+
+    Without a path the rules of kubectl hold: $KUBECONFIG, else ~/.kube/config. Without a context
+    the current one is used. `proxy-url` and `tls-server-name` are
+    refused.
+
+    Raises TransportError when there is no usable file, context or credential.
+    """
+    credentials = KubeconfigCredentials(path, context, clock)
+    await credentials.refresh()
+    return credentials

@@ -1,0 +1,57 @@
+"""Acting as somebody else, where the API server lets this identity do so.
+
+Wraps the credentials of runtime.client.credentials; handed to a runtime.client.client.Client of its
+own, so that no other request is sent as somebody else by accident.
+"""
+
+import ssl
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from runtime.client.credentials import Credentials
+from runtime.types import ObjectKey
+
+USER_HEADER = "Impersonate-User"
+
+
+@dataclass(frozen=True, slots=True)
+class Impersonating:
+    """Credentials that say, beside who sends a request, as whom.
+
+    The API server lets it through if `credentials` hold the verb impersonate on that user, and then
+    asks what the user may do, and never what the sender may. A ServiceAccount is in its own groups
+    without being told (apiserver, filters/impersonation).
+    """
+
+    credentials: Credentials
+    user: str
+
+    @property
+    def server(self) -> str:
+        """The base URL without a trailing slash."""
+        return self.credentials.server
+
+    @property
+    def namespace(self) -> str:
+        """The namespace of the sender."""
+        return self.credentials.namespace
+
+    async def headers(self) -> Mapping[str, str]:
+        """The headers of the sender, and the user that is meant."""
+        return {**await self.credentials.headers(), USER_HEADER: self.user}
+
+    def ssl_context(self) -> ssl.SSLContext:
+        """Trust and client certificate of the sender."""
+        return self.credentials.ssl_context()
+
+    def invalidate(self, *, before: float) -> None:
+        """The server refused the sender."""
+        self.credentials.invalidate(before=before)
+
+
+def as_service_account(credentials: Credentials, account: ObjectKey) -> Impersonating:
+    """Act as a ServiceAccount. Raises ValueError for one without a name or a namespace."""
+    if not account.namespace or not account.name:
+        raise ValueError(f"not a ServiceAccount: {account}")
+    user = f"system:serviceaccount:{account.namespace}:{account.name}"
+    return Impersonating(credentials, user)

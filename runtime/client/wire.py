@@ -1,0 +1,175 @@
+"""HTTP to the API server on aiohttp: pools, sockets, and the last look at the guard.
+
+Knows nothing of Kubernetes objects. Made by runtime.client.client, used through the protocol
+runtime.client.transport.Wire.
+
+Two pools: watches hold their connections for minutes and may not starve requests. Environment
+proxies are ignored (trust_env=False): a control plane client that follows them surprises people,
+and looking them up costs two thread hops per request.
+"""
+
+import socket
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import asynccontextmanager
+
+import aiohttp
+from yarl import URL
+
+from runtime.client.credentials import Credentials
+from runtime.client.transport import Answer, AnswerTooLarge, Call
+from runtime.client.write_guard import Guard, GuardedBody, LastLook, no_silent_resend, unguarded
+from runtime.errors import ConnectionDropped, TransportError, api_error
+
+REQUEST_POOL = 32
+"""Requests in flight: our own cap, well below the fair share of one client of a busy server."""
+
+IDLE_CONNECTION_SECONDS = 75.0
+"""Below the 90 s after which the API server closes an idle connection, so that a request is
+rarely sent into a closing one; above aiohttp's 15 s, so that quiet clients keep theirs."""
+
+WATCH_BUFFER = 1 << 20
+LONGEST_LINE = 32 << 20
+"""Bytes of one watch event. etcd stores at most 1.5 MiB per object by default."""
+
+
+class HttpWire:
+    """The only holder of aiohttp sessions for the API server; a runtime.client.transport.Wire.
+
+    `guard` is called when a write is about to go out and may raise to stop it.
+    """
+
+    def __init__(
+        self,
+        credentials: Credentials,
+        *,
+        user_agent: str,
+        guard: Guard | None = None,
+    ) -> None:
+        self._credentials = credentials
+        self._user_agent = user_agent
+        self._guard = guard or unguarded
+        self._requests: aiohttp.ClientSession | None = None
+        self._streams: aiohttp.ClientSession | None = None
+
+    async def request(self, call: Call, /) -> Answer:
+        if self._requests is None:
+            self._requests = self._session(limit=REQUEST_POOL)
+        async with await self._open(self._requests, call) as response:
+            return Answer(response.status, await _read(response, call.most))
+
+    @asynccontextmanager
+    async def stream(self, call: Call, /) -> AsyncIterator[AsyncIterator[bytes]]:
+        if self._streams is None:
+            self._streams = self._session(limit=0)
+        response = await self._open(self._streams, call)
+        lines = _lines(response)
+        try:
+            yield lines
+        finally:
+            await lines.aclose()
+            response.close()
+
+    async def close(self) -> None:
+        sessions = (self._requests, self._streams)
+        self._requests = self._streams = None
+        for session in sessions:
+            if session is not None:
+                await session.close()
+
+    async def _open(self, session: aiohttp.ClientSession, call: Call) -> aiohttp.ClientResponse:
+        """Send and return the answer, its body unread; errors are read and raised."""
+        look = LastLook(self._guard if call.writes else unguarded)
+        body = None
+        if call.body is not None:
+            body = GuardedBody(call.body, look, content_type=call.content_type)
+        try:
+            response = await session.request(
+                call.method,
+                URL(self._credentials.server + call.target, encoded=True),
+                data=body,
+                headers={
+                    **call.headers,
+                    "Accept": call.accept,
+                    "Content-Type": call.content_type,
+                },
+                ssl=self._credentials.ssl_context(),
+                allow_redirects=False,
+                read_bufsize=WATCH_BUFFER,
+            )
+        except (aiohttp.ClientError, OSError) as error:
+            if look.refused is not None:
+                raise look.refused from None
+            # TimeoutError is an OSError too: here it is a connect that the kernel gave up.
+            raise TransportError(f"{call.method} {call.path}: {_words(error)}") from error
+        if response.status < 300:
+            return response
+        async with response:
+            raise api_error(response.status, response.headers, await _read(response))
+
+    def _session(self, *, limit: int) -> aiohttp.ClientSession:
+        connector = aiohttp.TCPConnector(
+            limit=limit,
+            keepalive_timeout=IDLE_CONNECTION_SECONDS,
+            socket_factory=_watched_socket,
+        )
+        return aiohttp.ClientSession(
+            connector=connector,
+            timeout=aiohttp.ClientTimeout(total=None, sock_connect=None),
+            middlewares=(no_silent_resend,),
+            cookie_jar=aiohttp.DummyCookieJar(),
+            headers={"User-Agent": self._user_agent, "Accept-Encoding": "identity"},
+            trust_env=False,
+        )
+
+
+async def _read(response: aiohttp.ClientResponse, most: int | None = None) -> bytes:
+    try:
+        if most is None:
+            return await response.read()
+        return b"".join([part async for part in _parts(response, most)])
+    except (aiohttp.ClientError, OSError) as error:
+        raise ConnectionDropped(f"the answer was cut short: {_words(error)}") from error
+
+
+async def _parts(response: aiohttp.ClientResponse, most: int) -> AsyncGenerator[bytes, None]:
+    room = most
+    async for part in response.content.iter_any():
+        room -= len(part)
+        if room < 0:
+            # What is left unread ends the connection.
+            raise AnswerTooLarge(f"the answer has more than {most} bytes")
+        yield part
+
+
+async def _lines(response: aiohttp.ClientResponse) -> AsyncGenerator[bytes, None]:
+    while True:
+        try:
+            line = await response.content.readline(max_line_length=LONGEST_LINE)
+        except (aiohttp.ClientError, OSError, ValueError) as error:
+            raise TransportError(f"the stream broke: {_words(error)}") from error
+        if not line:
+            return
+        if not line.endswith(b"\n"):
+            raise TransportError("the stream was cut inside a line")
+        yield line
+
+
+def _words(error: BaseException) -> str:
+    return str(error) or type(error).__name__
+
+
+def _watched_socket(address: aiohttp.AddrInfoType) -> socket.socket:
+    """A socket whose kernel notices a dead peer: HTTP/1.1 itself has no ping.
+
+    Probes after 30 s of silence, every 5 s, three times; unacknowledged data counts likewise.
+    """
+    family, kind, protocol, _, _ = address
+    made = socket.socket(family, kind, protocol)
+    made.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    if hasattr(socket, "TCP_USER_TIMEOUT"):
+        made.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, 30)
+        made.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, 5)
+        made.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPCNT, 3)
+        made.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, 45_000)
+    return made

@@ -1,0 +1,348 @@
+"""A controller: sources feed its workqueue, its workers call its reconciler.
+
+Uses the workqueue, the events and handlers, the metrics and structlog of this package. Composed
+by the application, started and stopped by runtime.process.manager. The semantics are those of
+controller-runtime (pkg/internal/controller), with one difference: a reconciler returns an outcome
+or raises, never both, and `Controller._settle` is the one place that turns either into a requeue.
+"""
+
+import asyncio
+import itertools
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import structlog
+from structlog.contextvars import bind_contextvars
+
+from runtime.clock import Clock, yield_to_loop
+from runtime.controller.event import Event, Predicate
+from runtime.controller.handler import Handler
+from runtime.controller.ratelimit import ItemExponentialFailure, RateLimiter
+from runtime.controller.watchdog import Watchdog, Worker
+from runtime.controller.workqueue import LOW, NORMAL, ShutDown, Workqueue
+from runtime.errors import ApiError, LeaseLost, TerminalError, Transient
+from runtime.memo import Memos
+from runtime.metrics.metrics import Metrics
+from runtime.outcome import Blocked, Done, Outcome, Wait
+from runtime.types import Object, Request, key_of
+
+log: structlog.typing.FilteringBoundLogger = structlog.get_logger()
+
+SLICE_PASSES = 16
+SLICE_SECONDS = 0.001
+"""What the workers may do in one turn of the loop, if nothing in it suspends them."""
+
+
+class Reconciler(Protocol):
+    """Compares the world with the wish for one request, and does something about it.
+
+    It is called with one key at a time but with many keys side by side, often without any change,
+    and after a crash at any point of its last call. An object that is gone is Done.
+    """
+
+    async def __call__(self, request: Request, /) -> Outcome: ...
+
+
+class Source(Protocol):
+    """Where events come from: the part of an informer that a controller needs."""
+
+    def add_handler(self, handler: "Feed", /) -> object:
+        """Register for events; what is known already is replayed as initial adds."""
+        ...
+
+    async def wait_synced(self, timeout: float, /) -> object:  # noqa: ASYNC109 - as client-go has it
+        """Return once the first full list was delivered. Raises TimeoutError."""
+        ...
+
+
+def numbered_ids() -> Callable[[], str]:
+    """Names for passes: a random word of this process, and a number."""
+    word = uuid.uuid4().hex[:8]
+    numbers = itertools.count(1)
+    return lambda: f"{word}-{next(numbers)}"
+
+
+@dataclass(frozen=True, slots=True)
+class ControllerOptions:
+    """`deadline` of one reconciliation and `sync_timeout` of all sources together, in seconds.
+
+    `limiter` builds the retry policy. `reconcile_id` names one pass in the logs. `fair`: whether
+    workers are kept free for other namespaces than those whose passes hold them
+    (runtime.controller.flows).
+    """
+
+    deadline: float = 120.0
+    sync_timeout: float = 120.0
+    limiter: Callable[[], RateLimiter] = ItemExponentialFailure
+    reconcile_id: Callable[[], str] = field(default_factory=numbered_ids)
+    fair: bool = False
+
+
+class Feed:
+    """The end of a source inside a controller: predicates, then the handler, then the queue."""
+
+    def __init__(
+        self, name: str, queue: Workqueue, handler: Handler, predicates: tuple[Predicate, ...]
+    ) -> None:
+        self._name = name
+        self._queue = queue
+        self._handler = handler
+        self._predicates = predicates
+
+    def on_add(self, obj: Object, initial: bool) -> None:
+        self._deliver(Event("add", obj, initial=initial))
+
+    def on_update(self, old: Object, new: Object) -> None:
+        self._deliver(Event("update", new, old))
+
+    def on_delete(self, obj: Object) -> None:
+        self._deliver(Event("delete", obj))
+
+    def on_resync(self, obj: Object) -> None:
+        self._deliver(Event("update", obj, obj, resync=True))
+
+    def _deliver(self, event: Event) -> None:
+        try:
+            if all(predicate(event) for predicate in self._predicates):
+                priority = NORMAL if event.is_news else LOW
+                for request in self._handler(event):
+                    self._queue.add(request, priority=priority)
+        except Exception:
+            # One malformed object must not stop the events of all the others.
+            log.exception("event handler failed", controller=self._name, key=key_of(event.object))
+
+
+class Controller:
+    """Workers over a queue of requests; never two of them with the same one.
+
+    `name` is unique in the process and is the label of every metric.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        reconcile: Reconciler,
+        *,
+        clock: Clock,
+        metrics: Metrics,
+        workers: int = 1,
+        options: ControllerOptions | None = None,
+    ) -> None:
+        if workers < 1:
+            raise ValueError(f"controller {name}: need at least one worker")
+        self.name = name
+        self._reconcile = reconcile
+        self._memos = Memos()
+        self._clock = clock
+        self._workers = workers
+        self._options = options or ControllerOptions()
+        self._series = metrics.register_controller(name)
+        self._error_classes = metrics.reconcile_error_classes_total
+        self._queue = Workqueue(
+            name,
+            clock=clock,
+            limiter=self._options.limiter(),
+            metrics=metrics,
+            workers=workers if self._options.fair else None,
+        )
+        self._sources: list[Source] = []
+        self._watchdog = Watchdog(clock, self._options.deadline)
+        self._active = 0
+        self._series.active_workers.set_function(lambda: self._active)
+        self._syncing: asyncio.Task[None] | None = None
+        self._stopped = False
+        # What was last said about a key; plain Done is the rule and is not remembered.
+        self._last: dict[Request, tuple[str, str]] = {}
+
+    def watch(self, source: Source, handler: Handler, *predicates: Predicate) -> None:
+        """Enqueue what `handler` makes of those events of `source` that all predicates let by."""
+        source.add_handler(Feed(self.name, self._queue, handler, predicates))
+        if source not in self._sources:
+            self._sources.append(source)
+
+    def enqueue(self, request: Request, after: float = 0.0, *, priority: int = NORMAL) -> None:
+        """Ask for a look at `request`, now or in `after` seconds."""
+        self._queue.add_after(request, after, priority=priority)
+
+    async def run(self) -> None:
+        """Wait for the sources, then work until `stop`; returns once nothing is in hand.
+
+        Raises TimeoutError if a source does not sync in time. Cancelling interrupts
+        reconciliations at whatever they await.
+        """
+        self._syncing = asyncio.create_task(self._wait_synced())
+        try:
+            await self._syncing
+        except asyncio.CancelledError:
+            if not self._stopped or _current_task().cancelling():
+                raise
+        if self._stopped:
+            return
+        self._series.max_concurrent.set(self._workers)
+        try:
+            async with asyncio.TaskGroup() as group:
+                for number in range(self._workers):
+                    group.create_task(self._work(), name=f"{self.name}-{number}")
+        finally:
+            self._queue.shut_down()
+            self._watchdog.stop()
+
+    def stop(self) -> None:
+        """Take no further request; what is in hand runs to its end, then `run` returns."""
+        self._stopped = True
+        self._queue.shut_down()
+        if self._syncing is not None:
+            self._syncing.cancel()
+
+    async def drain(self) -> None:
+        """Wait until no request is in hand. Only final after `stop`."""
+        await self._queue.drain()
+
+    async def _wait_synced(self) -> None:
+        end = self._clock.monotonic() + self._options.sync_timeout
+        for source in self._sources:
+            await source.wait_synced(max(0.0, end - self._clock.monotonic()))
+
+    async def _work(self) -> None:
+        worker = _current_task()
+        bind_contextvars(controller=self.name)
+        passes, slice_end = 0, 0.0
+        while True:
+            try:
+                request = await self._queue.get()
+            except ShutDown:
+                return
+            try:
+                ended = await self._process(request, worker)
+            finally:
+                self._queue.done(request)
+            if worker.cancelling():
+                # The reconciler made something else of the end of this task.
+                raise asyncio.CancelledError
+            # A reconciler that finds everything in stores never suspends by itself: without a
+            # turn now and then a full queue would hold up watches, lease renewals and probes.
+            passes += 1
+            if passes >= SLICE_PASSES or ended >= slice_end:
+                await yield_to_loop()
+                passes, slice_end = 0, self._clock.monotonic() + SLICE_SECONDS
+
+    async def _process(self, request: Request, worker: Worker) -> float:
+        """One pass; answers the monotonic time of its end."""
+        started = self._clock.monotonic()
+        # Each worker has a context of its own, and the next pass overwrites these.
+        bind_contextvars(
+            namespace=request.namespace,
+            name=request.name,
+            reconcile_id=self._options.reconcile_id(),
+        )
+        self._active += 1
+        self._watchdog.begin(worker, started)
+        try:
+            verdict = await self._attempt(request, worker)
+        finally:
+            expired = self._watchdog.end(worker)
+            self._active -= 1
+            ended = self._clock.monotonic()
+            self._series.seconds.observe(ended - started)
+        if expired:
+            self._series.timeouts.inc()
+        self._settle(request, verdict)
+        return ended
+
+    async def _attempt(self, request: Request, worker: Worker) -> Outcome | BaseException:
+        """Call the reconciler; what it raises is returned, unless it is the end of this task."""
+        try:
+            with self._memos.during(request):
+                return await self._reconcile(request)
+        except Exception as error:  # noqa: BLE001 - one failing key must not end the worker
+            return error
+        except (KeyboardInterrupt, SystemExit):
+            raise
+        except BaseException as error:
+            expired = self._watchdog.expired(worker)
+            # A cancellation that nobody sent to us leaks out of something the reconciler awaits.
+            # Passing it on would end this worker without a trace.
+            if worker.cancelling() > expired:
+                raise
+            if expired and isinstance(error, asyncio.CancelledError):
+                late = TimeoutError(f"not done after {self._options.deadline:g} s")
+                late.__cause__ = error  # its traceback tells what the pass was waiting for
+                return late
+            self._series.panics.inc()
+            return error
+
+    def _settle(self, request: Request, verdict: Outcome | BaseException) -> None:
+        """The one switch from what a pass came to, to what happens next."""
+        match verdict:
+            case Done(recheck_after=after):
+                self._succeed(request, after)
+            case Wait(after=after):
+                self._succeed(request, after)
+            case Blocked(recheck_after=after):
+                self._succeed(request, after)
+            case TerminalError():
+                self._fail(request, verdict)
+                self._series.terminal_errors.inc()
+            case _:
+                # LeaseLost included: either the lease is gone and so is this process, or it is
+                # renewed late and the refused work is still to be done.
+                self._fail(request, verdict)
+                self._queue.add_rate_limited(request, priority=self._queue.priority_of(request))
+        self._report(request, verdict)
+
+    def _succeed(self, request: Request, after: float | None) -> None:
+        self._queue.forget(request)
+        if after is None:
+            self._series.results["success"].inc()
+        else:
+            self._series.results["requeue_after"].inc()
+            self._queue.add_after(request, after, priority=self._queue.priority_of(request))
+
+    def _fail(self, request: Request, error: BaseException) -> None:
+        self._series.results["error"].inc()
+        self._series.errors.inc()
+        self._error_classes.labels(self.name, type(error).__name__).inc()
+
+    def _report(self, request: Request, verdict: Outcome | BaseException) -> None:
+        """One line when a key has something new to say; silence while nothing changes."""
+        match verdict:
+            case Done():
+                if self._last.pop(request, None):
+                    log.info("reconciled")
+            case Wait(reason, message):
+                if self._is_news(request, reason, message):
+                    log.info("waiting", reason=reason, message=message)
+            case Blocked(reason, message):
+                if self._is_news(request, reason, message):
+                    log.warning("blocked", reason=reason, message=message)
+            case _:
+                self._report_error(request, verdict)
+
+    def _report_error(self, request: Request, error: BaseException) -> None:
+        kind = type(error).__name__
+        attempt = self._queue.num_requeues(request)
+        # The same failure over and over is told at the 1st, 2nd, 4th, 8th ... attempt.
+        again = not self._is_news(request, kind, str(error))
+        if again and (attempt == 0 or attempt & (attempt - 1)):
+            return
+        fields: dict[str, Any] = {"error": kind, "message": str(error), "attempt": attempt}
+        if isinstance(error, (ApiError, Transient, TerminalError, LeaseLost)):
+            log.warning("reconcile failed", **fields)
+        else:
+            log.error("reconcile failed", exc_info=error, **fields)
+
+    def _is_news(self, request: Request, word: str, message: str) -> bool:
+        said = (word, message)
+        if self._last.get(request) == said:
+            return False
+        self._last[request] = said
+        return True
+
+
+def _current_task() -> Worker:
+    task = asyncio.current_task()
+    if task is None:
+        raise RuntimeError("a controller needs a running task")
+    return task

@@ -1,0 +1,248 @@
+"""The ready keys of a workqueue by flow: whose turn it is, and how many workers a flow may hold.
+
+Pure; made and called by runtime.controller.workqueue. A flow is what shares the workers with
+others: the keys of one namespace, and those of cluster scoped objects together. The idea is that of
+API priority and fairness, without its shuffling, because flows are few enough to be told apart.
+
+- Of the highest priority the flow with the fewest keys in hand is served, among equals the one
+  that has waited longest for its turn, and inside of it the key that became ready first.
+- A flow holds at most one worker in SHARE, and gets one only while more are free than it holds.
+  The first keeps one slow namespace small; the second leaves something to newcomers when several
+  are slow: of 16 workers one flow holds 4, and six flows are needed to hold all. A limit that
+  counts only while others wait would come too late, because nobody takes back a worker from a
+  pass that has begun.
+- Every AGEING-th key taken is the oldest of all that may be taken, whatever its priority and flow.
+"""
+
+import bisect
+import heapq
+from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from runtime.metrics.flow_metrics import FlowReadings
+from runtime.types import Request
+
+AGEING = 8
+SHARE = 4
+"""A flow holds at most every fourth worker."""
+STALE_AGES = 64
+"""How many overtaken entries the heap of ages may hold on top of twice the number of flows."""
+
+
+@dataclass(slots=True)
+class Ready:
+    """A key to be taken; `order` is unique, `since` the monotonic time it became ready."""
+
+    priority: int
+    order: int
+    since: float
+
+
+@dataclass(slots=True)
+class _Flow:
+    """The keys of one flow. The head of each line is a live entry; others may be overtaken."""
+
+    name: str
+    held: int = 0
+    waiting: int = 0
+    lines: dict[int, list[tuple[int, Request]]] = field(default_factory=dict)
+    oldest: int = -1
+
+    def head(self) -> int:
+        """The priority whose first key is the oldest one."""
+        if len(self.lines) == 1:
+            return next(iter(self.lines))
+        return min(self.lines, key=lambda priority: self.lines[priority][0])
+
+
+class _Turns:
+    """The flows with keys of one priority, by how many workers each holds, in order of turn."""
+
+    def __init__(self) -> None:
+        self._by_held: list[OrderedDict[str, _Flow]] = []
+
+    def enter(self, flow: _Flow) -> None:
+        """Put a flow behind all others that hold as many workers."""
+        while len(self._by_held) <= flow.held:
+            self._by_held.append(OrderedDict())
+        self._by_held[flow.held][flow.name] = flow
+
+    def leave(self, flow: _Flow) -> None:
+        del self._by_held[flow.held][flow.name]
+
+    def __bool__(self) -> bool:
+        return any(self._by_held)
+
+    def first(self, limit: int) -> _Flow | None:
+        """The next flow that holds fewer than `limit` workers."""
+        for held, flows in enumerate(self._by_held):
+            if held >= limit:
+                break
+            if flows:
+                return next(iter(flows.values()))
+        return None
+
+
+class Flows:
+    """The ready keys that no worker holds. `workers`: how many there are; None: no flow is limited.
+
+    `ready` is the queue's own record; an entry whose order is not that of `ready` was overtaken.
+    """
+
+    def __init__(self, ready: Mapping[Request, Ready], workers: int | None = None) -> None:
+        self._ready = ready
+        self._workers = workers
+        self._held = 0
+        self._taken = 0
+        self._flows: dict[str, _Flow] = {}
+        self._turns: dict[int, _Turns] = {}
+        # In ascending order.
+        self._priorities: list[int] = []
+        # Order of the oldest key of each flow; what is not the `oldest` of its flow is overtaken.
+        self._ages: list[tuple[int, str]] = []
+
+    def push(self, request: Request, entry: Ready) -> None:
+        """Line up a key that is not in line."""
+        flow = self._flows.get(request.namespace)
+        if flow is None:
+            flow = self._flows[request.namespace] = _Flow(request.namespace)
+        flow.waiting += 1
+        self._insert(flow, request, entry)
+        self._note_age(flow)
+
+    def move(self, request: Request, entry: Ready, before: int) -> None:
+        """Line a key up again whose priority was `before` and is higher now."""
+        flow = self._flows[request.namespace]
+        self._insert(flow, request, entry)
+        self._prune(flow, before)
+        self._note_age(flow)
+
+    def may_take(self) -> bool:
+        """Whether there is a key that a free worker may take."""
+        limit = self._limit()
+        return any(turns.first(limit) is not None for turns in self._turns.values())
+
+    def take(self) -> Request:
+        """Take out the next key; its flow holds one more worker. LookupError without one."""
+        self._taken += 1
+        flow, priority = self._oldest() if self._taken % AGEING == 0 else self._next()
+        _, request = heapq.heappop(flow.lines[priority])
+        flow.waiting -= 1
+        self._prune(flow, priority)
+        self._hold(flow, 1)
+        self._note_age(flow)
+        return request
+
+    def give_back(self, request: Request) -> None:
+        """Count a worker out of the flow of a key."""
+        flow = self._flows[request.namespace]
+        self._hold(flow, -1)
+        if not flow.lines and not flow.held:
+            del self._flows[flow.name]
+
+    def clear(self) -> None:
+        """Drop all keys; workers still give back what they hold."""
+        for flow in self._flows.values():
+            flow.lines.clear()
+            flow.waiting, flow.oldest = 0, -1
+        self._turns.clear()
+        self._priorities.clear()
+        self._ages.clear()
+
+    def readings(self) -> FlowReadings:
+        """Say how the flows stand."""
+        limit, flows = self._limit(), self._flows.values()
+        return FlowReadings(
+            flows=len(flows),
+            at_limit=sum(flow.waiting > 0 and flow.held >= limit > 0 for flow in flows),
+            most_waiting=max((flow.waiting for flow in flows), default=0),
+            most_seats=max((flow.held for flow in flows), default=0),
+        )
+
+    def _limit(self) -> int:
+        """How many workers a flow must hold not to get a further one."""
+        if self._workers is None:
+            return self._held + 1
+        return max(0, min(-(-self._workers // SHARE), self._workers - self._held))
+
+    def _next(self) -> tuple[_Flow, int]:
+        limit = self._limit()
+        for priority in reversed(self._priorities):
+            flow = self._turns[priority].first(limit)
+            if flow is not None:
+                return flow, priority
+        raise LookupError("no key that may be taken")
+
+    def _oldest(self) -> tuple[_Flow, int]:
+        """The flow with the oldest key that may be taken.
+
+        Those passed over hold a worker each, so that there are never more of them than workers.
+        """
+        limit = self._limit()
+        seen: list[tuple[int, str]] = []
+        try:
+            while self._ages:
+                age = heapq.heappop(self._ages)
+                flow = self._flows.get(age[1])
+                if flow is None or flow.oldest != age[0]:
+                    continue
+                seen.append(age)
+                if flow.held < limit:
+                    return flow, flow.head()
+        finally:
+            for age in seen:
+                heapq.heappush(self._ages, age)
+        raise LookupError("no key that may be taken")
+
+    def _insert(self, flow: _Flow, request: Request, entry: Ready) -> None:
+        line = flow.lines.get(entry.priority)
+        if line is None:
+            line = flow.lines[entry.priority] = []
+            self._turns_of(entry.priority).enter(flow)
+        heapq.heappush(line, (entry.order, request))
+
+    def _turns_of(self, priority: int) -> _Turns:
+        turns = self._turns.get(priority)
+        if turns is None:
+            turns = self._turns[priority] = _Turns()
+            bisect.insort(self._priorities, priority)
+        return turns
+
+    def _prune(self, flow: _Flow, priority: int) -> None:
+        """Drop overtaken entries from the head of a line, and the line with its last entry."""
+        line = flow.lines[priority]
+        while line and not self._is_live(*line[0]):
+            heapq.heappop(line)
+        if not line:
+            del flow.lines[priority]
+            turns = self._turns[priority]
+            turns.leave(flow)
+            if not turns:
+                del self._turns[priority]
+                self._priorities.remove(priority)
+
+    def _is_live(self, order: int, request: Request) -> bool:
+        entry = self._ready.get(request)
+        return entry is not None and entry.order == order
+
+    def _hold(self, flow: _Flow, more: int) -> None:
+        """Count workers of a flow; its next turn comes after those who hold as many."""
+        lines = [self._turns[priority] for priority in flow.lines]
+        for turns in lines:
+            turns.leave(flow)
+        flow.held += more
+        self._held += more
+        for turns in lines:
+            turns.enter(flow)
+
+    def _note_age(self, flow: _Flow) -> None:
+        oldest = flow.lines[flow.head()][0][0] if flow.lines else -1
+        if oldest in (flow.oldest, -1):
+            flow.oldest = oldest
+            return
+        flow.oldest = oldest
+        heapq.heappush(self._ages, (oldest, flow.name))
+        if len(self._ages) > 2 * len(self._flows) + STALE_AGES:
+            self._ages = [(one.oldest, one.name) for one in self._flows.values() if one.lines]
+            heapq.heapify(self._ages)

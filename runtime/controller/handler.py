@@ -1,0 +1,60 @@
+"""Event handlers: which requests an event stands for.
+
+Pure. Passed to runtime.controller.controller.Controller.watch by whoever composes a controller. A
+request names the object to look at and carries nothing of the event: reconciling is level based.
+The names and the semantics are those of controller-runtime (pkg/handler).
+"""
+
+from collections.abc import Callable, Iterable
+
+from runtime.controller.event import Event
+from runtime.types import Object, Request, key_of
+
+Handler = Callable[[Event], Iterable[Request]]
+"""Synchronous, called on the event loop: it may look things up in stores, never wait."""
+
+MapFunction = Callable[[Object], Iterable[Request]]
+
+
+def enqueue_object(event: Event) -> Iterable[Request]:
+    """The object itself."""
+    return (key_of(event.object),)
+
+
+def enqueue_owner(
+    kind: str, group: str, *, namespaced: bool = True, controller_only: bool = True
+) -> Handler:
+    """The controlling owner of the object, if it is of that kind; or every owner of that kind.
+
+    The version of the reference is ignored, so that a bump of the owner's API version loses no
+    event. On an update both the old and the new owner are meant. The uid is not compared: the
+    successor of an owner hears of the children its predecessor left, which does no harm.
+    `namespaced` says whether the owner lives in the namespace of the object or in none.
+    """
+
+    def owners(obj: Object) -> Iterable[Request]:
+        namespace = key_of(obj).namespace if namespaced else ""
+        return [
+            Request(namespace, reference.get("name", ""))
+            for reference in (obj.get("metadata") or {}).get("ownerReferences") or ()
+            if reference.get("kind") == kind
+            and _group(reference.get("apiVersion", "")) == group
+            and (reference.get("controller") or not controller_only)
+        ]
+
+    return enqueue_mapped(owners)
+
+
+def enqueue_mapped(function: MapFunction) -> Handler:
+    """What `function` answers for the object; on an update for its old state too, each once."""
+
+    def requests(event: Event) -> Iterable[Request]:
+        states = (event.object,) if event.old is None else (event.old, event.object)
+        return dict.fromkeys(request for state in states for request in function(state))
+
+    return requests
+
+
+def _group(api_version: str) -> str:
+    group, slash, _ = api_version.partition("/")
+    return group if slash else ""

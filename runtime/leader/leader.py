@@ -1,0 +1,396 @@
+"""Leader election on a Lease, and the guard that every write has to pass.
+
+Uses the clock, the errors and the metrics of this package, and three methods of a client of its
+own. Started by runtime.process.manager, which runs the leader-only work inside `LeaderElector.run`;
+the client for all other writes calls `LeaderElector.guard` before each of them.
+
+The protocol is that of client-go (tools/leaderelection), so that old and new replicas of any
+operator built on it understand each other. Three rules are stricter here: leadership is lost
+RenewDeadline after the last renewal that succeeded was *sent*; a release writes only over a
+lease that was just read and is ours; and who has seen the lease before waits its whole duration
+when somebody deletes it, because its holder does not know yet.
+
+A lease is no lock. A request that passed the guard may still land late; what makes that harmless
+are preconditions (uid, resourceVersion) on the writes themselves. The guard closes the far wider
+gap: a process that was stopped, swapped out or starved wakes up and writes on as if no time had
+passed. The guard looks at the monotonic clock at the moment of the write, so it refuses before
+any task of the elector had a chance to run. CLOCK_MONOTONIC counts while a process is stopped,
+but not while the whole machine is suspended.
+"""
+
+import asyncio
+import contextlib
+import enum
+import math
+import random
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+import structlog
+
+from runtime.builtin_kinds import LEASE
+from runtime.clock import Clock, Deadline, yield_to_loop
+from runtime.errors import Conflict, LeaseLost, NotFound
+from runtime.events import EventRecorder, Reporter
+from runtime.leader import lease as records
+from runtime.metrics.metrics import Metrics
+from runtime.types import Object, ObjectKey, Resource
+
+log: structlog.typing.FilteringBoundLogger = structlog.get_logger()
+
+JITTER = 1.2
+"""A candidate pauses RetryPeriod times 1 to 2.2, a figure of client-go."""
+
+FIELD_MANAGER = "leader-election"
+
+EVENT_SECONDS = 1.0
+"""The longest that the end of `run` waits for the event that tells of it."""
+
+
+class LeaseClient(Protocol):
+    """The calls an elector makes.
+
+    Give it a client without a guard and with connections of its own: renewals must not queue up
+    behind the work that they protect.
+    """
+
+    async def get(self, resource: Resource, key: ObjectKey, /) -> Object: ...
+
+    async def create(
+        self, resource: Resource, body: Object, /, *, field_manager: str
+    ) -> Object: ...
+
+    async def update(self, resource: Resource, body: Object, /) -> Object: ...
+
+
+@dataclass(frozen=True, slots=True)
+class LeaseLock:
+    """Which lease, and who we are. The identity is new for each process: hostname and a uuid.
+
+    With a reporter, an event on the lease tells of each leader and of each that released it.
+    """
+
+    namespace: str
+    name: str
+    identity: str
+    reporter: Reporter | None = None
+
+    def __post_init__(self) -> None:
+        if not self.identity:
+            raise ValueError("a leader needs an identity")
+
+
+@dataclass(frozen=True, slots=True)
+class LeaderOptions:
+    """All in seconds; ValueError unless lease > renew deadline > 1.2 retry period.
+
+    lease_duration
+        How long the others wait after the last change they saw before they take over.
+    renew_deadline
+        When we give up by ourselves, counted from the last successful renewal.
+    retry_period
+        The pause between two renewals, or two tries to acquire.
+    write_timeout
+        The longest a guarded write may be under way: the timeout of the client that asks the
+        guard. Writes are refused that much before the renew deadline.
+    """
+
+    lease_duration: float = 15.0
+    renew_deadline: float = 10.0
+    retry_period: float = 2.0
+    write_timeout: float = 3.0
+
+    def __post_init__(self) -> None:
+        if not self.lease_duration > self.renew_deadline > JITTER * self.retry_period > 0:
+            raise ValueError(f"need lease > renew deadline > {JITTER} x retry period > 0: {self}")
+        if not 0 < self.write_timeout < self.renew_deadline - self.retry_period:
+            raise ValueError(f"need 0 < write timeout < renew deadline - retry period: {self}")
+
+    @property
+    def request_timeout(self) -> float:
+        """Of one attempt, so that a hung call leaves time for another one."""
+        return max(1.0, self.renew_deadline / 2)
+
+
+class _Attempt(enum.Enum):
+    HELD = "held"
+    TAKEN = "taken"
+    FAILED = "failed"
+
+
+class LeaderElector:
+    """Takes part in one election; `run` once per instance."""
+
+    def __init__(
+        self,
+        client: LeaseClient,
+        lock: LeaseLock,
+        *,
+        clock: Clock,
+        rng: random.Random,
+        metrics: Metrics,
+        options: LeaderOptions | None = None,
+    ) -> None:
+        self._client = client
+        self._lock = lock
+        self._key = ObjectKey(lock.namespace, lock.name)
+        self._clock = clock
+        self._rng = rng
+        self._options = options or LeaderOptions()
+        self._status = metrics.leader_election_master_status.labels(lock.name)
+        self._slow_path = metrics.leader_election_slowpath_total.labels(lock.name)
+        self._leading = False
+        self._renewed_at = -math.inf
+        self._observed: Object | None = None
+        self._observed_at = -math.inf
+        self._gone = False
+        self._last_trouble = ""
+        self._epoch: int | None = None
+        self._events = EventRecorder(client, lock.reporter, clock=clock) if lock.reporter else None
+
+    @property
+    def epoch(self) -> int | None:
+        """leaseTransitions when we took the lease, for records that a successor compares with its
+        own: a later leader has a higher one, unless somebody deleted the lease with its history.
+
+        None before the first acquisition. It stays after a loss.
+        """
+        return self._epoch
+
+    @property
+    def is_leader(self) -> bool:
+        """From acquiring the lease to losing or releasing it. For writes, ask `guard`."""
+        return self._leading
+
+    def guard(self) -> None:
+        """Raises LeaseLost unless a write sent now ends before anyone else may lead."""
+        window = self._options.renew_deadline - self._options.write_timeout
+        if not self._leading or self._clock.monotonic() > self._renewed_at + window:
+            raise LeaseLost(f"lease {self._key} is not known to be ours at this moment")
+
+    def health(self, tolerance: float = 5.0) -> str | None:
+        """For the liveness check: why this process should be replaced, or None.
+
+        A leader whose lease ran out that many seconds ago should have ended by itself.
+        """
+        age = self._clock.monotonic() - self._renewed_at
+        if self._leading and age > self._options.lease_duration + tolerance:
+            return f"leading on a lease last renewed {age:.0f} s ago"
+        return None
+
+    async def run(self, on_started: Callable[[], Awaitable[None]]) -> None:
+        """Wait for leadership, then do the guarded work `on_started` while renewing the lease.
+
+        The work ends (or raises): the lease is released, and run returns (or raises the same).
+        Cancelled: the work is cancelled, the lease is renewed until it has ended, then released.
+        Leadership lost: the work is cancelled, and LeaseLost raised once it has ended, at most
+        lease - renew deadline later. The process should end then: a restart is the recovery.
+        """
+        telling = asyncio.create_task(_run(self._events.run if self._events else yield_to_loop))
+        try:
+            await self._acquire()
+            await self._lead(on_started, telling)
+        finally:
+            telling.cancel()
+
+    async def _lead(
+        self, on_started: Callable[[], Awaitable[None]], telling: "asyncio.Task[None]"
+    ) -> None:
+        self._turn(leading=True)
+        work = asyncio.create_task(_run(on_started), name="leader-work")
+        watchers = (asyncio.create_task(self._renew()), asyncio.create_task(self._expire()))
+        interrupted = await _until_any({work, *watchers}, work)
+        lost = any(watcher.done() for watcher in watchers)
+        self._turn(leading=False, tell=not lost)
+        for watcher in watchers:
+            watcher.cancel()
+        if lost:
+            raise await self._abandon(work)
+        await asyncio.wait(watchers)
+        await self._release()
+        await self._told(telling)
+        if interrupted is not None:
+            raise interrupted
+        work.result()
+
+    def _turn(self, *, leading: bool, tell: bool = True) -> None:
+        self._leading = leading
+        self._status.set(int(leading))
+        lease = self._observed or {}
+        if leading:
+            self._epoch = records.transitions_of(lease)
+        words = "became leader" if leading else "stopped leading"
+        log.info(words, lease=str(self._key), identity=self._lock.identity, epoch=self._epoch)
+        # Who has lost the lease writes nothing any more; its successor's event tells the story.
+        if self._events is not None and tell:
+            note = f"{self._lock.identity} {words}"
+            self._events.event(lease, "Normal", "LeaderElection", note, action="LeaderElection")
+
+    async def _told(self, telling: "asyncio.Task[None]") -> None:
+        if self._events is not None:
+            self._events.stop()
+        with contextlib.suppress(TimeoutError):
+            async with Deadline(self._clock, EVENT_SECONDS):
+                await asyncio.wait({telling})
+
+    async def _acquire(self) -> None:
+        while await self._try() is not _Attempt.HELD:
+            pause = self._options.retry_period * (1 + JITTER * self._rng.random())
+            await self._clock.sleep(pause)
+
+    async def _renew(self) -> None:
+        """Return when somebody else holds the lease, or ours ran out while we were away."""
+        while not self._expired():
+            await self._clock.sleep(self._options.retry_period)
+            if not self._expired() and await self._try() is _Attempt.TAKEN:
+                return
+
+    async def _expire(self) -> None:
+        """Return when the renew deadline has passed, whatever the renewal is doing."""
+        while not self._expired():
+            left = self._renewed_at + self._options.renew_deadline - self._clock.monotonic()
+            await self._clock.sleep(left)
+
+    def _expired(self) -> bool:
+        return self._clock.monotonic() >= self._renewed_at + self._options.renew_deadline
+
+    async def _try(self) -> _Attempt:
+        try:
+            async with Deadline(self._clock, self._options.request_timeout):
+                attempt = await self._acquire_or_renew()
+        except Exception as error:  # noqa: BLE001 - whatever went wrong, the lease was not renewed
+            self._tell(f"{type(error).__name__}: {error}")
+            return _Attempt.FAILED
+        self._tell("")
+        return attempt
+
+    async def _acquire_or_renew(self) -> _Attempt:
+        if self._leading and self._observed is not None:
+            try:
+                return await self._put(self._observed)
+            except (Conflict, NotFound):
+                self._slow_path.inc()
+        try:
+            lease: Object | None = await self._client.get(LEASE, self._key)
+        except NotFound:
+            lease = None
+        self._observe(lease)
+        return _Attempt.TAKEN if self._taken() else await self._put(lease)
+
+    def _taken(self) -> bool:
+        """Whether somebody else may lead, as far as we have seen.
+
+        Only the time since *we* saw the record change counts. The timestamps inside were made by
+        another clock.
+        """
+        holder = records.holder_of(self._observed)
+        if self._leading:
+            # A lease that is free is not ours either: others may have led since.
+            return holder != self._lock.identity
+        if self._gone:
+            # Deleted under its holder, of whom we may have seen nothing: it will not know yet.
+            valid_for = self._options.lease_duration
+        elif holder in ("", self._lock.identity):
+            valid_for = 0.0
+        else:
+            valid_for = records.duration_of(self._observed)
+        return self._clock.monotonic() < self._observed_at + valid_for
+
+    async def _put(self, lease: Object | None) -> _Attempt:
+        """Write ourselves into the lease, which the resourceVersion inside guards."""
+        sent_at = self._clock.monotonic()
+        # The history of a deleted lease goes on, so that no epoch comes twice.
+        before = self._observed if lease is None else lease
+        duration = self._options.lease_duration
+        spec = records.taken(before, self._lock.identity, duration, self._clock.now())
+        body = records.with_spec(lease, self._key, spec)
+        if lease is None:
+            lease = await self._client.create(LEASE, body, field_manager=FIELD_MANAGER)
+        else:
+            lease = await self._client.update(LEASE, body)
+        self._observe(lease)
+        # We may have been stopped while the answer was on its way.
+        counted_from = self._renewed_at if self._leading else sent_at
+        if self._clock.monotonic() >= counted_from + self._options.renew_deadline:
+            return _Attempt.FAILED
+        self._renewed_at = sent_at
+        return _Attempt.HELD
+
+    def _observe(self, lease: Object | None) -> None:
+        if lease is None:
+            if self._observed is not None and not self._gone:
+                self._gone = True
+                self._observed_at = self._clock.monotonic()
+            return
+        if self._observed is None or records.spec_of(self._observed) != records.spec_of(lease):
+            self._observed_at = self._clock.monotonic()
+        holder = records.holder_of(lease)
+        if holder not in (records.holder_of(self._observed), self._lock.identity):
+            log.info("lease holder", lease=str(self._key), holder=holder)
+        self._observed = lease
+        self._gone = False
+
+    async def _abandon(self, work: "asyncio.Task[None]") -> LeaseLost:
+        log.error("leadership lost", lease=str(self._key), identity=self._lock.identity)
+        work.cancel()
+        cap = self._options.lease_duration - self._options.renew_deadline
+        too_late = asyncio.create_task(self._clock.sleep(cap))
+        await _until_any({work, too_late}, work)
+        too_late.cancel()
+        lost = LeaseLost(f"lease {self._key} was not renewed in time or is held by another")
+        if not work.done():
+            log.error("guarded work does not end", lease=str(self._key))
+            return lost
+        if not work.cancelled():
+            lost.__cause__ = work.exception()
+        return lost
+
+    async def _release(self) -> None:
+        """Hand the lease over, so that a candidate need not wait for it to run out."""
+        try:
+            async with Deadline(self._clock, self._options.renew_deadline):
+                while not await self._try_release():
+                    await self._clock.sleep(self._options.retry_period / 10)
+        except Exception as error:  # noqa: BLE001 - it runs out by itself then
+            log.warning("lease not released", lease=str(self._key), error=type(error).__name__)
+
+    async def _try_release(self) -> bool:
+        try:
+            lease = await self._client.get(LEASE, self._key)
+            if records.holder_of(lease) != self._lock.identity:
+                return True
+            free = records.freed(lease, self._clock.now())
+            await self._client.update(LEASE, records.with_spec(lease, self._key, free))
+        except Conflict:
+            return False
+        log.info("lease released", lease=str(self._key))
+        return True
+
+    def _tell(self, trouble: str) -> None:
+        """Log what keeps us from the lease when it changes, not at every try."""
+        if trouble and trouble != self._last_trouble:
+            log.warning("lease not reached", lease=str(self._key), trouble=trouble)
+        self._last_trouble = trouble
+
+
+async def _until_any(
+    tasks: "set[asyncio.Task[None]]", work: "asyncio.Task[None]"
+) -> asyncio.CancelledError | None:
+    """Wait for one of the tasks. A cancellation of ours is passed on to `work` and returned.
+
+    However often it comes: leaving before the work has ended would leave it without a keeper.
+    """
+    interrupted = None
+    while True:
+        try:
+            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        except asyncio.CancelledError as error:
+            interrupted = error
+            work.cancel()
+        else:
+            return interrupted
+
+
+async def _run(work: Callable[[], Awaitable[None]]) -> None:
+    await work()

@@ -1,0 +1,122 @@
+"""JSON text without its values: where each one begins and ends.
+
+Standard library only. Called by runtime.client.codec for texts that are too large to be decoded
+whole: a value of two bytes becomes eighty in memory, and the text of one object may have a million.
+One regular expression walks over a value in C, in a single pass that never goes back.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import orjson
+
+from runtime.limits.nesting import LEVELS_MAX
+
+_STRING = rb'"(?:[^"\\]++|\\.)*+"'
+
+
+def _nested(levels: int) -> bytes:
+    """A list or an object; what kind of bracket closes it is for the decoder to judge."""
+    pattern = b""
+    for _ in range(levels):
+        below = b"|" + pattern if pattern else b""
+        pattern = rb'[\[{](?:[^"\[\]{}]++|' + _STRING + below + rb")*+[\]}]"
+    return pattern
+
+
+_VALUE = re.compile(_STRING + b"|" + _nested(LEVELS_MAX) + rb'|[^\s,:"\[\]{}]++', re.DOTALL)
+_TOKEN = re.compile(_STRING + rb"|[\[{]|[\]}]", re.DOTALL)
+_TEXT = re.compile(_STRING, re.DOTALL)
+_SPACE = re.compile(rb"[ \t\n\r]*+")
+_MARKS = (b",", b"[", b"{")
+_STEPS = {ord("["): 1, ord("{"): 1, ord("]"): -1, ord("}"): -1}
+
+Span = tuple[int, int]
+
+
+def marks(text: bytes) -> int:
+    """How many commas and opening brackets there are outside of strings.
+
+    Never less than the number of values but one, and never more than twice that number.
+    """
+    bare = _TEXT.sub(b"", text) if b'"' in text else text
+    return sum(map(bare.count, _MARKS))
+
+
+def at_most(text: bytes, count: int) -> bool:
+    """Tell whether `marks` are that many at most; for most texts without a look into strings."""
+    return len(text) <= count or sum(map(text.count, _MARKS)) <= count or marks(text) <= count
+
+
+class Skimmer:
+    """Walks over one JSON text. Every method raises ValueError for bad JSON."""
+
+    def __init__(self, text: bytes) -> None:
+        self._text = text
+        self._at = 0
+
+    @property
+    def at(self) -> int:
+        """How far it came, in bytes."""
+        return self._at
+
+    def members(self) -> Iterator[str]:
+        """The name of each member; the caller skips or reads its value before the next."""
+        self._expect(b"{")
+        while not self._skip(b"}"):
+            if not self.stands_at(b'"'):
+                raise ValueError(f"no name at byte {self._at}")
+            name: str = orjson.loads(self.text())
+            self._expect(b":")
+            yield name
+            self._skip(b",")
+
+    def elements(self) -> Iterator[None]:
+        """One turn for each element of the list that comes next; the caller skips or reads it."""
+        self._expect(b"[")
+        while not self._skip(b"]"):
+            yield
+            self._skip(b",")
+
+    def text(self) -> bytes:
+        """The text of the value that comes next, which is skipped."""
+        start, end = self.value()
+        return self._text[start:end]
+
+    def value(self) -> Span:
+        """The span of the value that comes next, which is skipped."""
+        start = self._space()
+        found = _VALUE.match(self._text, start)
+        self._at = self._far_end(start) if found is None else found.end()
+        return start, self._at
+
+    def _far_end(self, start: int) -> int:
+        """The end of what is nested deeper than the expression goes, one token after the other."""
+        depth = 0
+        if self._text[start : start + 1] in (b"[", b"{"):
+            for token in _TOKEN.finditer(self._text, start):
+                depth += _STEPS.get(self._text[token.start()], 0)
+                if depth == 0:
+                    return token.end()
+        raise ValueError(f"no value at byte {start}")
+
+    def stands_at(self, mark: bytes) -> bool:
+        """Whether the next value begins with that byte."""
+        return self._text.startswith(mark, self._space())
+
+    def _expect(self, mark: bytes) -> None:
+        if not self._skip(mark):
+            raise ValueError(f"no {mark.decode()!r} at byte {self._at}")
+
+    def _skip(self, mark: bytes) -> bool:
+        self._at = self._space()
+        if not self._text.startswith(mark, self._at):
+            return False
+        self._at += len(mark)
+        return True
+
+    def _space(self) -> int:
+        found = _SPACE.match(self._text, self._at)
+        return found.end() if found else self._at

@@ -1,0 +1,65 @@
+"""The gauges that say how the flows of a workqueue share its workers.
+
+Uses prometheus_client by way of the maker it is given. Made by runtime.metrics.metrics, read from
+runtime.controller.flows at each scrape. controller-runtime has no such families.
+"""
+
+from collections.abc import Callable, Sequence
+from operator import attrgetter
+from typing import NamedTuple
+
+from prometheus_client import Gauge
+
+MakeGauge = Callable[[str, str, Sequence[str]], Gauge]
+
+
+class FlowReadings(NamedTuple):
+    """How the flows of one queue stand; no flow is named, because a label has to be bounded."""
+
+    flows: int
+    """Flows with a key that is to be taken or is in hand."""
+    at_limit: int
+    """Flows whose keys wait only because the flow may hold no further worker."""
+    most_waiting: int
+    """Keys to be taken of the flow that has most of them."""
+    most_seats: int
+    """Workers of the flow that holds most of them."""
+
+
+NO_FLOWS = FlowReadings(0, 0, 0, 0)
+
+
+class FlowFamilies:
+    """The gauges by queue; every attribute bears the name of its family."""
+
+    def __init__(self, gauge: MakeGauge) -> None:
+        both = ("name", "controller")
+        self.workqueue_flows = gauge(
+            "workqueue_flows", "Flows (namespaces) with a key that is ready or in hand.", both
+        )
+        self.workqueue_flows_at_limit = gauge(
+            "workqueue_flows_at_limit",
+            "Flows whose keys wait because they hold as many workers as they may.",
+            both,
+        )
+        self.workqueue_flow_waiting_max = gauge(
+            "workqueue_flow_waiting_max", "Ready keys of the flow that has most of them.", both
+        )
+        self.workqueue_flow_seats_max = gauge(
+            "workqueue_flow_seats_max", "Workers of the flow that holds most of them.", both
+        )
+
+    def register(self, name: str, read: Callable[[], FlowReadings]) -> None:
+        """Create the series of one queue, which are read at each scrape."""
+        for family, part in (
+            (self.workqueue_flows, "flows"),
+            (self.workqueue_flows_at_limit, "at_limit"),
+            (self.workqueue_flow_waiting_max, "most_waiting"),
+            (self.workqueue_flow_seats_max, "most_seats"),
+        ):
+            family.labels(name, name).set_function(_reading(read, part))
+
+
+def _reading(read: Callable[[], FlowReadings], part: str) -> Callable[[], float]:
+    pick: Callable[[FlowReadings], float] = attrgetter(part)
+    return lambda: pick(read())

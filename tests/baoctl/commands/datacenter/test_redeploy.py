@@ -1,0 +1,288 @@
+"""baoctl datacenter redeploy: the order that it writes, and when it writes none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from baoctl.commands.api_client import AskError
+from baoctl.commands.datacenter.redeploy import TRIES, Ordered, order, told
+from contracts.datacenter.kinds import DATACENTERS, WORKLOADS
+from contracts.datacenter.objects import SERVICES_MAX
+from contracts.datacenter.workload_records import Progress
+from runtime.client.transport import Call
+from runtime.errors import TransportError
+from runtime.testing.api_server.faults import Fault, Faults, ScriptedFaults, Trouble
+from runtime.testing.api_server.server import FakeApiServer
+from runtime.testing.clock import ManualClock
+from runtime.types import Object, ObjectKey
+from tests.baoctl.datacenter_bench import (
+    NOW,
+    READY,
+    client_at,
+    command_line,
+    keep,
+    live_datacenter,
+    live_row,
+    server_of,
+)
+from tests.managers.datacenter.bodies import openbao, service, wish
+
+TOKEN = "2030-01-01T12:00:00.000Z"
+VAULT = live_row(wish(openbao("vault")), Progress("Running"))
+SHIPPER = live_row(wish(service("shipper"), "set/logging"))
+
+
+def fra1(*orders: tuple[str, str], **spec: Any) -> Object:
+    """A Datacenter with these orders, by name and token; None without the field."""
+    listed = [{"name": name, "token": token} for name, token in orders]
+    return live_datacenter(READY, spec={**({"redeploy": listed} if listed else {}), **spec})
+
+
+def holding(live: Object) -> FakeApiServer:
+    return server_of([live, VAULT, SHIPPER])
+
+
+def orders_of(server: FakeApiServer) -> dict[str, str] | None:
+    live = server.get(DATACENTERS, ObjectKey("", "fra1"))
+    assert live is not None
+    listed = live["spec"].get("redeploy")
+    return None if listed is None else {one["name"]: one["token"] for one in listed}
+
+
+def writes(server: FakeApiServer) -> list[str]:
+    return [call.method for call in server.requests if call.method != "GET"]
+
+
+async def ordered(
+    server: FakeApiServer,
+    target: str = "fra1/vault",
+    token: str | None = None,
+    faults: Faults | None = None,
+) -> Ordered:
+    return await order(client_at(server, faults), ManualClock(NOW), target, token)
+
+
+# sentence: (Datacenter, token, what stands there then, the last order)
+WRITTEN: dict[str, tuple[Object, str | None, dict[str, str], str]] = {
+    "the first one": (fra1(), None, {"vault": TOKEN}, ""),
+    "an empty list": (fra1(redeploy=[]), None, {"vault": TOKEN}, ""),
+    "beside others": (
+        fra1(("shipper", "a")), None, {"shipper": "a", "vault": TOKEN}, "",
+    ),
+    "in place of the last one": (
+        fra1(("shipper", "a"), ("vault", "b"), ("x", "c")), None,
+        {"shipper": "a", "vault": TOKEN, "x": "c"}, "b",
+    ),
+    "a text of one's own": (fra1(("vault", "b")), "again", {"vault": "again"}, "b"),
+    "a full list that has it": (
+        fra1(("vault", "b"), *((f"s{n}", "t") for n in range(SERVICES_MAX - 1))), "again",
+        {"vault": "again", **{f"s{n}": "t" for n in range(SERVICES_MAX - 1)}}, "b",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("live", "token", "expected", "before"), WRITTEN.values(), ids=WRITTEN.keys()
+)
+async def test_an_order_is_set_or_replaced(
+    live: Object, token: str | None, expected: dict[str, str], before: str
+) -> None:
+    server = holding(live)
+    done = await ordered(server, token=token)
+    assert (orders_of(server), writes(server)) == (expected, ["PATCH"])
+    assert done == Ordered("fra1", "vault", token or TOKEN, before, "Active", written=True)
+
+
+async def test_nothing_else_of_the_spec_changes() -> None:
+    server = holding(fra1(("shipper", "a"), state="Draining"))
+    before = server.get(DATACENTERS, ObjectKey("", "fra1"))
+    await ordered(server)
+    after = server.get(DATACENTERS, ObjectKey("", "fra1"))
+    assert before is not None
+    assert after is not None
+    changed = {name for name in after["spec"] if after["spec"][name] != before["spec"].get(name)}
+    assert changed == {"redeploy"}
+    assert (after["status"], after["metadata"].get("labels")) == (before["status"], None)
+
+
+async def test_the_same_order_again_is_none() -> None:
+    server = holding(fra1(("vault", "again")))
+    done = await ordered(server, token="again")
+    assert done == Ordered("fra1", "vault", "again", "again", "Active", written=False)
+    assert writes(server) == []
+
+
+# sentence: (Datacenter, target, token, message)
+REFUSED: dict[str, tuple[Object, str, str | None, str]] = {
+    "no such service": (
+        fra1(), "fra1/valut", None,
+        "there is no service valut in Datacenter fra1, only shipper, vault",
+    ),
+    "no such datacenter": (fra1(), "fra2/vault", None, "there is no Datacenter fra2, only fra1"),
+    "no service": (
+        fra1(), "fra1", None, "'fra1': write datacenter/service, such as fra1/log-shipper",
+    ),
+    "no name of a service": (
+        fra1(), "fra1/../x\n", None,
+        "'fra1/../x\\n': write datacenter/service, such as fra1/log-shipper",
+    ),
+    "no token": (
+        fra1(), "fra1/vault", "",
+        "vault with token '': token: String should have at least 1 character",
+    ),
+    "a token of several lines": (
+        fra1(), "fra1/vault", "a\nb",
+        "vault with token 'a\\nb': token: String should match pattern "
+        "'^[^\\x00-\\x1f\\x7f]+$'",
+    ),
+    "no more room": (
+        fra1(*((f"s{n}", "t") for n in range(SERVICES_MAX))), "fra1/vault", None,
+        "spec.redeploy of Datacenter fra1 holds 32 orders, at most 32: take out some; those that "
+        "were carried out are of no more use",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("live", "target", "token", "message"), REFUSED.values(), ids=REFUSED.keys()
+)
+async def test_what_cannot_be_ordered_is_said(
+    live: Object, target: str, token: str | None, message: str
+) -> None:
+    server = holding(live)
+    before = orders_of(server)
+    with pytest.raises(AskError) as raised:
+        await ordered(server, target, token)
+    assert str(raised.value) == message
+    assert (orders_of(server), writes(server)) == (before, [])
+
+
+async def test_a_datacenter_without_services_says_so() -> None:
+    with pytest.raises(AskError, match=r"^there is no service vault in .* fra1, and no other one$"):
+        await ordered(server_of([fra1()]))
+
+
+@pytest.mark.parametrize(
+    ("leaving", "message"),
+    [
+        (VAULT, "service vault of Datacenter fra1 is being taken away"),
+        (fra1(), "Datacenter fra1 is being deleted: its services are taken away"),
+    ],
+    ids=["the service", "the datacenter"],
+)
+async def test_what_is_going_is_not_redeployed(leaving: Object, message: str) -> None:
+    server = holding(fra1())
+    held = {**leaving, "metadata": {**leaving["metadata"], "finalizers": ["test/hold"]}}
+    keep(server, held)
+    kind = next(one for one in (DATACENTERS, WORKLOADS) if one.kind == leaving["kind"])
+    server.remove(kind, ObjectKey("", leaving["metadata"]["name"]))
+    with pytest.raises(AskError) as raised:
+        await ordered(server)
+    assert (str(raised.value), writes(server)) == (message, [])
+
+
+# --- somebody else writes at the same time ------------------------------------------------------
+
+
+@dataclass(slots=True)
+class Between:
+    """Faults that let somebody else write right before each of the first patches."""
+
+    act: Callable[[int], None]
+    times: int
+    done: int = 0
+
+    def next(self, call: Call) -> Fault | None:
+        if call.method == "PATCH" and self.done < self.times:
+            self.done += 1
+            self.act(self.done)
+        return None
+
+
+async def test_the_order_of_another_person_is_not_lost() -> None:
+    server = holding(fra1(("vault", "b")))
+    # The place of the entry moves, too.
+    between = Between(lambda _: keep(server, fra1(("shipper", "new"), ("vault", "b"))), 1)
+    await ordered(server, faults=between)
+    assert orders_of(server) == {"shipper": "new", "vault": TOKEN}
+    assert writes(server) == ["PATCH", "PATCH"]
+
+
+async def test_it_gives_up_when_others_never_stop() -> None:
+    server = holding(fra1())
+    between = Between(lambda n: keep(server, fra1(("shipper", f"t{n}"))), TRIES)
+    with pytest.raises(AskError, match=r"was changed by others 5 times while the order"):
+        await ordered(server, faults=between)
+    assert (orders_of(server), len(writes(server))) == ({"shipper": f"t{TRIES}"}, TRIES)
+
+
+async def test_an_answer_that_is_lost_is_looked_for() -> None:
+    server = holding(fra1(("vault", "b")))
+    faults = ScriptedFaults(Fault(Trouble.LOST_REPLY), where="PATCH ")
+    done = await ordered(server, faults=faults)
+    assert done == Ordered("fra1", "vault", TOKEN, "b", "Active", written=True)
+    assert (orders_of(server), writes(server)) == ({"vault": TOKEN}, ["PATCH"])
+
+
+async def test_a_server_that_is_away_is_said() -> None:
+    server = holding(fra1())
+    server.up = False
+    with pytest.raises(TransportError):
+        await ordered(server)
+
+
+# --- what it says -------------------------------------------------------------------------------
+
+FOLLOW = "follow it with: baoctl datacenter status fra1 --until-ready"
+# sentence: (last order, state, written, text)
+SAID: dict[str, tuple[str, str, bool, str]] = {
+    "the first one": (
+        "", "Active", True,
+        f"fra1/vault: ordered with token t. Its pods are replaced; {FOLLOW}",
+    ),
+    "another one": (
+        "b", "Draining", True,
+        f"fra1/vault: ordered with token t, before it b. Its pods are replaced; {FOLLOW}",
+    ),
+    "later": (
+        "", "Maintenance", True,
+        "fra1/vault: ordered with token t. Its pods are replaced when spec.state Maintenance is "
+        f"over; {FOLLOW}",
+    ),
+    "nothing": (
+        "t", "Active", False,
+        "fra1/vault: the order t stands there already; nothing was changed. Another --token is "
+        "another order.",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("before", "state", "written", "text"), SAID.values(), ids=SAID.keys())
+def test_what_was_done_is_said(before: str, state: str, written: bool, text: str) -> None:
+    assert told(Ordered("fra1", "vault", "t", before, state, written)) == text
+
+
+def test_a_text_of_others_is_escaped() -> None:
+    assert "\033" not in told(Ordered("fra1", "vault", "t", "\033[2J", "Active", written=True))
+
+
+async def test_the_command(tmp_path: Path) -> None:
+    server = holding(fra1(("vault", "b"), state="Offline"))
+    async with command_line(server, tmp_path) as baoctl:
+        done = await baoctl("redeploy", "fra1/vault", "--token", "again")
+        wrong = await baoctl("redeploy", "fra1/none")
+    assert (done.exit_code, done.stdout) == (
+        0,
+        "fra1/vault: ordered with token again, before it b. Its pods are replaced when spec.state "
+        f"Offline is over; {FOLLOW}\n",
+    )
+    assert (wrong.exit_code, wrong.stdout) == (1, "")
+    assert wrong.stderr == (
+        "Error: there is no service none in Datacenter fra1, only shipper, vault\n"
+    )
+    assert orders_of(server) == {"vault": "again"}

@@ -1,0 +1,348 @@
+"""The tree of `baoctl datacenter status`: each line of it, who is under whom, hostile texts."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import re
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from baoctl.commands.datacenter.status import (
+    NOT_READY,
+    UNREADABLE,
+    ServiceView,
+    View,
+    as_json,
+    view_of,
+)
+from baoctl.commands.datacenter.tree import as_text, coloured
+from contracts.datacenter.service_spec import OPENBAO_READY
+from contracts.datacenter.workload_records import Progress
+from runtime.types import Object
+from tests.baoctl.datacenter_bench import (
+    FAILING,
+    NOW,
+    READY,
+    condition,
+    failed,
+    live_datacenter,
+    live_row,
+    source,
+)
+from tests.managers.datacenter.bodies import openbao, service, wish
+
+RUNS = Progress("Running", ready="1/1")
+VAULT = wish(openbao("vault"))
+SHIPPER = wish(service("log-shipper", kind="DaemonSet", depends_on=(OPENBAO_READY,)), "set/logging")
+AGENT = wish(service("agent", depends_on=("log-shipper",)), "set/logging")
+VAULT_RUNS = Progress(
+    "Running",
+    ready="3/3",
+    provider_ref="OpenBaoCluster dc-fra1/fra1-vault",
+    service_refs=(("vault", "Service dc-fra1/fra1-v"),),
+)
+CONFLICT = condition("NoConflicts", "False", "Conflict", "service agent: set/a and set/b give it")
+
+
+def broken() -> Object:
+    """A row whose body no version of the operator writes."""
+    obj = live_row(wish(service("broken")), RUNS)
+    obj["spec"]["service"]["kind"] = "Job"
+    return obj
+
+
+def sight() -> View:
+    """A datacenter in which everything is the matter."""
+    objects = [
+        live_row(VAULT, VAULT_RUNS),
+        live_row(SHIPPER, failed(ready="0/1")),
+        live_row(AGENT, Progress("Pending", "waits until these are Running: log-shipper")),
+        live_row(wish(service("exporter"), "hook/network"), RUNS),
+        broken(),
+    ]
+    sources = (
+        source("declared", 1),
+        source("set/logging", 2, priority=10),
+        source("hook/network", 0, error="no route to host"),
+    )
+    live = live_datacenter(FAILING, CONFLICT, services=5, running=2, failed=1, sources=sources)
+    return view_of(live, objects)
+
+
+GOLDEN = """\
+fra1  Active  eu-central/eu-central-1a  namespace dc-fra1  2/5 running  Ready=False ServicesFailed
+├─ sources
+│  ├─ declared            1 service
+│  ├─ set/logging   (10)  2 services
+│  └─ hook/network        0 services, DEGRADED: no route to host (last good answer of \
+2029-12-31T12:00:00Z)
+├─ conflict: service agent: set/a and set/b give it
+└─ services
+   ├─ broken          Unreadable                                     BootstrapWorkload fra1.broken\
+: spec.service.kind: Input should be 'Deployment', 'StatefulSet', 'DaemonSet' or 'OpenBaoCluster' \
+(got Job)
+   ├─ exporter        Running     Deployment      1/1  hook/network
+   └─ vault           Running     OpenBaoCluster  3/3  declared
+      └─ log-shipper  Failed      DaemonSet       0/1  set/logging   attempt 3, next at 12:00:08Z \
+(in 8 s): ImagePullFailed: image not found
+         └─ agent     Pending     Deployment           set/logging   waits until these are \
+Running: log-shipper
+"""
+
+
+def test_the_tree() -> None:
+    assert as_text(sight(), NOW) == GOLDEN
+
+
+def test_verbose_adds_the_objects_below_each_service() -> None:
+    added = [
+        line
+        for line in as_text(sight(), NOW, verbose=True).splitlines()
+        if line not in GOLDEN.splitlines()
+    ]
+    assert added == [
+        "      │  object: OpenBaoCluster dc-fra1/fra1-vault",
+        "      │  vault: Service dc-fra1/fra1-v",
+    ]
+
+
+def test_colours_are_all_that_a_terminal_adds() -> None:
+    text = as_text(sight(), NOW, paint=coloured)
+    assert "\033[31mFailed    \033[0m" in text
+    assert "\033[32mRunning   \033[0m" in text
+    assert "\033[31mReady=False\033[0m" in text
+    assert re.sub(r"\033\[\d+m", "", text) == GOLDEN
+
+
+def test_an_empty_one() -> None:
+    live = live_datacenter(READY, spec={"region": None, "zone": "z1", "state": "Draining"})
+    assert as_text(view_of(live, ()), NOW) == (
+        "fra1  Draining  -/z1  namespace dc-fra1  0/0 running  Ready=True AllRunning\n"
+        "├─ no source was asked yet\n"
+        "└─ no services\n"
+    )
+
+
+def without_status(live: Object) -> Object:
+    return {name: value for name, value in live.items() if name != "status"}
+
+
+def deleted(live: Object) -> Object:
+    return {**live, "metadata": {**live["metadata"], "deletionTimestamp": "2030-01-01T00:00:00Z"}}
+
+
+INVALID = condition("Ready", "False", "InvalidSpec", "spec.namespace: must be there")
+# sentence: (Datacenter, a line of the tree, ready)
+PLACES: dict[str, tuple[Object, str, bool]] = {
+    "all is well": (live_datacenter(READY), "Ready=True AllRunning", True),
+    "something failed": (live_datacenter(FAILING), "Ready=False ServicesFailed", False),
+    "nobody knows": (
+        live_datacenter(condition("Ready", "Unknown", "Offline", "nothing is looked at")),
+        "├─ Offline: nothing is looked at", False,
+    ),
+    "the reason is told where no service tells it": (
+        live_datacenter(INVALID), "├─ InvalidSpec: spec.namespace: must be there", False,
+    ),
+    "news of a former spec": (
+        live_datacenter(READY, observed_generation=0),
+        "├─ its status speaks of generation 0, its spec is generation 1: nobody has looked since",
+        False,
+    ),
+    "nobody has looked": (
+        without_status(live_datacenter()),
+        "├─ nobody has looked at it yet: see whether the operator runs, and with DATACENTERS=true",
+        False,
+    ),
+    "it is going": (
+        deleted(live_datacenter(READY)), "fra1  Active, being deleted  eu-central", False,
+    ),
+    "a spec that cannot be read": (
+        live_datacenter(READY, spec={"bootstrapServices": 7}),
+        "├─ its spec cannot be read: spec.bootstrapServices: Input should be a valid tuple (got 7)",
+        True,
+    ),
+    "a status that cannot be read": (
+        {**live_datacenter(READY), "status": {"services": "many"}},
+        "├─ its status cannot be read; the operator writes it anew", False,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("live", "line", "ready"), PLACES.values(), ids=PLACES.keys())
+def test_what_is_said_of_a_datacenter(live: Object, line: str, ready: bool) -> None:
+    view = view_of(live, ())
+    assert line in as_text(view, NOW)
+    assert (view.is_ready, view.exit_code) == (ready, 0 if ready else NOT_READY)
+
+
+def test_services_that_tell_it_themselves_are_not_told_twice() -> None:
+    assert "for a person" not in as_text(view_of(live_datacenter(FAILING), ()), NOW)
+
+
+def row(progress: Progress, **metadata: Any) -> Object:
+    return live_row(wish(service("shipper")), progress, **metadata)
+
+
+def lost() -> Object:
+    return {**row(RUNS), "status": {"state": "Lost"}}
+
+
+def of_another() -> Object:
+    obj = live_row(wish(service("shipper")), RUNS, name="ams1.shipper")
+    obj["spec"]["datacenter"] = "ams1"
+    return obj
+
+
+GOING = {"deletionTimestamp": "2030-01-01T00:00:00Z"}
+BLOCKED = "waits until these are gone: x"
+WHY = "ImagePullFailed: image not found"
+# sentence: (row, state, what stands behind the source)
+DETAILS: dict[str, tuple[Object, str, str]] = {
+    "it runs": (row(replace(RUNS, message="fine")), "Running", ""),
+    "it waits": (row(Progress("Pending", "waits for x")), "Pending", "waits for x"),
+    "an attempt that is due": (
+        row(failed(0)), "Failed", f"attempt 3, next at 12:00:00Z (due): {WHY}",
+    ),
+    "less than a second is one": (
+        row(failed(1)), "Failed", f"attempt 3, next at 12:00:01Z (in 1 s): {WHY}",
+    ),
+    "minutes": (
+        row(failed(600, 9)), "Failed", f"attempt 9, next at 12:10:00Z (in 10 min): {WHY}",
+    ),
+    "tomorrow": (
+        row(failed(86400, 9)), "Failed",
+        f"attempt 9, next at 2030-01-02T12:00:00Z (in 1440 min): {WHY}",
+    ),
+    "only a change helps": (
+        row(failed(None, 1)), "Failed", f"attempt 1, none before something changes: {WHY}",
+    ),
+    "it failed, and waits for something else": (
+        row(failed(8, 3, state="Retiring", message=BLOCKED), **GOING), "Retiring",
+        f"attempt 3, next at 12:00:08Z (in 8 s): {WHY}; {BLOCKED}",
+    ),
+    "it was changed since": (
+        row(failed(8, digest="former")), "Failed", f"was changed since; {WHY}",
+    ),
+    "it runs, but not as asked": (
+        row(replace(RUNS, digest="former")), "Running", "was changed since",
+    ),
+    "it is to go, and nobody has looked": (row(RUNS, **GOING), "Running", "is to go"),
+    "it goes": (
+        row(Progress("Retiring", "is taken away"), **GOING), "Retiring", "is taken away",
+    ),
+    "it was just made": (row(Progress()), "Pending", ""),
+    "nothing was said yet": (live_row(wish(service("shipper"))), "Pending", ""),
+    "a status that cannot be read": (
+        lost(), "Pending", "its status cannot be read; the operator writes it anew",
+    ),
+    "a row of another datacenter": (
+        of_another(), UNREADABLE,
+        "BootstrapWorkload ams1.shipper: its label says fra1, but it is of datacenter ams1",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("obj", "state", "detail"), DETAILS.values(), ids=DETAILS.keys())
+def test_what_is_said_of_a_service(obj: Object, state: str, detail: str) -> None:
+    *_, line = as_text(view_of(live_datacenter(READY), [obj]), NOW).splitlines()
+    head, _, told = line.partition(f"  {state}")
+    assert head in ("   └─ shipper", "   └─ ams1.shipper")
+    kept = re.sub(r"^ +(Deployment +)?(1/1 +)?(declared *)?", "", told)
+    assert kept == detail
+
+
+def test_a_time_without_zone_is_utc() -> None:
+    obj = row(failed())
+    obj["status"]["nextRetryTime"] = "2030-01-01T12:00:08"
+    assert "(in 8 s)" in as_text(view_of(live_datacenter(), [obj]), NOW)
+
+
+# --- who is under whom --------------------------------------------------------------------------
+
+
+def one(name: str, *depends_on: str, kind: str = "Deployment") -> ServiceView:
+    return ServiceView(name, "Running", kind, depends_on=depends_on)
+
+
+def tree(*services: ServiceView) -> list[str]:
+    """Every service as its depth in dots, and its name."""
+    listed = tuple(sorted(services, key=lambda each: each.name))
+    view = replace(view_of(live_datacenter(READY), ()), rows=listed)
+    lines = as_text(view, NOW).split("services\n")[1].splitlines()
+    found = [re.fullmatch(r"   ([│├└─ ]*)([^ ]+) .*", line) for line in lines]
+    return ["." * (len(each[1]) // 3 - 1) + each[2] for each in found if each]
+
+
+VAULTS = (one("a", kind="OpenBaoCluster"), one("b", OPENBAO_READY, kind="OpenBaoCluster"))
+# sentence: (services, depths and names)
+TREES: dict[str, tuple[tuple[ServiceView, ...], list[str]]] = {
+    "by name": ((one("b"), one("a"), one("c")), ["a", "b", "c"]),
+    "under the first one": ((one("a", "c", "b"), one("b"), one("c")), ["b", "c", ".a"]),
+    "the first one that is there": ((one("a", "x", "b"), one("b")), ["b", ".a"]),
+    "nobody is there": ((one("a", "x", OPENBAO_READY),), ["a"]),
+    "under the first vault": ((*VAULTS, one("c", OPENBAO_READY)), ["a", ".b", ".c"]),
+    "a vault is not under itself": (
+        (one("a", OPENBAO_READY, kind="OpenBaoCluster"),), ["a"],
+    ),
+    "itself": ((one("a", "a", "b"), one("b")), ["b", ".a"]),
+    "a circle": ((one("a", "c"), one("b", "a"), one("c", "b")), ["a", ".b", "..c"]),
+    "behind a circle": ((one("b", "c"), one("c", "b"), one("a", "c")), ["b", ".c", "..a"]),
+    "two circles": (
+        (one("a", "b"), one("b", "a"), one("c", "d"), one("d", "c")), ["a", ".b", "c", ".d"],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("services", "expected"), TREES.values(), ids=TREES.keys())
+def test_a_service_stands_under_what_it_depends_on(
+    services: tuple[ServiceView, ...], expected: list[str]
+) -> None:
+    assert tree(*services) == expected
+
+
+NAMES = st.sampled_from("abcdef")
+
+
+@given(st.dictionaries(NAMES, st.lists(NAMES, max_size=3)))
+def test_each_service_stands_there_once_whatever_they_wait_for(graph: dict[str, list[str]]) -> None:
+    drawn = tree(*(one(name, *depends_on) for name, depends_on in graph.items()))
+    assert sorted(name.lstrip(".") for name in drawn) == sorted(graph)
+
+
+def test_a_chain_may_be_longer_than_the_stack() -> None:
+    names = [f"s{number:04}" for number in range(1500)]
+    chain = [one(name, before) for before, name in itertools.pairwise(names)]
+    assert tree(one(names[0]), *chain)[-1] == "." * 1499 + names[-1]
+
+
+# --- hostile texts ------------------------------------------------------------------------------
+
+HOSTILE = "\033[2J\r\n\u202edrawkcab\x07\x9b"
+SHOWN = "\\x1b[2J\\r\\n\\u202edrawkcab\\x07\\x9b"
+
+
+def test_no_text_reaches_the_terminal_raw() -> None:
+    shown = row(failed(provider_ref=HOSTILE, service_refs=((HOSTILE, HOSTILE),), ready=HOSTILE))
+    shown["status"] |= {"message": HOSTILE}
+    shown["status"]["lastError"] |= {"message": f"x{HOSTILE}", "reason": HOSTILE}
+    shown["spec"]["source"]["name"] = HOSTILE
+    live = live_datacenter(
+        condition("Ready", "False", "InvalidSpec", HOSTILE),
+        condition("NoConflicts", "False", "Conflict", HOSTILE),
+        sources=(source(HOSTILE, error=HOSTILE),),
+        spec={name: HOSTILE for name in ("namespace", "region", "zone", "state")},
+    )
+    view = view_of(live, [shown])
+    text = as_text(view, NOW, verbose=True)
+    assert {char for char in text if not char.isprintable()} == {"\n"}
+    # All of them are shown: 4 in the head, 2 of the source, 2 conditions, 5 and 3 of the service.
+    told = text.replace(next(line for line in text.splitlines() if "cannot be read" in line), "")
+    assert told.count(SHOWN) == 4 + 2 + 2 + 5 + 3
+    assert len(text.splitlines()) == 10
+    assert json.loads(as_json(view))["rows"][0]["message"] == HOSTILE
+    assert {char for char in as_json(view) if not " " <= char <= "~"} == {"\n"}

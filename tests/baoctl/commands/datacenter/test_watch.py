@@ -1,0 +1,317 @@
+"""baoctl datacenter status --watch: when it looks, what it prints again, and when it ends."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from baoctl.commands.api_client import AskError
+from baoctl.commands.datacenter.status import View, view_of
+from baoctl.commands.datacenter.watch import CLEAR, Looks, Screen, follow, looks_of, printable
+from contracts.datacenter.kinds import DATACENTERS
+from contracts.datacenter.workload_records import Progress
+from runtime.errors import Transient, TransportError
+from runtime.testing.api_server.faults import Fault, ScriptedFaults, Trouble
+from runtime.testing.api_server.server import FakeApiServer
+from runtime.testing.clock import ManualClock
+from runtime.types import ObjectKey
+from tests.baoctl.datacenter_bench import (
+    FAILING,
+    NOW,
+    READY,
+    client_at,
+    command_line,
+    failed,
+    keep,
+    live_datacenter,
+    live_row,
+    server_of,
+)
+from tests.managers.datacenter.bodies import service, wish
+
+UNTIL_READY = Looks(again=True, until_ready=True)
+WATCH = Looks(again=True)
+ILL = live_datacenter(FAILING)
+WELL = live_datacenter(READY)
+REFUSED = Fault(Trouble.REFUSED)
+
+
+@dataclass(slots=True)
+class Seen:
+    """A Shows that keeps what it is told."""
+
+    ready: list[bool] = field(default_factory=list)
+    troubles: list[str] = field(default_factory=list)
+
+    def view(self, view: View) -> None:
+        self.ready.append(view.is_ready)
+
+    def trouble(self, error: Transient) -> None:
+        self.troubles.append(type(error).__name__)
+
+
+@dataclass(slots=True)
+class Watch:
+    """A datacenter that is followed in time that the test moves."""
+
+    clock: ManualClock
+    server: FakeApiServer
+    faults: ScriptedFaults
+    seen: Seen = field(default_factory=Seen)
+
+    def follow(self, looks: Looks) -> asyncio.Task[View]:
+        client = client_at(self.server, self.faults)
+        return asyncio.create_task(follow(client, self.clock, "fra1", looks, self.seen))
+
+
+@pytest.fixture
+def watch() -> Watch:
+    clock = ManualClock(NOW)
+    return Watch(clock, server_of([ILL], clock), ScriptedFaults())
+
+
+async def test_without_watch_it_looks_once(watch: Watch) -> None:
+    task = watch.follow(Looks())
+    await watch.clock.advance(1)
+    assert (task.result().is_ready, watch.seen.ready) == (False, [False])
+
+
+async def test_it_looks_every_two_seconds_and_changes_nothing(watch: Watch) -> None:
+    task = watch.follow(WATCH)
+    await watch.clock.advance(9.5)
+    # Each look takes a moment of its own.
+    assert (task.done(), len(watch.seen.ready)) == (False, 5)
+    assert {call.method for call in watch.server.requests} == {"GET"}
+    task.cancel()
+
+
+async def test_it_ends_as_soon_as_it_is_ready(watch: Watch) -> None:
+    task = watch.follow(UNTIL_READY)
+    await watch.clock.advance(3)
+    assert not task.done()
+    keep(watch.server, WELL)
+    await watch.clock.advance(2)
+    assert (task.result().exit_code, watch.seen.ready) == (0, [False, False, True])
+
+
+async def test_a_watch_goes_on_when_it_is_ready(watch: Watch) -> None:
+    keep(watch.server, WELL)
+    task = watch.follow(WATCH)
+    await watch.clock.advance(60)
+    assert not task.done()
+    task.cancel()
+
+
+async def test_the_timeout_ends_it_with_what_it_saw_last(watch: Watch) -> None:
+    task = watch.follow(replace(UNTIL_READY, seconds=300.0))
+    await watch.clock.advance(299)
+    assert not task.done()
+    await watch.clock.advance(1)
+    assert task.result().exit_code == 3
+
+
+async def test_without_any_answer_in_time_there_is_nothing_to_tell(watch: Watch) -> None:
+    watch.faults.extend(Fault(Trouble.DELAY, 6))
+    task = watch.follow(replace(WATCH, seconds=5.0))
+    await watch.clock.advance(5)
+    with pytest.raises(AskError, match=r"^Datacenter fra1: no answer in 5 s$"):
+        task.result()
+
+
+async def test_a_server_that_is_away_for_a_while_does_not_end_it(watch: Watch) -> None:
+    task = watch.follow(UNTIL_READY)
+    await watch.clock.advance(1)
+    watch.faults.extend(REFUSED, Fault(Trouble.INTERNAL))
+    keep(watch.server, WELL)
+    await watch.clock.advance(8)
+    assert (task.done(), watch.seen.ready) == (True, [False, True])
+    assert watch.seen.troubles == ["TransportError", "ServerError"]
+
+
+async def test_a_server_that_is_not_there_at_first_ends_it(watch: Watch) -> None:
+    watch.faults.extend(REFUSED)
+    task = watch.follow(UNTIL_READY)
+    await watch.clock.advance(1)
+    assert isinstance(task.exception(), TransportError)
+
+
+async def test_a_datacenter_that_goes_ends_it(watch: Watch) -> None:
+    task = watch.follow(UNTIL_READY)
+    await watch.clock.advance(1)
+    watch.server.remove(DATACENTERS, ObjectKey("", "fra1"))
+    await watch.clock.advance(2)
+    assert str(task.exception()) == "there is no Datacenter fra1, and no other one"
+
+
+# --- what is printed ----------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class Printed:
+    """A screen whose clock the test moves, and what is on it since the last look."""
+
+    clock: ManualClock
+    texts: list[str]
+    screen: Screen
+
+    def new(self, view: View) -> str:
+        self.texts.clear()
+        self.screen.view(view)
+        return "".join(self.texts)
+
+
+def printed(**options: Any) -> Printed:
+    clock, texts = ManualClock(NOW), list[str]()
+    return Printed(clock, texts, Screen(clock, texts.append, **options))
+
+
+RETRIED = live_row(wish(service("shipper")), failed(8))
+FIRST = view_of(ILL, [RETRIED])
+SECOND = view_of(WELL, [])
+
+
+async def test_a_log_gets_what_has_changed_after_a_line() -> None:
+    log = printed()
+    assert log.new(FIRST).startswith("fra1  Active")
+    await log.clock.advance(2)
+    assert log.new(FIRST) == ""
+    assert log.new(SECOND).startswith("--- 2030-01-01T12:00:02Z\nfra1  Active")
+    assert "\033" not in log.new(FIRST)
+
+
+async def test_a_terminal_is_cleared_and_the_time_goes_by() -> None:
+    terminal = printed(terminal=True)
+    assert terminal.new(FIRST).startswith("fra1  Active")
+    assert terminal.new(FIRST) == ""
+    await terminal.clock.advance(2)
+    again = terminal.new(FIRST)
+    assert again.startswith(f"{CLEAR}fra1  Active")
+    assert "(in 6 s)" in again
+
+
+async def test_json_is_one_document_after_the_other() -> None:
+    json = printed(output="json", terminal=True)
+    assert json.new(FIRST).startswith("{\n")
+    await json.clock.advance(2)
+    assert json.new(FIRST) == ""
+    assert json.new(SECOND).startswith("{\n")
+
+
+def test_trouble_is_told_once_and_what_follows_is_news(capsys: pytest.CaptureFixture[str]) -> None:
+    log = printed()
+    log.new(FIRST)
+    for _ in range(2):
+        log.screen.trouble(TransportError("no route\033 to host"))
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err == "cannot be read now, trying again: no route\\x1b to host\n"
+    assert log.new(FIRST).startswith("--- ")
+    assert log.new(FIRST) == ""
+
+
+def test_verbose_reaches_the_tree() -> None:
+    row = live_row(wish(service("shipper")), Progress("Running", provider_ref="Deployment x/y"))
+    view = view_of(WELL, [row])
+    assert "object: Deployment x/y" in printed(verbose=True).new(view)
+    assert "object:" not in printed().new(view)
+
+
+@pytest.mark.parametrize(
+    ("encoding", "expected"),
+    [
+        ("utf-8", "├─ a\n│  └─ ü"),
+        ("latin-1", "|- a\n|  `- ü"),
+        ("ascii", "|- a\n|  `- \\xfc"),
+        (None, "|- a\n|  `- \\xfc"),
+    ],
+)
+def test_an_encoding_without_lines_gets_others(encoding: str | None, expected: str) -> None:
+    assert printable("├─ a\n│  └─ ü", encoding) == expected
+
+
+# --- flags --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("watch", "until_ready", "timeout", "looks"),
+    [
+        (False, False, None, Looks()),
+        (True, False, None, WATCH),
+        (False, True, None, UNTIL_READY),
+        (True, True, "5m", Looks(again=True, until_ready=True, seconds=300)),
+        (True, False, "1h30m", Looks(again=True, seconds=5400)),
+    ],
+)
+def test_flags(watch: bool, until_ready: bool, timeout: str | None, looks: Looks) -> None:
+    assert looks_of(watch=watch, until_ready=until_ready, timeout=timeout) == looks
+
+
+# sentence: (arguments, message)
+WRONG: dict[str, tuple[tuple[str, ...], str]] = {
+    "a timeout for one look": (("--timeout", "5m"), "only with --watch or --until-ready"),
+    "no duration": (("-w", "--timeout", "5 minutes"), "not a duration"),
+    "no time": (("-w", "--timeout", "0"), "must be longer than 0"),
+}
+
+
+@pytest.mark.parametrize(("arguments", "message"), WRONG.values(), ids=WRONG.keys())
+async def test_a_wrong_flag_asks_nothing(
+    arguments: tuple[str, ...], message: str, tmp_path: Path
+) -> None:
+    server = server_of([ILL])
+    async with command_line(server, tmp_path) as baoctl:
+        result = await baoctl("status", "fra1", *arguments)
+    assert (result.exit_code, len(server.requests)) == (2, 0)
+    assert f"Invalid value for --timeout: {message}" in result.stderr
+
+
+# sentence: (Datacenter, exit status)
+@pytest.mark.parametrize(("live", "status"), [(WELL, 0), (ILL, 3)], ids=["ready", "not ready"])
+async def test_the_exit_status_of_a_watch(live: Any, status: int, tmp_path: Path) -> None:
+    async with command_line(server_of([live]), tmp_path) as baoctl:
+        result = await baoctl("status", "fra1", "--until-ready", "--timeout", "3s")
+    assert (result.exit_code, result.stdout.count("namespace dc-fra1")) == (status, 1)
+
+
+async def test_a_watch_ends_when_it_is_interrupted(tmp_path: Path) -> None:
+    async with command_line(server_of([ILL]), tmp_path) as baoctl:
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "baoctl", "datacenter", "status", "fra1", "-w"),
+            env={**without_pod(), "KUBECONFIG": str(baoctl.kubeconfig)},
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+            # Whoever runs tests in the background of a script has it ignored, and so has a child.
+            preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),
+        )
+        assert process.stdout is not None
+        first = await process.stdout.readline()
+        process.send_signal(signal.SIGINT)
+        _, complaints = await process.communicate()
+    assert first.startswith(b"fra1  Active")
+    assert (process.returncode, complaints) == (130, b"")
+
+
+def without_pod() -> dict[str, str]:
+    return {name: value for name, value in os.environ.items() if name != "KUBERNETES_SERVICE_HOST"}
+
+
+@pytest.mark.parametrize("command", ["status", "redeploy"])
+def test_help_imports_neither_http_nor_models(command: str) -> None:
+    code = (
+        "import sys\nfrom baoctl.cli import main\n"
+        f"try:\n    main(['datacenter', '{command}', '--help'])\nexcept SystemExit:\n    pass\n"
+        "print('HEAVY', sorted({'aiohttp', 'pydantic', 'asyncio'} & set(sys.modules)))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
+    )
+    assert "HEAVY []" in done.stdout

@@ -1,0 +1,156 @@
+"""baoctl.commands.render.
+
+What is printed is what the controller would make, and the same each time.
+"""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+import yaml
+from click.testing import CliRunner, Result
+
+from baoctl.cli import main
+from baoctl.commands.render import UNKNOWN, Phase
+from managers.cluster.plan.steps import fold
+from tests import gen
+from tests.house.checkout import ROOT
+
+SAMPLE = ROOT / "config" / "samples" / "quickstart.yaml"
+GOLDEN = Path(__file__).parent / "golden"
+PHASES = get_args(Phase)
+
+KINDS = {
+    "running": [
+        "ConfigMap",
+        "Service",
+        "Service",
+        "NetworkPolicy",
+        "NetworkPolicy",
+        "ServiceAccount",
+        "Role",
+        "RoleBinding",
+        "ServiceAccount",
+        "StatefulSet",
+        "PodDisruptionBudget",
+    ],
+}
+KINDS["first-boot"] = ["ConfigMap", *KINDS["running"]]
+
+
+def printed(*arguments: str, text: str | None = None) -> Result:
+    return CliRunner().invoke(main, ["render", *arguments], input=text)
+
+
+def manifest(**spec: Any) -> str:
+    return yaml.safe_dump(gen.cluster(**spec).object())
+
+
+def objects(text: str) -> list[dict[str, Any]]:
+    return [one for one in yaml.safe_load_all(text) if one]
+
+
+@pytest.mark.parametrize("phase", PHASES)
+def test_the_quickstart_is_the_golden_one(phase: str) -> None:
+    """UPDATE_GOLDEN=1 writes it anew; read the difference before it is committed."""
+    done = printed("--phase", phase, "-f", str(SAMPLE))
+    assert done.exit_code == 0, done.output
+    file = GOLDEN / f"quickstart-{phase}.yaml"
+    if os.environ.get("UPDATE_GOLDEN"):
+        file.write_text(done.output, encoding="utf-8")
+    assert done.output == file.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("phase", PHASES)
+def test_every_object_is_there_in_the_order_of_the_apply(phase: str) -> None:
+    done = printed("--phase", phase, "-f", str(SAMPLE))
+    assert [one["kind"] for one in objects(done.output)] == KINDS[phase]
+
+
+def test_it_is_what_the_controller_plans_for_a_cluster_that_runs() -> None:
+    """The same functions, with what a cluster really tells in the place of what is imagined."""
+    cluster = gen.cluster().initialized()
+    # A manifest does not tell what is behind the address of the API server.
+    there = gen.running(cluster).reaching("10.96.0.1")
+    meant = gen.resolved(cluster, there)
+    planned = [intent.body for intent in fold(meant, there.facts()).intents]
+    done = printed(
+        *("--operator-namespace", gen.INSTALLATION.namespace),
+        *("--image-repository", gen.INSTALLATION.image_repository),
+        *("-f", "-"),
+        text=yaml.safe_dump(cluster.object()),
+    )
+    shown = objects(done.output)
+    for body in (*planned, *shown):
+        for annotations in annotations_of(body):
+            annotations.pop("openbao.org/reload-hash", None)
+    assert shown == planned
+
+
+def annotations_of(body: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    template = (body.get("spec") or {}).get("template")
+    if template:
+        yield template["metadata"]["annotations"]
+
+
+def test_nothing_secret_is_printed_and_what_is_missing_is_named() -> None:
+    done = printed("-f", "-", text=manifest())
+    assert not [one for one in objects(done.output) if one["kind"] == "Secret"]
+    for name in ("x-tls-ca", "x-tls-server", "x-unseal-key", "x-root-token"):
+        assert f"Secret {name}: made by the operator" in done.output
+    assert UNKNOWN not in "".join(
+        line for line in done.output.splitlines() if not line.startswith("#")
+    )
+
+
+def test_several_clusters_come_one_after_the_other() -> None:
+    both = f"{manifest()}---\nkind: ConfigMap\n---\n{yaml.safe_dump(gen.cluster('y').object())}"
+    done = printed("-f", "-", text=both)
+    names = {one["metadata"]["name"] for one in objects(done.output)}
+    assert {"x-config", "y-config"} <= names
+
+
+# sentence: (text, word of the message)
+REFUSED: dict[str, tuple[str, str]] = {
+    "a rule is broken": (manifest(replicas=3, storage={"size": "none"}), "InvalidSpec"),
+    "a field has another type": (manifest(replicas="many"), "spec.replicas"),
+    "two names disagree": (manifest(image="example.com/bao:1.0.0"), "ImageVersionMismatch"),
+    "it is no cluster": ("kind: ConfigMap", "OpenBaoCluster"),
+    "it is no YAML": ("a: [", "YAML"),
+    "it is empty": ("", "OpenBaoCluster"),
+    "its name cannot be": (yaml.safe_dump(gen.cluster("Not_A_Name").object() | {}), "name"),
+}
+
+
+@pytest.mark.parametrize(("text", "word"), REFUSED.values(), ids=REFUSED.keys())
+def test_what_cannot_be_rendered_is_said_as_a_condition_would(text: str, word: str) -> None:
+    done = printed("-f", "-", text=text)
+    assert done.exit_code == 1
+    assert word in done.stderr
+    assert done.stdout == ""
+
+
+@pytest.mark.parametrize("phase", PHASES)
+def test_a_hardened_cluster_with_everything_from_outside_is_printed_whole(
+    phase: str, tmp_path: Path
+) -> None:
+    text = manifest(
+        profile="Hardened",
+        tls={"mode": "External"},
+        unseal={
+            "type": "awskms",
+            "awskms": {"region": "eu-west-1", "kmsKeyID": "alias/x"},
+            "credentialsSecretRef": {"name": "aws"},
+        },
+        selfInit={"enabled": True, "oidc": {"enabled": True}, "requests": [gen.clusters.REQUEST]},
+    )
+    file = tmp_path / "cluster.yaml"
+    file.write_text(text, encoding="utf-8")
+    done = printed("--phase", phase, "-f", str(file))
+    assert done.exit_code == 0, done.output
+    assert [one["kind"] for one in objects(done.output)] == KINDS[phase]
+    assert "Secret aws: made by you" in done.output
+    assert "Secret x-tls-server: made by you" in done.output
+    assert "would wait" not in done.output

@@ -1,0 +1,45 @@
+"""baoctl.commands.render.
+
+The objects of the read replicas, whole, as they are in the golden file.
+"""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from tests import gen
+from tests.baoctl.commands.test_render import GOLDEN, manifest, objects, printed
+
+FILE: Path = GOLDEN / "read-replicas.yaml"
+WISHES = {
+    "replicas": 2,
+    "service": {"enabled": True, "annotations": {"service.kubernetes.io/topology-mode": "Auto"}},
+    "storage": {"size": "2Gi"},
+    "template": {"resources": {"requests": {"cpu": "250m"}}},
+}
+
+
+def readers(*arguments: str, **wishes: Any) -> list[dict[str, Any]]:
+    done = printed(*arguments, "-f", "-", text=manifest(readReplicas={**WISHES, **wishes}))
+    assert done.exit_code == 0, done.output
+    return [one for one in objects(done.output) if one["metadata"]["name"].endswith("-read")]
+
+
+def test_they_are_the_golden_ones() -> None:
+    """UPDATE_GOLDEN=1 writes them anew; read the difference before it is committed."""
+    text = yaml.safe_dump_all(readers(), sort_keys=False)
+    if os.environ.get("UPDATE_GOLDEN"):
+        FILE.write_text(text, encoding="utf-8")
+    assert text == FILE.read_text(encoding="utf-8")
+
+
+def test_before_the_first_boot_there_is_nothing_that_they_could_join() -> None:
+    found = readers("--phase", "first-boot")
+    assert [one["kind"] for one in found] == ["Service"]
+
+
+def test_none_are_printed_when_none_are_asked_for() -> None:
+    assert readers(replicas=0) == []
+    assert gen.resolved(gen.cluster(readReplicas={"replicas": 0})).read is None

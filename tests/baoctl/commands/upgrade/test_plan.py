@@ -1,0 +1,240 @@
+"""baoctl upgrade plan: what it prints of a dump, and that it says what the operator would do."""
+
+import json
+import random
+from collections.abc import Mapping
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from click.testing import CliRunner, Result
+
+from baoctl.cli import main
+from baoctl.commands.upgrade.cluster_dump import DumpError, fetch, look, objects_in
+from baoctl.commands.upgrade.plan import Wish, edited, forecast
+from contracts.api.group import CLUSTERS
+from contracts.records.upgrade import Release
+from managers.upgrade.preflight.checks import CHECKS, check
+from runtime.builtin_kinds import POD, PVC, STATEFUL_SET
+from runtime.client.client import Client
+from runtime.clock import SystemClock
+from runtime.testing.api_server.kinds import custom
+from runtime.testing.api_server.server import FakeApiServer
+from runtime.testing.api_server.wire import FakeWire, client_of
+from runtime.types import Object, Resource
+from tests import gen
+
+OLD, NEW = "2.4.4", "2.5.5"
+CLUSTER = gen.cluster(version=OLD).initialized(OLD).having(release={"version": OLD})
+PODS = tuple(gen.pod(n).ready(leading=n == 1, version=OLD) for n in range(3))
+DEADLINE = timedelta(minutes=10)
+PAGE = Path(__file__).parents[4] / "docs" / "upgrade.md"
+
+
+def claim(ordinal: int, **status: Any) -> Object:
+    return {
+        "apiVersion": "v1",
+        "kind": "PersistentVolumeClaim",
+        "metadata": {
+            "name": f"data-x-{ordinal}",
+            "namespace": gen.NAMESPACE,
+            "uid": f"c{ordinal}",
+            "labels": {"openbao.org/cluster": "x"},
+        },
+        "spec": {"resources": {"requests": {"storage": "1Gi"}}},
+        "status": {"phase": "Bound", "capacity": {"storage": "1Gi"}, **status},
+    }
+
+
+def dump(cluster: gen.Cluster = CLUSTER, *, pods: tuple[gen.Pod, ...] = PODS) -> str:
+    """What `kubectl get openbaocluster,sts,pods,pvc -o yaml` prints."""
+    items = [cluster.object(), gen.stateful_set().sized(3).object()]
+    items += [{"apiVersion": "v1", "kind": "Pod", **one.object()} for one in pods]
+    items += [claim(n) for n in range(3)]
+    return yaml.safe_dump({"apiVersion": "v1", "kind": "List", "items": items})
+
+
+def call(text: str, *arguments: str) -> Result:
+    return CliRunner().invoke(main, ["upgrade", "plan", "-f", "-", *arguments], input=text)
+
+
+def told(text: str, *arguments: str) -> dict[str, Any]:
+    result = call(text, "-o", "json", *arguments)
+    read: dict[str, Any] = json.loads(result.stdout)
+    return {**read, "exit": result.exit_code}
+
+
+def test_the_order_and_the_checks_are_printed() -> None:
+    result = call(dump(), "--to", NEW)
+    assert result.exit_code == 0
+    text = result.stdout
+    assert text.index("replace x-2") < text.index("replace x-0") < text.index("x-1 leads now")
+    assert [one.name for one in CHECKS if f" {one.name} " not in text] == []
+    assert "Nothing was changed" in text
+    assert text.rstrip().endswith("Answer: begins: it would begin at once")
+
+
+def test_the_example_in_the_docs_is_what_it_prints() -> None:
+    asked = CLUSTER.wanting(upgrade={"jwtAuthRole": "openbao-operator-upgrade"})
+    printed = call(dump(asked), "--to", NEW).stdout
+    assert printed in PAGE.read_text(encoding="utf-8").replace("default/vault", "ns/x")
+
+
+LOCK = {"operation": "Backup", "holder": "openbaobackup/monday"}
+ROLLING = {"targetVersion": NEW, "fromVersion": OLD, "phase": "Rolling", "completedPods": [2]}
+UNDER_WAY = CLUSTER.wanting(version=NEW).having(
+    release={"version": NEW},
+    upgrade=ROLLING,
+    operationLock={"operation": "Upgrade", "holder": "openbaocluster/upgrade"},
+)
+# sentence: (cluster, arguments, answer, reason, exit status)
+ANSWERS: dict[str, tuple[gen.Cluster, tuple[str, ...], str, str, int]] = {
+    "all is well": (CLUSTER, ("--to", NEW), "begins", "", 0),
+    "nothing to do": (CLUSTER, ("--to", OLD), "nothing", "", 0),
+    "an older version": (CLUSTER, ("--to", "2.4.3"), "refused", "DowngradeBlocked", 3),
+    "a tag of another version": (
+        CLUSTER, ("--to", NEW, "--image", "example.com/bao:2.5.4"),
+        "refused", "ImageVersionMismatch", 3,
+    ),
+    "two edits that may not come together": (
+        CLUSTER.wanting(upgrade={"jwtAuthRole": "up"}), ("--to", NEW, "--strategy", "BlueGreen"),
+        "refused", "", 3,
+    ),
+    "a backup that runs": (
+        CLUSTER.having(operationLock=LOCK), ("--to", NEW), "waits", "OperationLockBlocked", 0,
+    ),
+    "a pause": (CLUSTER.wanting(paused=True), ("--to", NEW), "waits", "Paused", 0),
+    "one that is under way": (UNDER_WAY, ("--to", NEW), "goes-on", "", 0),
+    "another target on the way": (UNDER_WAY, ("--to", "2.5.6"), "goes-on", "", 0),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("cluster", "arguments", "answer", "reason", "status"), ANSWERS.values(), ids=ANSWERS.keys()
+)
+def test_answer(
+    cluster: gen.Cluster, arguments: tuple[str, ...], answer: str, reason: str, status: int
+) -> None:
+    found = told(dump(cluster), *arguments)
+    assert (found["answer"], found["exit"]) == (answer, status)
+    assert reason in ("", found["reason"])
+
+
+def test_what_is_refused_has_no_order() -> None:
+    assert told(dump(), "--to", "2.4.3")["steps"] == []
+
+
+def test_servers_that_are_new_already_are_left_out() -> None:
+    steps = "; ".join(told(dump(UNDER_WAY), "--to", NEW)["steps"])
+    assert ("replace x-2" in steps, "replace x-0" in steps) == (False, True)
+
+
+def test_another_target_replaces_all_of_them() -> None:
+    steps = "; ".join(told(dump(UNDER_WAY), "--to", "2.5.6")["steps"])
+    assert "replace x-2" in steps
+
+
+def test_the_checks_are_those_of_the_operator() -> None:
+    seen = look(objects_in(dump(CLUSTER.having(operationLock=LOCK))), None, gen.world().now)
+    cluster = edited(seen.cluster, Wish(NEW))
+    verdict = check(cluster, seen.observed, Release.asked(cluster), resuming=False)
+    lines = forecast(seen, Wish(NEW), DEADLINE).checks
+    # Whether the leader finds all well is asked by the operator alone.
+    assert [(one.check, one.state) for one in lines if one.state != "unknown"] == [
+        (one.check, one.state) for one in verdict.results if one.check != "quorum"
+    ]
+
+
+def test_what_a_dump_cannot_tell_is_not_called_well() -> None:
+    items = yaml.safe_load(dump())["items"]
+    without = [one for one in items if one["kind"] != "PersistentVolumeClaim"]
+    checks = told(yaml.safe_dump_all(without), "--to", NEW)["checks"]
+    assert {one["check"] for one in checks if one["state"] == "unknown"} == {"quorum", "volumes"}
+
+
+@pytest.mark.parametrize(
+    ("settings", "named"),
+    [
+        ({"jwtAuthRole": "openbao-operator-upgrade"}, "x-1 leads now: a Job asks it to step down"),
+        ({}, "x-1 leads now: it is asked to step down, or hands over"),
+    ],
+)
+def test_who_asks_the_leader_is_told(settings: Mapping[str, Any], named: str) -> None:
+    assert named in call(dump(CLUSTER.wanting(upgrade=dict(settings))), "--to", NEW).stdout
+
+
+def test_a_snapshot_comes_before_the_first_server() -> None:
+    target = {"provider": "s3", "bucket": "b", "endpoint": "https://s3.example.com"}
+    backup = {"schedule": "0 3 * * *", "target": target, "jwtAuthRole": "backup"}
+    wished = CLUSTER.wanting(backup=backup, upgrade={"preUpgradeSnapshot": True})
+    steps = told(dump(wished), "--to", NEW)["steps"]
+    assert "OpenBaoBackup" in steps[1]
+
+
+# sentence: (text, arguments, what the message names)
+UNUSABLE: dict[str, tuple[str, tuple[str, ...], str]] = {
+    "no YAML": ("a: [", (), "no YAML"),
+    "no cluster": ("kind: Pod\nmetadata: {name: x}", (), "no OpenBaoCluster"),
+    "two clusters": (
+        f"{dump()}---\n{yaml.safe_dump(gen.cluster('y').object())}", (), "ns/x, ns/y",
+    ),
+    "another cluster": (dump(), ("--cluster", "ns/other"), "ns/other"),
+    "a spec that is none": (
+        yaml.safe_dump(CLUSTER.wanting(replicas="many").object()), (), "spec.replicas",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "arguments", "named"), UNUSABLE.values(), ids=UNUSABLE.keys())
+def test_what_cannot_be_looked_at_is_said(
+    text: str, arguments: tuple[str, ...], named: str
+) -> None:
+    result = call(text, "--to", NEW, *arguments)
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert named in result.stderr
+
+
+def test_one_of_several_clusters_can_be_chosen() -> None:
+    both = f"{dump()}---\n{yaml.safe_dump(gen.cluster('y').object())}"
+    assert told(both, "--to", NEW, "--cluster", "ns/x")["cluster"] == "ns/x"
+
+
+def test_without_a_dump_a_cluster_has_to_be_named() -> None:
+    result = CliRunner().invoke(main, ["upgrade", "plan", "--to", NEW])
+    assert (result.exit_code, "--cluster" in result.stderr) == (1, True)
+
+
+KINDS: Mapping[str, Resource] = {one.kind: one for one in (CLUSTERS, STATEFUL_SET, POD, PVC)}
+
+
+def live() -> Client:
+    """An API server that holds what the dump does, and the pod of another cluster."""
+    server = FakeApiServer(SystemClock(), random.Random(1))
+    server.serve(custom(CLUSTERS))
+    others = {"apiVersion": "v1", "kind": "Pod", **gen.pod(0, "other").object()}
+    for one in (*objects_in(dump()), others):
+        metadata = {k: v for k, v in one["metadata"].items() if k not in ("resourceVersion", "uid")}
+        server.put(KINDS[one["kind"]], {**one, "metadata": metadata})
+    return client_of(FakeWire(server, random.Random(1)))
+
+
+async def test_the_cluster_itself_is_looked_at_without_a_dump() -> None:
+    found = await fetch(live(), "ns/x")
+    seen = look(found, "ns/x", gen.world().now)
+    assert [pod.name for pod in seen.observed.pods] == ["x-0", "x-1", "x-2"]
+    assert seen.kinds == {"StatefulSet", "Pod", "PersistentVolumeClaim"}
+
+
+@pytest.mark.parametrize(("wanted", "named"), [("ns/y", "ns/y"), ("x", "namespace/name")])
+async def test_a_cluster_that_cannot_be_read_is_said(wanted: str, named: str) -> None:
+    with pytest.raises(DumpError, match=named):
+        await fetch(live(), wanted)
+
+
+def test_a_kubeconfig_that_is_not_there_is_said(tmp_path: Path) -> None:
+    there = {"KUBECONFIG": str(tmp_path / "none"), "KUBERNETES_SERVICE_HOST": None}
+    arguments = ["upgrade", "plan", "--to", NEW, "--cluster", "ns/x"]
+    result = CliRunner().invoke(main, arguments, env=there)
+    assert (result.exit_code, "kubeconfig" in result.stderr) == (1, True)

@@ -1,0 +1,191 @@
+"""baoctl upgrade plan, of an upgrade by a second set of servers."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from click.testing import CliRunner
+
+from baoctl.cli import main
+from contracts.records.bluegreen import revision_of
+from contracts.records.upgrade import Release
+from tests import gen
+from tests.baoctl.commands.upgrade.test_plan import NEW, OLD, PODS, claim
+
+SECOND: dict[str, Any] = {"strategy": "BlueGreen", "jwtAuthRole": "openbao-operator-upgrade"}
+CLUSTER = (
+    gen.cluster(version=OLD)
+    .initialized(OLD)
+    .having(release={"version": OLD})
+    .wanting(upgrade=SECOND)
+)
+GREEN = revision_of(Release(NEW), 3)
+PAGE = Path(__file__).parents[4] / "docs" / "upgrade-bluegreen.md"
+GOING = {"operationID": "0123456789", "greenRevision": GREEN, "greenVersion": NEW}
+
+
+def dump(cluster: gen.Cluster) -> str:
+    items = [cluster.object(), gen.stateful_set().sized(3).object()]
+    items += [{"apiVersion": "v1", "kind": "Pod", **one.object()} for one in PODS]
+    items += [claim(n) for n in range(3)]
+    return yaml.safe_dump({"apiVersion": "v1", "kind": "List", "items": items})
+
+
+def printed(cluster: gen.Cluster, *arguments: str) -> str:
+    result = CliRunner().invoke(
+        main, ["upgrade", "plan", "-f", "-", "--to", NEW, *arguments], input=dump(cluster)
+    )
+    return result.stdout
+
+
+def told(cluster: gen.Cluster, *arguments: str) -> dict[str, Any]:
+    read: dict[str, Any] = json.loads(printed(cluster, "-o", "json", *arguments))
+    return read
+
+
+def with_settings(**settings: Any) -> gen.Cluster:
+    return CLUSTER.wanting(upgrade={**SECOND, "blueGreen": settings})
+
+
+def going(phase: str, **status: Any) -> gen.Cluster:
+    return CLUSTER.wanting(version=NEW).having(blueGreen={**GOING, "phase": phase}, **status)
+
+
+def test_the_example_in_the_docs_is_what_it_prints() -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    assert printed(CLUSTER) in page.replace("default/vault", "ns/x").replace("vault", "x")
+
+
+def test_the_phases_are_told_in_their_order() -> None:
+    steps = "\n".join(told(CLUSTER)["steps"])
+    marks = (
+        "take the operation lock", f"make 3 servers x-{GREEN} of {NEW}", "without a vote",
+        "caught up", "gives them their votes", "send the clients", "takes the votes of x,",
+        "for 60 s", "there is no way back", "its volumes stay", "free the operation lock",
+    )  # fmt: skip
+    places = [steps.index(mark) for mark in marks]
+    assert places == sorted(places)
+
+
+# sentence: (cluster, a step that is told)
+WISHES: dict[str, tuple[gen.Cluster, str]] = {
+    "a hook": (
+        with_settings(verification={"prePromotionHook": {"image": "a/b:1", "timeoutSeconds": 77}}),
+        "the pre-promotion hook judges them, for 77 s at most",
+    ),
+    "an approval": (with_settings(autoPromote=False), "spec.upgrade.requests.promote"),
+    "time to follow": (with_settings(verification={"minSyncDuration": "5m"}), "follow for 5m"),
+    "time to look": (with_settings(autoRollback={"stabilizationSeconds": 9}), "servers for 9 s"),
+    "no volumes": (CLUSTER.wanting(deletionPolicy="DeleteAll"), "its volumes are deleted"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("cluster", "step"), WISHES.values(), ids=WISHES.keys())
+def test_what_is_asked_for_is_told(cluster: gen.Cluster, step: str) -> None:
+    assert not [one for one in told(CLUSTER)["steps"] if step in one]
+    assert [one for one in told(cluster)["steps"] if step in one]
+
+
+def test_waits_of_a_known_length_are_counted() -> None:
+    slow = with_settings(
+        verification={"minSyncDuration": "1h"}, autoRollback={"stabilizationSeconds": 0}
+    )
+    least, most = told(CLUSTER)["seconds"]
+    assert told(slow)["seconds"] == [least - 60 + 3600, most - 60 + 3600]
+    assert told(CLUSTER)["deadline_seconds"] == 1800
+
+
+def test_read_replicas_follow() -> None:
+    steps = told(CLUSTER.wanting(readReplicas={"replicas": 2}))["steps"]
+    assert steps[-2] == "replace the 2 read replicas, one at a time"
+
+
+def test_a_snapshot_comes_first() -> None:
+    target = {"provider": "s3", "bucket": "b", "endpoint": "https://s3.example.com"}
+    backup = {"schedule": "0 3 * * *", "target": target, "jwtAuthRole": "backup"}
+    asked = with_settings(preUpgradeSnapshot=True).wanting(backup=backup)
+    assert "OpenBaoBackup" in told(asked)["steps"][1]
+
+
+# sentence: (cluster, arguments, answer, reason, what the message names)
+ANSWERS: dict[str, tuple[gen.Cluster, str, str, str]] = {
+    "all is well": (CLUSTER, "begins", "", "at once"),
+    "nothing to do": (
+        CLUSTER.wanting(version=NEW).having(release={"version": NEW}), "nothing", "", NEW,
+    ),
+    "it was given up before": (
+        CLUSTER.having(blueGreen={"phase": "Idle", "failedRevision": GREEN}),
+        "refused", "UpgradeRollback", "requests.retry",
+    ),
+    "a backup that runs": (
+        CLUSTER.having(operationLock={"operation": "Backup", "holder": "openbaobackup/monday"}),
+        "waits", "OperationLockBlocked", "monday",
+    ),
+    "a pause": (CLUSTER.wanting(paused=True), "waits", "Paused", "spec.paused"),
+    "one that is under way": (going("Syncing"), "goes-on", "", "Syncing (green follows"),
+    "one that goes back": (going("RollingBack"), "goes-on", "", f"{NEW} back to {OLD}"),
+    "the safe mode": (
+        going("RollingBack", breakGlass={"active": True, "message": "blue does not lead"}),
+        "waits", "BreakGlassRequired", "spec.breakGlassAck",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("cluster", "answer", "reason", "named"), ANSWERS.values(), ids=ANSWERS.keys()
+)
+def test_answer(cluster: gen.Cluster, answer: str, reason: str, named: str) -> None:
+    found = told(cluster)
+    assert (found["answer"], found["reason"]) == (answer, reason)
+    assert named in found["message"]
+    assert found["strategy"] == "BlueGreen"
+
+
+@pytest.mark.parametrize(
+    ("phase", "version", "named"),
+    [
+        ("Syncing", OLD, "it would be taken back"),
+        ("Promoting", OLD, "it ends first"),
+        ("Syncing", "2.5.6", "it ends first"),
+    ],
+)
+def test_another_wish_on_the_way(phase: str, version: str, named: str) -> None:
+    found = told(going(phase), "--to", version)
+    assert found["answer"] == "goes-on"
+    assert named in found["message"]
+
+
+def test_only_what_is_left_is_told() -> None:
+    first = {
+        phase: told(going(phase))["steps"][0]
+        for phase in ("Syncing", "Promoting", "DemotingBlue", "Cleanup", "RollbackCleanup")
+    }
+    assert first == {
+        "Syncing": "a Job waits until they have caught up",
+        "Promoting": "a Job gives them their votes",
+        "DemotingBlue": "send the clients of the public Service to them",
+        "Cleanup": (
+            "a Job takes x out of the raft cluster; then its servers are deleted, and its volumes "
+            "stay (deletionPolicy is Retain)"
+        ),
+        "RollbackCleanup": (
+            f"a Job takes x-{GREEN} out of the raft cluster; then its servers and its volumes are "
+            "deleted"
+        ),
+    }
+
+
+def test_what_was_begun_ends_by_its_strategy() -> None:
+    rolling = {"targetVersion": NEW, "fromVersion": OLD, "phase": "Rolling"}
+    found = told(CLUSTER.wanting(version=NEW).having(release={"version": NEW}, upgrade=rolling))
+    assert found["strategy"] == "RollingUpdate"
+    assert told(going("Syncing").wanting(upgrade={}))["strategy"] == "BlueGreen"
+
+
+def test_without_a_login_it_is_refused() -> None:
+    cluster = CLUSTER.wanting(upgrade={"strategy": "BlueGreen"})
+    assert told(cluster)["answer"] == "refused"

@@ -1,0 +1,93 @@
+"""baoctl upgrade plan: what it says where it does not know, and of arguments that make no sense."""
+
+import json
+from typing import Any
+
+import pytest
+import yaml
+from click.testing import CliRunner, Result
+
+from baoctl.cli import main
+from tests import gen
+from tests.baoctl.commands.upgrade.test_plan import CLUSTER, NEW, OLD, PODS, dump
+
+YOUNG = gen.cluster(version=OLD).having(phase="Initializing")
+
+
+def call(text: str, *arguments: str) -> Result:
+    return CliRunner().invoke(main, ["upgrade", "plan", "-f", "-", *arguments], input=text)
+
+
+def refusal(text: str, *arguments: str, status: int = 1) -> str:
+    """The one line that is left of it."""
+    result = call(text, *arguments)
+    assert (result.exit_code, result.stdout) == (status, "")
+    return result.stderr.splitlines()[-1]
+
+
+@pytest.mark.parametrize("status", [None, {}], ids=["none", "an empty one"])
+def test_a_manifest_without_status_tells_nothing_of_servers(status: dict[str, Any] | None) -> None:
+    manifest = {**gen.cluster(version=OLD).object(), "status": status}
+    for version in (OLD, NEW):
+        line = refusal(yaml.safe_dump(manifest), "--to", version)
+        assert "OpenBaoCluster ns/x has no status, so it is not known what its servers run" in line
+        assert "kubectl get openbaocluster,sts,pods,pvc -o yaml" in line
+
+
+def test_servers_with_data_whose_status_says_nothing_of_them() -> None:
+    line = refusal(dump(YOUNG), "--to", NEW)
+    assert "ns/x: status.initialized is not true, and its servers have data" in line
+
+
+def test_a_cluster_without_data_is_not_said_to_run_anything() -> None:
+    result = call(dump(YOUNG, pods=()).replace("StatefulSet", "Set"), "--to", NEW, "-o", "json")
+    read = json.loads(result.stdout)
+    assert (result.exit_code, read["answer"], read["steps"]) == (0, "nothing", [])
+    assert read["message"] == f"there are no data yet: the first boot would run {NEW} at once"
+
+
+@pytest.mark.parametrize(
+    "version", ["banana", "2.5", "2.5.5.5", "", "v", "2.5.5 ", "02.5.5", "1" * 70]
+)
+@pytest.mark.parametrize("cluster", [CLUSTER, gen.cluster(version=OLD)], ids=["dump", "manifest"])
+def test_a_version_that_is_none_is_a_wrong_argument(cluster: gen.Cluster, version: str) -> None:
+    line = refusal(dump(cluster), "--to", version, status=2)
+    assert line == (
+        f"Error: Invalid value for --to: {version!r}: must be a version of OpenBao, "
+        "MAJOR.MINOR.PATCH, as in 2.7.2"
+    )
+
+
+def test_an_image_that_is_none_is_a_wrong_argument() -> None:
+    line = refusal(dump(), "--to", NEW, "--image", "!!", status=2)
+    assert "Invalid value for --image: '!!': must be the reference of an image" in line
+
+
+def test_the_usual_image_may_be_asked_for() -> None:
+    assert call(dump(), "--to", NEW, "--image", "").exit_code == 0
+
+
+def test_an_object_of_another_version_is_not_read() -> None:
+    text = dump().replace("openbao.org/v1alpha1", "openbao.org/v9")
+    assert "ns/x: apiVersion 'openbao.org/v9': must be openbao.org/v1alpha1" in refusal(
+        text, "--to", NEW
+    )
+
+
+# sentence: how a pod of the dump is spoilt
+SPOILT: dict[str, dict[str, Any]] = {
+    "no spec": {"spec": None},
+    "a status that is a list": {"status": [1]},
+    "labels that are a number": {"status": {"containerStatuses": 5}},
+    "a moment that is none": {
+        "status": {"conditions": [{"type": "Ready", "lastTransitionTime": 1}]}
+    },
+}
+
+
+@pytest.mark.parametrize("spoilt", SPOILT.values(), ids=SPOILT.keys())
+def test_a_pod_that_nobody_would_write_is_one_line(spoilt: dict[str, Any]) -> None:
+    items = [CLUSTER.object(), {"apiVersion": "v1", "kind": "Pod", **PODS[0].object(), **spoilt}]
+    result = call(yaml.safe_dump_all(items), "--to", NEW)
+    assert isinstance(result.exception, SystemExit | None)
+    assert len(result.stderr.splitlines()) <= 1

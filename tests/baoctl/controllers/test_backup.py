@@ -1,0 +1,125 @@
+"""baoctl.controllers.backup: which change of which object wakes a backup, or those of a cluster."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from baoctl.controllers.backup import watch_runs, watch_schedules
+from contracts.api.group import BACKUPS, CLUSTERS, RESTORES
+from managers.backup.caches import BackupSight
+from runtime.controller.controller import Controller
+from runtime.metrics.metrics import Metrics
+from runtime.outcome import Done, Outcome
+from runtime.testing.clock import ManualClock
+from runtime.types import Object, ObjectKey, Request, Resource
+from tests import gen
+from tests.gen.api import StillInformer
+from tests.managers.backup.bench import by_hand, cluster, restore
+
+KEY = ObjectKey(gen.NAMESPACE, "x")
+WAITING, ENDED = by_hand("waiting"), {**by_hand("ended"), "status": {"phase": "Completed"}}
+RUN = ObjectKey(gen.NAMESPACE, "waiting")
+PLAIN = cluster()
+LOCK = {"operation": "Restore", "holder": "openbaorestore/a", "epoch": 1}
+
+
+def versioned(obj: Object, version: int) -> Object:
+    return {**obj, "metadata": {**obj["metadata"], "resourceVersion": str(version)}}
+
+
+async def woken(
+    schedule: bool, resource: Resource, before: Object | None, after: Any
+) -> set[Request]:
+    """Whom a change wakes, beside one backup that waits and one that has ended."""
+    caches = {kind: StillInformer(kind) for kind in (CLUSTERS, BACKUPS, RESTORES)}
+    others = {BACKUPS: [versioned(WAITING, 1), versioned(ENDED, 2)]}
+    for kind, cache in caches.items():
+        there = [versioned(before, 3)] if kind == resource and before is not None else []
+        names = {one["metadata"]["name"] for one in there}
+        kept = [one for one in others.get(kind, []) if one["metadata"]["name"] not in names]
+        cache.says(*kept, *there)
+    sight = BackupSight(*caches.values())
+    asked: set[Request] = set()
+    heard = asyncio.Event()
+
+    async def reconcile(request: Request, /) -> Outcome:
+        if heard.is_set():
+            asked.add(request)
+        return Done()
+
+    clock = ManualClock()
+    controller = Controller("test", reconcile, clock=clock, metrics=Metrics())
+    (watch_schedules if schedule else watch_runs)(controller, sight)
+    working = asyncio.create_task(controller.run())
+    await clock.settle()
+    heard.set()
+    names = {after["metadata"]["name"]} if after else set()
+    gone = {before["metadata"]["name"]} if before else set()
+    kept = [o for o in others.get(resource, []) if o["metadata"]["name"] not in names | gone]
+    cache = caches[resource]
+    cache._version = 9
+    cache.says(*kept, *([versioned(after, 9)] if after else []))
+    await clock.settle()
+    controller.stop()
+    await working
+    return asked
+
+
+def having(**status: Any) -> Object:
+    return PLAIN.having(**status).object()
+
+
+# sentence: (kind, before, after, are the backups of the cluster woken, is the one that waits)
+WAKES: dict[str, tuple[Resource, Object | None, Object | None, bool, bool]] = {
+    "a new spec": (CLUSTERS, having(), PLAIN.marked(generation=2).object(), True, True),
+    "an annotation": (
+        CLUSTERS,
+        having(),
+        PLAIN.marked(annotations={"a": "b"}).object(),
+        True,
+        False,
+    ),
+    "a lock that is taken": (CLUSTERS, having(), having(operationLock=LOCK), True, True),
+    "a lock that is given back": (CLUSTERS, having(operationLock=LOCK), having(), True, True),
+    "the end of a roll": (CLUSTERS, having(operation={"kind": "Rolling"}), having(), False, True),
+    "a record that somebody edited": (
+        CLUSTERS,
+        having(),
+        having(backup={"schedule": "0 1 * * *"}),
+        True,
+        False,
+    ),
+    "a detail of the status": (CLUSTERS, having(), having(readyReplicas=2), False, False),
+    "a restore that comes": (RESTORES, None, restore(), True, True),
+    "a restore that ends": (RESTORES, restore(), restore(phase="Completed"), False, True),
+    "a restore that is gone": (RESTORES, restore(), None, True, True),
+    "a backup that ends": (
+        BACKUPS,
+        by_hand("third"),
+        {**by_hand("third"), "status": {"phase": "Failed"}},
+        True,
+        False,
+    ),
+    "the waiting one itself": (
+        BACKUPS,
+        WAITING,
+        {**WAITING, "status": {"report": {"outcome": "Failed"}}},
+        False,
+        True,
+    ),
+    "a backup that is deleted": (BACKUPS, by_hand("third"), None, True, False),
+}
+
+
+@pytest.mark.parametrize(("kind", "before", "after", "schedule", "run"), WAKES.values(), ids=WAKES)
+async def test_who_is_woken(
+    kind: Resource, before: Object | None, after: Object | None, schedule: bool, run: bool
+) -> None:
+    assert (KEY in await woken(True, kind, before, after)) is schedule
+    assert (RUN in await woken(False, kind, before, after)) is run
+
+
+async def test_nothing_wakes_what_has_ended() -> None:
+    asked = await woken(False, CLUSTERS, having(), having(operationLock=LOCK))
+    assert ObjectKey(gen.NAMESPACE, "ended") not in asked

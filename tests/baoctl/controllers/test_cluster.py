@@ -1,0 +1,206 @@
+"""baoctl.controllers.cluster: which change of which object wakes whom."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from baoctl.controllers.cluster import (
+    CHILDREN,
+    CLAIM_FIELDS,
+    OWNED,
+    cluster_of,
+    part_changed,
+    watch_adminops,
+    watch_workload,
+)
+from contracts.api.group import CLUSTERS
+from contracts.naming import labels
+from managers.cluster.apply.apply import PRUNED
+from runtime.builtin_kinds import CONFIG_MAP, POD, PVC, SECRET, STATEFUL_SET
+from runtime.controller.controller import Controller
+from runtime.controller.event import Event
+from runtime.metrics.metrics import Metrics
+from runtime.outcome import Done, Outcome
+from runtime.testing.clock import ManualClock
+from runtime.types import Object, ObjectKey, Request, Resource
+from tests import gen
+from tests.gen.api import StillInformer
+
+KEY = ObjectKey(gen.NAMESPACE, "x")
+
+
+def at(*path: str, value: Any) -> Object:
+    """An object with a value at a path."""
+    obj: Any = value
+    for step in reversed(path):
+        obj = {step: obj}
+    made: Object = obj
+    return made
+
+
+# sentence: (object before, object after, does it pass `part_changed("status", "phase")`)
+PARTS: dict[str, tuple[Object | None, Object, bool]] = {
+    "an add passes": (None, {}, True),
+    "another value passes": (
+        at("status", "phase", value="A"),
+        at("status", "phase", value="B"),
+        True,
+    ),
+    "the same value does not": (
+        at("status", "phase", value="A"),
+        at("status", "phase", value="A"),
+        False,
+    ),
+    "another part does not": (
+        {"status": {"phase": "A", "ready": 1}},
+        {"status": {"phase": "A", "ready": 2}},
+        False,
+    ),
+    "a part that comes passes": ({}, at("status", "phase", value="A"), True),
+    "a part that goes passes": (at("status", "phase", value="A"), {"status": {}}, True),
+    "no part at all is no change": ({"spec": 1}, {"spec": 2}, False),
+    "a part of another shape is none": (at("status", value="text"), {}, False),
+}
+
+
+@pytest.mark.parametrize(("old", "new", "passes"), PARTS.values(), ids=PARTS.keys())
+def test_part_changed(old: Object | None, new: Object, passes: bool) -> None:
+    event = Event("add", new) if old is None else Event("update", new, old)
+    assert part_changed("status", "phase")(event) is passes
+
+
+def test_an_object_names_its_cluster_by_our_label() -> None:
+    assert list(cluster_of(gen.pod(0).object())) == [KEY]
+    assert list(cluster_of({"metadata": {"name": "a", "namespace": "b"}})) == []
+
+
+async def woken(which: str, resource: Resource, *states: Object | None) -> list[Request]:
+    """Who is asked for after the last of these states of one object; None: it is gone."""
+    clock, asked = ManualClock(), list[Request]()
+
+    async def note(request: Request) -> Outcome:
+        asked.append(request)
+        return Done()
+
+    clusters = StillInformer(CLUSTERS)
+    children = {kind: StillInformer(kind) for kind, _ in CHILDREN}
+    controller = Controller(which, note, clock=clock, metrics=Metrics())
+    {"workload": watch_workload, "adminops": watch_adminops}[which](controller, clusters, children)
+    for informer in (clusters, *children.values()):
+        informer.says()
+    working = asyncio.create_task(controller.run())
+    speaking = clusters if resource == CLUSTERS else children[resource]
+    for number, state in enumerate(states, start=1):
+        await clock.settle()
+        asked.clear()
+        speaking.says(*([] if state is None else [versioned(state, number)]))
+    await clock.settle()
+    controller.stop()
+    await working
+    return asked
+
+
+def versioned(obj: Object, version: int) -> Object:
+    """The object with another resourceVersion, as each write gives it."""
+    return {**obj, "metadata": {**obj["metadata"], "resourceVersion": str(version)}}
+
+
+OLD = gen.cluster().initialized()
+PLAIN = OLD.object()
+READY = gen.pod(0).ready()
+MAP: Object = {
+    "apiVersion": "v1",
+    "kind": "ConfigMap",
+    "metadata": {
+        "name": "x-config",
+        "namespace": gen.NAMESPACE,
+        "uid": "u",
+        "ownerReferences": [OLD.owner().reference()],
+    },
+}
+CLAIM: Object = {
+    "metadata": {"name": "data-x-0", "namespace": gen.NAMESPACE, "labels": labels.base("x")}
+}
+
+# sentence: (resource, states, is the workload reconciler woken, is the adminops reconciler)
+Row = tuple[Resource, tuple[Object | None, ...], bool, bool]
+WAKES: dict[str, Row] = {
+    "a new cluster": (CLUSTERS, (PLAIN,), True, True),
+    "a cluster that is gone": (CLUSTERS, (PLAIN, None), True, True),
+    "a new spec": (CLUSTERS, (PLAIN, OLD.marked(generation=2).object()), True, True),
+    "a finalizer": (CLUSTERS, (PLAIN, OLD.marked(finalizers=["a/b"]).object()), True, False),
+    "an annotation": (CLUSTERS, (PLAIN, OLD.marked(annotations={"a": "b"}).object()), True, False),
+    "a status that somebody changed": (
+        CLUSTERS,
+        (PLAIN, OLD.having(phase="Failed").object()),
+        True,
+        False,
+    ),
+    "what the other reconciler wrote": (
+        CLUSTERS,
+        (PLAIN, OLD.having(adminOps={"raft": {"voters": 1}}).object()),
+        True,
+        True,
+    ),
+    "the end of the first boot": (
+        CLUSTERS,
+        (gen.cluster().object(), gen.cluster().having(initialized=True).object()),
+        True,
+        True,
+    ),
+    "nothing but a version": (CLUSTERS, (PLAIN, PLAIN), False, False),
+    "a child that somebody changed": (CONFIG_MAP, (MAP, {**MAP, "data": {"a": "b"}}), True, False),
+    "a child that somebody deleted": (CONFIG_MAP, (MAP, None), True, False),
+    "a StatefulSet's status": (
+        STATEFUL_SET,
+        (gen.stateful_set().unsettled().object(), gen.stateful_set().object()),
+        True,
+        False,
+    ),
+    "a new pod": (POD, (READY.object(),), True, True),
+    "a pod that is gone": (POD, (READY.object(), None), True, True),
+    "a pod that gets ready": (POD, (gen.pod(0).object(), READY.object()), True, True),
+    "a server that says something new": (
+        POD,
+        (READY.object(), READY.saying(active="true").object()),
+        True,
+        True,
+    ),
+    "a pod whose container restarts": (
+        POD,
+        (READY.object(), READY.restarted().object()),
+        True,
+        False,
+    ),
+    "a volume": (PVC, (CLAIM,), True, False),
+}
+
+
+@pytest.mark.parametrize(("resource", "states", "workload", "adminops"), WAKES.values(), ids=WAKES)
+async def test_who_is_woken(
+    resource: Resource, states: tuple[Object | None, ...], workload: bool, adminops: bool
+) -> None:
+    assert await woken("workload", resource, *states) == ([KEY] if workload else [])
+    assert await woken("adminops", resource, *states) == ([KEY] if adminops else [])
+
+
+async def test_a_child_of_another_kind_of_owner_wakes_nobody() -> None:
+    reference = {**OLD.owner().reference(), "kind": "Deployment", "apiVersion": "apps/v1"}
+    foreign = {**MAP, "metadata": {**MAP["metadata"], "ownerReferences": [reference]}}
+    assert await woken("workload", CONFIG_MAP, foreign) == []
+
+
+async def test_a_pod_of_another_operator_wakes_nobody() -> None:
+    pod = READY.object()
+    del pod["metadata"]["labels"][labels.CLUSTER]
+    assert await woken("workload", POD, pod) == []
+
+
+def test_secrets_are_never_watched() -> None:
+    assert SECRET not in dict(CHILDREN)
+
+
+def test_every_kind_that_is_applied_is_watched_whole() -> None:
+    assert set(OWNED) == {*PRUNED, STATEFUL_SET}
+    assert dict(CHILDREN) == {**dict.fromkeys(OWNED, ()), POD: (), PVC: CLAIM_FIELDS}

@@ -1,0 +1,192 @@
+"""baoctl.controllers.datacenter: which change of which object wakes a datacenter, or its rows."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from baoctl.controllers.datacenter import ROWS_BEGIN, watch_datacenters, watch_rows
+from contracts.api.group import API_VERSION
+from contracts.datacenter.kinds import DATACENTERS, WORKLOADS
+from managers.datacenter.store.kubernetes import DATACENTER_INDEX, by_datacenter
+from runtime.builtin_kinds import DEPLOYMENT, STATEFUL_SET
+from runtime.controller.controller import Controller
+from runtime.metrics.metrics import Metrics
+from runtime.outcome import Done, Outcome
+from runtime.testing.clock import ManualClock
+from runtime.types import Object, Request, Resource
+from tests.gen.api import StillInformer
+
+KINDS = (DATACENTERS, WORKLOADS, DEPLOYMENT, STATEFUL_SET)
+FRA: Object = {"metadata": {"name": "fra1", "generation": 1}, "spec": {"state": "Active"}}
+
+
+def row(name: str, *depends: str, where: str = "fra1", **parts: Any) -> Object:
+    """A row as the operator makes it."""
+    metadata = {
+        "name": f"{where}.{name}",
+        "generation": 1,
+        "labels": {"openbao.org/datacenter": where},
+        **parts.pop("metadata", {}),
+    }
+    spec = {"datacenter": where, "service": {"name": name, "dependsOn": [*depends]}}
+    return {"metadata": metadata, "spec": spec, **parts}
+
+
+def child(status: Object, owner: str = "BootstrapWorkload") -> Object:
+    """A Deployment of the shipper."""
+    reference = {
+        "apiVersion": API_VERSION,
+        "kind": owner,
+        "name": "fra1.shipper",
+        "uid": "u",
+        "controller": True,
+    }
+    metadata = {"name": "fra1-shipper", "namespace": "dc-fra1", "ownerReferences": [reference]}
+    return {"metadata": metadata, "status": status}
+
+
+def versioned(obj: Object, version: int) -> Object:
+    metadata = {"uid": obj["metadata"]["name"], **obj["metadata"], "resourceVersion": str(version)}
+    return {**obj, "metadata": metadata}
+
+
+# Two datacenters: one row that stands alone, one that waits, one that goes; and one elsewhere.
+OTHERS: dict[Resource, list[Object]] = {
+    DATACENTERS: [FRA, {**FRA, "metadata": {"name": "ams1", "generation": 1}}],
+    WORKLOADS: [
+        row("alone"),
+        row("waits", "shipper"),
+        row("goes", metadata={"deletionTimestamp": "2030-01-01T00:00:00Z"}),
+        row("waits", "shipper", where="ams1"),
+    ],
+}
+
+
+async def woken(resource: Resource, before: Object | None, after: Object | None) -> set[str]:
+    """Whom a change wakes, in a world of OTHERS: datacenters, and rows with a dot in their name."""
+    caches = {kind: StillInformer(kind) for kind in KINDS}
+    caches[WORKLOADS].add_index(DATACENTER_INDEX, by_datacenter)
+    there = {kind: {one["metadata"]["name"]: one for one in OTHERS.get(kind, ())} for kind in KINDS}
+    if before is not None:
+        there[resource][before["metadata"]["name"]] = before
+    for kind, cache in caches.items():
+        cache.says(*(versioned(one, n) for n, one in enumerate(there[kind].values(), start=1)))
+    asked: set[str] = set()
+    heard = asyncio.Event()
+
+    async def reconcile(request: Request, /) -> Outcome:
+        if heard.is_set():
+            asked.add(request.name)
+        return Done()
+
+    clock = ManualClock()
+    first, second = (
+        Controller(name, reconcile, clock=clock, metrics=Metrics()) for name in ("first", "second")
+    )
+    watch_datacenters(first, caches[DATACENTERS], caches[WORKLOADS])
+    children = {kind: caches[kind] for kind in (DEPLOYMENT, STATEFUL_SET)}
+    watch_rows(second, caches[WORKLOADS], caches[DATACENTERS], children)
+    working = [asyncio.create_task(one.run()) for one in (first, second)]
+    await clock.settle()
+    heard.set()
+    names = [one["metadata"]["name"] for one in (before, after) if one is not None]
+    kept = [one for one in caches[resource].list() if one["metadata"]["name"] not in names]
+    caches[resource]._version = 99
+    caches[resource].says(*kept, *([versioned(after, 99)] if after else []))
+    await clock.advance(ROWS_BEGIN)
+    for one in (first, second):
+        one.stop()
+    await asyncio.gather(*working)
+    return asked
+
+
+RUNNING, PENDING = {"state": "Running"}, {"state": "Pending"}
+SHIPPER = row("shipper", status=PENDING)
+HELD = {
+    **FRA,
+    "metadata": {**FRA["metadata"], "finalizers": ["openbao.org/datacenter-finalizer"]},
+}
+LISTEN = {"fra1.waits", "fra1.goes"}
+ALL_ROWS = {"fra1.alone", *LISTEN}
+
+# sentence: (kind, before, after, who is woken)
+WAKES: dict[str, tuple[Resource, Object | None, Object | None, set[str]]] = {
+    "a new datacenter": (
+        DATACENTERS,
+        None,
+        {**FRA, "metadata": {"name": "lon1", "generation": 1}},
+        {"lon1"},
+    ),
+    "its spec": (
+        DATACENTERS,
+        FRA,
+        {**FRA, "metadata": {"name": "fra1", "generation": 2}},
+        {"fra1"},
+    ),
+    "its state": (
+        DATACENTERS,
+        FRA,
+        {"metadata": {"name": "fra1", "generation": 2}, "spec": {"state": "Offline"}},
+        {"fra1", *ALL_ROWS},
+    ),
+    "its status": (DATACENTERS, FRA, {**FRA, "status": {"running": 1}}, set()),
+    "our finalizer, put on by us": (DATACENTERS, FRA, HELD, set()),
+    "our finalizer, taken off by somebody": (DATACENTERS, HELD, FRA, {"fra1"}),
+    "a finalizer of somebody else": (
+        DATACENTERS,
+        {**FRA, "metadata": {**FRA["metadata"], "finalizers": ["a.b/c"]}},
+        FRA,
+        set(),
+    ),
+    "its end": (DATACENTERS, FRA, None, {"fra1", *ALL_ROWS}),
+    "a new row": (WORKLOADS, None, SHIPPER, {"fra1", "fra1.shipper", *LISTEN}),
+    "the spec of a row": (
+        WORKLOADS,
+        SHIPPER,
+        {**SHIPPER, "metadata": {**SHIPPER["metadata"], "generation": 2}},
+        {"fra1", "fra1.shipper", *LISTEN},
+    ),
+    "a row that runs": (WORKLOADS, SHIPPER, {**SHIPPER, "status": RUNNING}, {"fra1", *LISTEN}),
+    "what else a row says": (
+        WORKLOADS,
+        SHIPPER,
+        {**SHIPPER, "status": {**PENDING, "message": "waits"}},
+        set(),
+    ),
+    "labels of a row": (
+        WORKLOADS,
+        SHIPPER,
+        {
+            **SHIPPER,
+            "metadata": {
+                **SHIPPER["metadata"],
+                "labels": {**SHIPPER["metadata"]["labels"], "team": "net"},
+            },
+        },
+        {"fra1.shipper"},
+    ),
+    "a row that is gone": (WORKLOADS, SHIPPER, None, {"fra1", "fra1.shipper", *LISTEN}),
+    "the status of what a row made": (
+        DEPLOYMENT,
+        child({}),
+        child({"replicas": 1}),
+        {"fra1.shipper"},
+    ),
+    "what a row made and is gone": (DEPLOYMENT, child({}), None, {"fra1.shipper"}),
+    "what somebody else made": (
+        DEPLOYMENT,
+        child({}, "Other"),
+        child({"replicas": 1}, "Other"),
+        set(),
+    ),
+}
+
+
+@pytest.mark.parametrize(("kind", "before", "after", "whom"), WAKES.values(), ids=WAKES)
+async def test_who_is_woken(
+    kind: Resource, before: Object | None, after: Object | None, whom: set[str]
+) -> None:
+    assert await woken(kind, before, after) == whom

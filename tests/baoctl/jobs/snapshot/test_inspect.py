@@ -1,0 +1,87 @@
+"""A snapshot is recognised while it passes, whatever the pieces; anything less is refused."""
+
+import gzip
+import random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from baoctl.jobs.snapshot.inspect import META, SEALED, STATE, SUMS, Archive, Meta, NotASnapshot
+from tests.gen.snapshots import archived, members, snapshot
+
+WHOLE = snapshot(random.Random(1).randbytes(20_000))
+
+
+def read(content: bytes, piece: int = 1 << 16) -> Meta:
+    archive = Archive()
+    for start in range(0, len(content), piece):
+        archive.feed(content[start : start + piece])
+    return archive.finish()
+
+
+@settings(deadline=None)
+@given(st.integers(min_value=1, max_value=30_000))
+def test_pieces_of_any_size_give_the_same(piece: int) -> None:
+    assert read(WHOLE, piece) == Meta(index=7, term=2, state_size=20_000)
+
+
+def test_a_state_that_is_much_larger_than_its_archive_is_read() -> None:
+    assert read(snapshot(b"\0" * 30_000_000)).state_size == 30_000_000
+
+
+@settings(deadline=None)
+@given(st.integers(min_value=0, max_value=len(WHOLE) - 1))
+def test_every_cut_is_noticed(length: int) -> None:
+    with pytest.raises(NotASnapshot):
+        read(WHOLE[:length])
+
+
+@settings(deadline=None)
+@given(st.integers(min_value=10, max_value=len(WHOLE) - 1), st.integers(min_value=1, max_value=255))
+def test_every_damage_behind_the_head_is_noticed(place: int, change: int) -> None:
+    damaged = bytearray(WHOLE)
+    damaged[place] ^= change
+    try:
+        read(bytes(damaged))
+    except NotASnapshot:
+        return
+    # Codes that no byte of the content uses may change: what is restored is the same.
+    assert gzip.decompress(damaged) == gzip.decompress(WHOLE)
+
+
+def without(name: str) -> bytes:
+    return archived({file: content for file, content in members().items() if file != name})
+
+
+@pytest.mark.parametrize("name", [META, STATE, SUMS, SEALED])
+def test_every_file_is_needed(name: str) -> None:
+    with pytest.raises(NotASnapshot):
+        read(without(name))
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        archived({**members(), STATE: b"short"}),
+        archived({**members(), META: b"{}"}),
+        archived({**members(), META: b"[" * 8000}),
+        archived({**members(), META: b'{"Index": 1e999, "Term": 1, "Size": 1}'}),
+        archived({**members(), SUMS: b"s" * 9000}),
+        archived({**members(), "more": b"x"}),
+        archived(dict(reversed(members().items()))),
+        gzip.compress(b"not a tar archive" * 100),
+        gzip.compress(b""),
+        WHOLE + WHOLE,
+        WHOLE + b"x",
+        b"not gzip",
+        b"",
+    ],
+    ids=[
+        "size", "meta", "deep", "infinite", "sums", "more", "order", "no-tar", "empty-tar", "twice",
+        "tail", "no-gzip", "nothing",
+    ],
+)  # fmt: skip
+def test_other_content_is_refused(content: bytes) -> None:
+    with pytest.raises(NotASnapshot):
+        read(content)

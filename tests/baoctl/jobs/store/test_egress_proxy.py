@@ -1,0 +1,183 @@
+"""Nothing leaves a job for a place that is not its store, however it is asked for."""
+
+import http.client
+import ipaddress
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import obstore
+import pytest
+from obstore.exceptions import BaseError
+from obstore.store import S3Store
+
+from baoctl.jobs.store.egress_policy import Policy
+from baoctl.jobs.store.egress_proxy import Guard, Rules, Way
+
+LOOPBACK = Policy(permitted=(ipaddress.ip_network("127.0.0.0/8"),))
+
+
+class Store(BaseHTTPRequestHandler):
+    """Answers with what it was asked; /away redirects to the metadata of a cloud."""
+
+    protocol_version = "HTTP/1.1"
+    seen: list[tuple[str, str, bytes]]
+
+    def do_GET(self) -> None:
+        self._answer(b"")
+
+    def do_PUT(self) -> None:
+        self._answer(self.rfile.read(int(self.headers["content-length"])))
+
+    def _answer(self, body: bytes) -> None:
+        self.seen.append((self.command, self.path, body))
+        away = self.path.endswith("/away")
+        self.send_response(307 if away else 200)
+        if away:
+            self.send_header("location", "http://169.254.169.254/latest/meta-data/iam")
+        self.send_header("content-length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Keep quiet."""
+
+
+@pytest.fixture
+def store() -> Iterator[int]:
+    Store.seen = []
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Store)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield int(server.server_address[1])
+    server.shutdown()
+    server.server_close()
+
+
+@contextmanager
+def guarded(*ways: Way, policy: Policy = LOOPBACK, **more: Any) -> Iterator[Guard]:
+    with Guard(Rules(policy, ways, **more)) as guard:
+        yield guard
+
+
+def ask(
+    guard: Guard, url: str, method: str = "GET", body: bytes | None = None
+) -> tuple[int, bytes]:
+    """Send a request for a URL to the proxy."""
+    proxy = http.client.HTTPConnection(guard.url.removeprefix("http://"), timeout=10)
+    with closing(proxy):
+        proxy.request(method, url, body or None)
+        answer = proxy.getresponse()
+        return answer.status, answer.read()
+
+
+def tunnel(guard: Guard, host: str, port: int) -> bytes:
+    """Open a tunnel, and return the first line of the answer."""
+    name, _, at = guard.url.removeprefix("http://").rpartition(":")
+    with socket.create_connection((name, int(at)), timeout=10) as proxy:
+        proxy.sendall(f"CONNECT {host}:{port} HTTP/1.1\r\nhost: {host}:{port}\r\n\r\n".encode())
+        return proxy.recv(4096).split(b"\r\n")[0]
+
+
+def test_a_request_reaches_the_store_as_it_would_without(store: int) -> None:
+    body = b"x" * 1_000_000
+    with guarded(Way("127.0.0.1", store)) as guard:
+        assert ask(guard, f"http://127.0.0.1:{store}/b/k?list=1", "PUT", body) == (200, body)
+        assert ask(guard, f"http://127.0.0.1:{store}") == (200, b"")
+    assert Store.seen == [("PUT", "/b/k?list=1", body), ("GET", "/", b"")]
+
+
+def test_a_tunnel_carries_bytes_both_ways(store: int) -> None:
+    with guarded(Way("127.0.0.1", store)) as guard:
+        assert tunnel(guard, "127.0.0.1", store) == b"HTTP/1.1 200 Connection established"
+    assert guard.refusal == ""
+
+
+@pytest.mark.parametrize("host", ["127.0.0.2", "store.example.com", "127.0.0.1.example.com"])
+def test_another_host_is_not_the_store(store: int, host: str) -> None:
+    with guarded(Way("127.0.0.1", store)) as guard:
+        assert ask(guard, f"http://{host}:{store}/")[0] == 403
+        assert tunnel(guard, host, store) == b"HTTP/1.1 403 Forbidden"
+        assert "is not the store" in guard.refusal
+    assert Store.seen == []
+
+
+def test_another_port_is_not_the_store(store: int) -> None:
+    with guarded(Way("127.0.0.1", store)) as guard:
+        assert ask(guard, f"http://127.0.0.1:{store + 1}/")[0] == 403
+
+
+def test_a_name_is_judged_by_every_address_that_it_has(store: int) -> None:
+    def resolve(host: str, port: int) -> list[tuple[Any, ...]]:
+        places = ("192.0.2.1", "169.254.169.254")
+        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (place, port)) for place in places]
+
+    with guarded(Way("store.example.com", 80), policy=Policy(), resolve=resolve) as guard:
+        assert ask(guard, "http://store.example.com/")[0] == 403
+        assert "resolves to 169.254.169.254, which is on the link" in guard.refusal
+
+
+def test_a_name_is_looked_up_anew_for_each_connection(store: int) -> None:
+    answers = iter(["127.0.0.1", "169.254.169.254"])
+
+    def resolve(host: str, port: int) -> list[tuple[Any, ...]]:
+        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (next(answers), port))]
+
+    with guarded(Way("store.example.com", store), resolve=resolve) as guard:
+        assert ask(guard, f"http://store.example.com:{store}/")[0] == 200
+        assert ask(guard, f"http://store.example.com:{store}/")[0] == 403
+    assert len(Store.seen) == 1
+
+
+def test_the_identity_of_the_pod_is_asked_for_where_it_is_and_by_no_other_name() -> None:
+    asked: list[str] = []
+
+    def resolve(host: str, port: int) -> list[tuple[Any, ...]]:
+        asked.append(host)
+        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("169.254.169.254", port))]
+
+    identity = (Way("169.254.169.254", 80),)
+    rules = Rules(Policy(), (Way("store.example.com", 80),), identity, resolve)
+    assert rules.addresses("169.254.169.254", 80)
+    with guarded(Way("store.example.com", 80), policy=Policy(), identity=identity, resolve=resolve):
+        pass
+    with Guard(rules) as guard:
+        assert ask(guard, "http://store.example.com/")[0] == 403
+    assert asked == ["169.254.169.254", "store.example.com"]
+
+
+def test_a_store_that_redirects_to_a_cloud_gets_nothing_from_it(store: int) -> None:
+    with guarded(Way("127.0.0.1", store)) as guard:
+        client = S3Store(
+            "bucket", endpoint=f"http://127.0.0.1:{store}", skip_signature=True,
+            client_options={"proxy_url": guard.url, "allow_http": True},
+            retry_config={"max_retries": 0},
+        )  # fmt: skip
+        with pytest.raises(BaseError):
+            obstore.get(client, "away")
+        assert guard.refusal == "169.254.169.254:80 is not the store"
+    assert [path for _, path, _ in Store.seen] == ["/bucket/away"]
+
+
+def test_a_host_that_cannot_be_reached_is_named() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = int(taken.getsockname()[1])
+    with guarded(Way("127.0.0.1", port)) as guard:
+        assert ask(guard, f"http://127.0.0.1:{port}/")[0] == 502
+        assert guard.trouble == f"127.0.0.1:{port}: Connection refused"
+
+
+@pytest.mark.parametrize("line", [b"GET / HTTP/1.1\r\n\r\n", b"hello\r\n\r\n", b"x" * 100_000])
+def test_what_is_no_request_to_a_proxy_gets_no_answer(store: int, line: bytes) -> None:
+    with guarded(Way("127.0.0.1", store)) as guard:
+        name, _, at = guard.url.removeprefix("http://").rpartition(":")
+        # It may close before it has read all of it.
+        with (
+            suppress(OSError),
+            socket.create_connection((name, int(at)), timeout=10) as proxy,
+        ):
+            proxy.sendall(line)
+            proxy.shutdown(socket.SHUT_WR)
+            assert proxy.recv(4096) == b""

@@ -1,0 +1,210 @@
+"""Each kind of store and credentials, and where the job may go with them."""
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from baoctl.jobs.failures import JobFailure
+from baoctl.jobs.store.egress_proxy import Way
+from baoctl.jobs.store.settings import StoreSettings, settings
+from contracts.jobs.env import StoreEnv
+
+S3 = StoreEnv("s3", "snapshots", "https://s3.example.com:9000", use_path_style=True)
+GCS = StoreEnv("gcs", "snapshots")
+AZURE = StoreEnv("azure", "snapshots", azure_account="bao")
+KEYS = {"accessKeyId": "AK", "secretAccessKey": "SK"}
+GOOGLE_KEY = json.dumps({"private_key": "k", "client_email": "e"})
+
+
+def at(host: str, scheme: str = "https") -> str:
+    """A URL of a cloud."""
+    return f"{scheme}://{host}"
+
+
+def made(
+    env: StoreEnv, secret: dict[str, str] | None = None, environ: dict[str, str] | None = None
+) -> StoreSettings:
+    return settings(env, secret or {}, environ or {})
+
+
+def test_s3_with_keys_goes_to_its_endpoint_alone() -> None:
+    found = made(S3, KEYS | {"sessionToken": "ST", "region": "eu-west-1"})
+    assert found.ways == (Way("s3.example.com", 9000),)
+    assert found.identity == ()
+    assert found.options["endpoint"] == "https://s3.example.com:9000"
+    assert found.options["session_token"] == "ST"
+    assert found.options["region"] == "eu-west-1"
+    assert found.options["unsigned_payload"]
+    assert "SK" not in repr(found)
+
+
+def test_the_region_of_the_spec_wins() -> None:
+    found = made(replace(S3, region="eu-central-1"), KEYS | {"region": "eu-west-1"})
+    assert found.options["region"] == "eu-central-1"
+    assert made(S3, KEYS).options["region"] == "us-east-1"
+
+
+def test_without_checked_tls_parts_are_signed() -> None:
+    assert not made(replace(S3, endpoint="http://minio:9000"), KEYS).options["unsigned_payload"]
+    assert not made(replace(S3, insecure_skip_verify=True), KEYS).options["unsigned_payload"]
+
+
+@pytest.mark.parametrize(
+    ("endpoint", "path_style", "bucket", "address", "way"),
+    [
+        (at("s3.amazonaws.com"), False, "bkt", at("bkt.s3.amazonaws.com"),
+         Way("bkt.s3.amazonaws.com", 443)),
+        (at("s3.amazonaws.com", "s3"), False, "bkt", at("bkt.s3.amazonaws.com"),
+         Way("bkt.s3.amazonaws.com", 443)),
+        (at("s3.amazonaws.com"), True, "bkt", at("s3.amazonaws.com"),
+         Way("s3.amazonaws.com", 443)),
+        (at("s3.amazonaws.com"), False, "a.b", at("s3.amazonaws.com"),
+         Way("s3.amazonaws.com", 443)),
+        ("http://10.0.0.8:9000", False, "bkt", "http://10.0.0.8:9000", Way("10.0.0.8", 9000)),
+        ("http://[fd00::8]:9000/", False, "bkt", "http://[fd00::8]:9000", Way("fd00::8", 9000)),
+        (at("S3.Example.COM./x/", "HTTPS"), False, "bkt", at("bkt.S3.Example.COM./x"),
+         Way("bkt.s3.example.com", 443)),
+    ],
+)  # fmt: skip
+def test_where_the_bucket_is_written(
+    endpoint: str, path_style: bool, bucket: str, address: str, way: Way
+) -> None:
+    env = StoreEnv("s3", bucket, endpoint, use_path_style=path_style)
+    found = made(env, KEYS)
+    assert (found.options["endpoint"], found.ways) == (address, (way,))
+    assert found.options["virtual_hosted_style_request"] == (f"{bucket}." in address)
+
+
+def test_a_role_is_taken_at_the_token_service_of_its_region() -> None:
+    env = StoreEnv(
+        "s3", "bkt", at("s3.eu-central-1.amazonaws.com"), region="eu-central-1",
+        role_arn="arn:aws:iam::1:role/x", web_identity_path="/token",
+    )  # fmt: skip
+    found = made(env)
+    assert found.options["sts_endpoint"] == at("sts.eu-central-1.amazonaws.com")
+    assert Way("sts.eu-central-1.amazonaws.com", 443) in found.ways
+    assert found.options["web_identity_token_file"] == "/token"
+    assert found.identity == ()
+
+
+def test_another_store_gives_roles_itself() -> None:
+    found = made(replace(S3, role_arn="arn:x", web_identity_path="/token"), {"caCert": "pem"})
+    assert found.options["sts_endpoint"] == "https://s3.example.com:9000"
+    assert set(found.ways) == {Way("s3.example.com", 9000)}
+
+
+def test_the_identity_of_the_pod_is_asked_for_only_without_credentials() -> None:
+    uri = "http://169.254.170.23/v1/credentials"
+    found = made(S3, environ={"AWS_CONTAINER_CREDENTIALS_FULL_URI": uri})
+    assert Way("169.254.169.254", 80) in found.identity
+    assert found.options["container_credentials_full_uri"] == uri
+    assert made(GCS).identity
+    assert made(AZURE).identity
+    for env, secret in ((S3, KEYS), (GCS, {"credentials.json": GOOGLE_KEY})):
+        assert made(env, secret).identity == ()
+    assert made(AZURE, {"accountKey": "k"}).identity == ()
+
+
+def test_gcs_with_a_key_file() -> None:
+    found = made(GCS, {"credentials.json": GOOGLE_KEY})
+    assert found.options["service_account_key"] == GOOGLE_KEY
+    assert Way("storage.googleapis.com", 443) in found.ways
+
+
+def test_gcs_of_an_emulator_knows_nobody() -> None:
+    found = made(replace(GCS, endpoint="http://gcs:4443"))
+    assert found.options["skip_signature"]
+    assert found.identity == ()
+    assert found.http
+
+
+def test_gcs_at_another_endpoint_keeps_the_credentials() -> None:
+    found = made(replace(GCS, endpoint="http://gcs:4443"), {"credentials.json": GOOGLE_KEY})
+    assert found.options["base_url"] == "http://gcs:4443"
+    assert found.ways[0] == Way("gcs", 4443)
+
+
+@pytest.mark.parametrize(
+    ("env", "endpoint"),
+    [
+        (AZURE, at("bao.blob.core.windows.net")),
+        (replace(AZURE, endpoint=at("bao.blob.core.usgovcloudapi.net/")),
+         at("bao.blob.core.usgovcloudapi.net")),
+        (replace(AZURE, endpoint="http://10.0.0.8:10000"), "http://10.0.0.8:10000/bao"),
+        (replace(AZURE, endpoint="http://10.0.0.8:10000/bao"), "http://10.0.0.8:10000/bao"),
+    ],
+)  # fmt: skip
+def test_where_the_account_is_written(env: StoreEnv, endpoint: str) -> None:
+    assert made(env, {"accountKey": "k"}).options["endpoint"] == endpoint
+
+
+def test_a_connection_string_says_all() -> None:
+    text = (
+        "DefaultEndpointsProtocol=http;AccountName=dev;AccountKey=a2V5==;"
+        "BlobEndpoint=http://10.0.0.8:10000/dev;"
+    )
+    found = made(StoreEnv("azure", "c"), {"connectionString": text, "accountKey": "other"})
+    assert (found.options["account_name"], found.options["account_key"]) == ("dev", "a2V5==")
+    assert found.options["endpoint"] == "http://10.0.0.8:10000/dev"
+    assert found.ways[0] == Way("10.0.0.8", 10000)
+
+
+def test_a_connection_string_with_a_shared_access_signature() -> None:
+    text = "AccountName=dev;EndpointSuffix=core.chinacloudapi.cn;SharedAccessSignature=?sv=1&sig=x"
+    found = made(StoreEnv("azure", "c"), {"connectionString": text})
+    assert found.options["sas_key"] == "sv=1&sig=x"
+    assert found.options["endpoint"] == at("dev.blob.core.chinacloudapi.cn")
+
+
+def test_a_container_of_its_own_wins_over_the_bucket() -> None:
+    found = made(replace(AZURE, azure_container="box"), {"accountKey": "k"})
+    assert found.options["container_name"] == "box"
+
+
+def test_azure_workload_identity_comes_from_its_webhook() -> None:
+    environ = {
+        "AZURE_CLIENT_ID": "c", "AZURE_TENANT_ID": "t", "AZURE_FEDERATED_TOKEN_FILE": "/f",
+        "AZURE_AUTHORITY_HOST": at("login.microsoftonline.com/"),
+    }  # fmt: skip
+    found = made(AZURE, environ=environ)
+    assert found.options["federated_token_file"] == "/f"
+    assert Way("login.microsoftonline.com", 443) in found.ways
+
+
+def test_a_volume_is_a_folder_below_its_mount() -> None:
+    env = StoreEnv("pvc", "nightly", volume_path="/var/lib/snapshots/")
+    assert made(env).options["prefix"] == "/var/lib/snapshots/nightly"
+    assert made(env).ways == ()
+
+
+@pytest.mark.parametrize(
+    ("env", "secret", "words"),
+    [
+        (replace(S3, endpoint=""), KEYS, "spec.backup.target.endpoint"),
+        (replace(S3, endpoint="ftp://x"), KEYS, "spec.backup.target.endpoint"),
+        (replace(S3, endpoint="https://u:p@x"), KEYS, "spec.backup.target.endpoint"),
+        (replace(S3, endpoint="https://x?y"), KEYS, "spec.backup.target.endpoint"),
+        (replace(S3, endpoint="https://x:99999"), KEYS, "spec.backup.target.endpoint"),
+        (S3, {"accessKeyId": "AK"}, "no secretAccessKey"),
+        (S3, {"secretAccessKey": "SK"}, "no accessKeyId"),
+        (GCS, {"credentials.json": "{"}, "is no JSON"),
+        (GCS, {"credentials.json": "{}"}, "key file of a service account"),
+        (StoreEnv("azure", "c"), {"accountKey": "k"}, "azure.storageAccount"),
+        (AZURE, {"connectionString": "AccountName=dev"}, "neither AccountKey nor"),
+        (StoreEnv("pvc", "..", volume_path="/v"), {}, "not a folder name"),
+        (StoreEnv("pvc", "b"), {}, "no volume is mounted"),
+    ],
+)
+def test_what_makes_no_store_is_named(env: StoreEnv, secret: dict[str, str], words: str) -> None:
+    with pytest.raises(JobFailure) as caught:
+        made(env, secret)
+    assert caught.value.failure == "Config"
+    assert words in str(caught.value)
+    _no_secret(str(caught.value), secret)
+
+
+def _no_secret(text: str, secret: dict[str, Any]) -> None:
+    for name, value in secret.items():
+        assert len(value) < 3 or value not in text, name

@@ -1,0 +1,30 @@
+"""The way of a job to its servers: by whose word they are known."""
+
+from pathlib import Path
+
+import pytest
+
+from baoctl.jobs.failures import JobFailure
+from baoctl.jobs.leader_client import Reach, authority_of, servers
+from contracts.jobs.env import ServerEnv
+from managers.certs.x509 import make_authority
+from tests import gen
+
+
+def env(ca_path: str) -> ServerEnv:
+    return ServerEnv(namespace="ns", cluster="x", pods=("x-0",), ca_path=ca_path)
+
+
+async def test_comments_of_a_bundle_are_no_obstacle_to_a_connection(tmp_path: Path) -> None:
+    """The TLS library takes ASCII alone, and the bundle of all public authorities has more."""
+    bundle = tmp_path / "ca.crt"
+    pem = make_authority("x", gen.NOW).certificate
+    bundle.write_bytes("# Főtanúsítvány\n".encode() + pem)
+    async with servers(env(str(bundle)), Reach()):
+        assert authority_of(env(str(bundle))).endswith(pem.decode().strip())
+
+
+def test_without_a_path_those_of_the_system_are_meant(tmp_path: Path) -> None:
+    assert authority_of(env("")) == ""
+    with pytest.raises(JobFailure):
+        authority_of(env(str(tmp_path / "absent")))

@@ -1,0 +1,158 @@
+"""The frame of a job: every way to end is a report, and an exit status of its class."""
+
+import asyncio
+import importlib
+import os
+import subprocess
+import sys
+from collections.abc import Awaitable, Callable
+from typing import Any, cast
+
+import pytest
+
+from baoctl.cli import JOBS
+from baoctl.jobs.failures import MESSAGE_MAX, JobFailure
+from baoctl.jobs.main import MODES, Job, Mode, do, outcome
+from contracts.api.job_result import BackupReport, Report
+from contracts.exit_codes import EXIT_CODES, FailureClass
+from contracts.jobs.env import BackupEnv, RunEnv, ServerEnv, StoreEnv
+from runtime.client.client import ApplyResult, Client
+from runtime.errors import Forbidden, StatusInfo
+from runtime.testing.clock import ManualClock
+from runtime.types import Object, Resource
+
+ENV = BackupEnv(
+    run=RunEnv("openbaobackups", "ns", "nightly", "uid-1"),
+    store=StoreEnv("s3", "snapshots", "https://s3.example.com"),
+    server=ServerEnv("ns", "c", ("c-0",)),
+    key="ns/c/2026-01-01T03-00-00Z-0a1b2c3d.snap",
+    backup_name="nightly",
+    cluster_uid="c-uid",
+).to_environment()
+NO_CLIENT = cast(Client, None)
+
+
+def mode(work: Callable[[Any, Job], Awaitable[Report]]) -> Mode:
+    return Mode(BackupEnv, work, BackupReport)
+
+
+def raising(error: BaseException) -> Mode:
+    async def work(env: BackupEnv, job: Job) -> Report:
+        raise error
+
+    return mode(work)
+
+
+async def ended(mode: Mode, environ: dict[str, str] = ENV) -> Report:
+    return await outcome(mode, environ, NO_CLIENT, ManualClock())
+
+
+async def test_what_a_mode_returns_is_the_report() -> None:
+    async def work(env: BackupEnv, job: Job) -> Report:
+        return BackupReport(outcome="Succeeded", deleted=2)
+
+    assert await ended(mode(work)) == BackupReport(outcome="Succeeded", deleted=2)
+
+
+@pytest.mark.parametrize("failure", EXIT_CODES)
+async def test_a_failure_has_its_class(failure: FailureClass) -> None:
+    report = await ended(raising(JobFailure(failure, "why")))
+    assert (report.outcome, report.failure, report.message) == ("Failed", failure, "why")
+    assert EXIT_CODES[failure] == JobFailure(failure, "").exit_code
+
+
+async def test_a_job_that_is_told_to_stop_says_so() -> None:
+    started = asyncio.Event()
+
+    async def work(env: BackupEnv, job: Job) -> Report:
+        started.set()
+        await asyncio.get_running_loop().create_future()
+        raise AssertionError
+
+    running = asyncio.create_task(ended(mode(work)))
+    await started.wait()
+    running.cancel()
+    report = await running
+    assert (report.outcome, report.failure) == ("Failed", "Snapshot")
+    assert "told to stop" in report.message
+
+
+async def test_a_defect_is_reported_by_its_kind_alone() -> None:
+    report = await ended(raising(LookupError("with some secret in it")))
+    assert report.failure == "Config"
+    assert "LookupError" in report.message
+    assert "secret" not in report.message
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"BACKUP_KEY": None}, "BACKUP_KEY is not set"),
+        ({"BACKUP_FORBIDDEN_ADDRESSES": "api:443"}, "BACKUP_FORBIDDEN_ADDRESSES"),
+    ],
+)
+async def test_variables_that_are_wrong_are_named(
+    change: dict[str, str | None], words: str
+) -> None:
+    environ = {name: text for name, text in {**ENV, **change}.items() if text is not None}
+    report = await ended(raising(AssertionError()), environ)
+    assert report.failure == "Config"
+    assert words in report.message
+
+
+async def test_outside_of_a_pod_nothing_is_done() -> None:
+    assert await do(raising(AssertionError()), ENV, ManualClock()) == EXIT_CODES["Config"]
+
+
+class Closing:
+    """A client that tells whether it was closed, and after how many applies."""
+
+    def __init__(self, trouble: Exception | None) -> None:
+        self.trouble = trouble
+        self.acts: list[str] = []
+
+    async def apply(self, resource: Resource, body: Object, **how: Any) -> ApplyResult:
+        self.acts.append("apply")
+        if self.trouble is not None:
+            raise self.trouble
+        return ApplyResult(body, created=False)
+
+    async def close(self) -> None:
+        self.acts.append("close")
+
+
+@pytest.mark.parametrize("trouble", [None, Forbidden(StatusInfo(403, "Forbidden", "no"))])
+async def test_nothing_is_left_open(
+    monkeypatch: pytest.MonkeyPatch, trouble: Exception | None
+) -> None:
+    """What is left open is told by two lines at the end of every job's log."""
+    client = Closing(trouble)
+    monkeypatch.setattr("baoctl.jobs.main._client", lambda *_: client)
+
+    async def work(env: BackupEnv, job: Job) -> Report:
+        return BackupReport(outcome="Succeeded")
+
+    await do(mode(work), ENV, ManualClock())
+    assert client.acts == ["apply", "close"]
+
+
+def test_a_message_is_bounded_and_has_no_signature_in_it() -> None:
+    text = str(JobFailure("Storage", "https://s3.example.com/k?X-Amz-Signature=abc\nline " * 99))
+    assert "X-Amz-Signature" not in text
+    assert "\n" not in text
+    assert len(text) == MESSAGE_MAX
+
+
+def test_every_mode_is_one_of_the_command_line() -> None:
+    assert {*MODES, "upgrade"} == {*JOBS}
+    for mode, module in JOBS.items():
+        assert callable(importlib.import_module(module).main), mode
+
+
+def test_the_process_ends_by_its_own_status() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "baoctl", "job", "backup"],
+        env={"PATH": os.environ["PATH"]}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == EXIT_CODES["Config"]
+    assert "RUN_RESOURCE is not set" in done.stdout + done.stderr

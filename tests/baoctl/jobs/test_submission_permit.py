@@ -1,0 +1,102 @@
+"""baoctl.jobs.submission_permit: one permission, and only with the word of the API server."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from baoctl.jobs.failures import JobFailure
+from baoctl.jobs.submission_permit import Permit, take_claim
+from contracts.api.group import RESTORES
+from contracts.api.job_result import SubmissionClaim
+from contracts.jobs.env import RunEnv
+from runtime.errors import TransportError
+from runtime.testing.clock import ManualClock
+from runtime.types import Object, ObjectKey
+from tests.gen.api import FakeApi, api_error
+from tests.managers.restore.situations import at, restore_object
+
+RUN = RunEnv("openbaorestores", "team-a", "monday", restore_object()["metadata"]["uid"],
+             "pod", "pod-uid", "job-uid")  # fmt: skip
+CLAIM = SubmissionClaim(pod_uid="pod-uid", pod_name="pod", digest="sha256:0", size=1)
+WRITE = "apply/status OpenBaoRestore monday"
+
+
+class LosesAnswers(FakeApi):
+    """Does one write, and nobody hears of it."""
+
+    lost = 1
+
+    async def apply(self, *args: Any, **options: Any) -> Any:
+        done = await super().apply(*args, **options)
+        if self.lost:
+            self.lost -= 1
+            raise TransportError("no answer")
+        return done
+
+
+class Impatient(ManualClock):
+    """Time passes for whoever waits for it."""
+
+    async def sleep(self, seconds: float) -> None:
+        await self.advance(seconds)
+
+
+def permit(
+    status: Object, api: FakeApi | None = None, minutes: float = 1
+) -> tuple[FakeApi, Permit]:
+    api, clock = api or FakeApi(), Impatient()
+    api.holding((RESTORES, restore_object(status)))
+    return api, Permit(api, clock, RUN, clock.now() + timedelta(minutes=minutes))
+
+
+def stored(api: FakeApi) -> Object | None:
+    live = api.objects[(RESTORES, ObjectKey("team-a", "monday"))]
+    claim: Object | None = live["status"].get("submissionClaim")
+    return claim
+
+
+async def test_it_is_taken_once() -> None:
+    api, asked = permit(at("Created"))
+    await take_claim(asked, CLAIM)
+    assert (stored(api) or {})["podUID"] == "pod-uid"
+    with pytest.raises(JobFailure, match="has claimed already"):
+        await take_claim(asked, CLAIM)
+
+
+async def test_a_lost_answer_counts_when_it_is_read_back() -> None:
+    api, asked = permit(at("Created"), LosesAnswers())
+    await take_claim(asked, CLAIM)
+    assert api.asked.count(WRITE) == 1
+
+
+async def test_a_conflict_is_looked_at_anew() -> None:
+    api, asked = permit(at("Created"))
+    api.refuse(WRITE, api_error(409))
+    await take_claim(asked, CLAIM)
+    assert stored(api)
+
+
+async def test_it_waits_for_its_receipts_and_no_longer_than_it_may() -> None:
+    api, asked = permit(at("Committed"))
+    with pytest.raises(JobFailure, match="later than"):
+        await take_claim(asked, CLAIM)
+    assert stored(api) is None
+
+
+@pytest.mark.parametrize(
+    ("status", "told"),
+    [
+        ({"phase": "Failed", "message": "the lock was lost"}, "is Failed: the lock was lost"),
+        (at("TerminalObserved"), "is at TerminalObserved"),
+        (
+            {**at("Created"), "execution": {**at("Created")["execution"], "jobUID": "other"}},
+            "other",
+        ),
+    ],
+)
+async def test_whoever_may_not_send_is_told_why(status: Object, told: str) -> None:
+    api, asked = permit(status)
+    with pytest.raises(JobFailure, match=told):
+        await take_claim(asked, CLAIM)
+    assert stored(api) is None

@@ -1,0 +1,122 @@
+"""The frame of the job of an upgrade: what it is told, what it says, and what it does not load."""
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from baoctl.jobs.leader_client import Reach
+from baoctl.jobs.upgrade.main import ACTS, do
+from contracts.exit_codes import EXIT_CODES, STEP_EXIT_CODES
+from contracts.jobs.env import ServerEnv, UpgradeEnv
+from contracts.jobs.upgrade_actions import JOIN, STEP_DOWN
+from runtime.clock import SystemClock
+from runtime.testing.clock import ManualClock
+
+ENV = UpgradeEnv(
+    server=ServerEnv("ns", "c", ("c-0",), role="r"), action=STEP_DOWN, run_id="r", target="c-0"
+).to_environment()
+
+
+async def _nowhere(host: str) -> str:
+    raise OSError(host)
+
+
+WRONG: dict[str, tuple[dict[str, str], str]] = {
+    "no cluster": ({"CLUSTER_NAME": ""}, "Config: CLUSTER_NAME is not set"),
+    "an unknown action": (
+        {"UPGRADE_ACTION": "reboot"},
+        f"Config: UPGRADE_ACTION='reboot': must be one of {', '.join(ACTS)}",
+    ),
+    "no target": ({"UPGRADE_TARGET_POD": ""}, f"Config: {STEP_DOWN} needs the name of a pod"),
+    "no sets": (
+        {"UPGRADE_ACTION": JOIN},
+        f"Config: {JOIN} needs the names of all pods of blue and of green",
+    ),
+    "no threshold": (
+        {"UPGRADE_SYNC_THRESHOLD": "0"},
+        "Config: UPGRADE_SYNC_THRESHOLD=0: must be above 0",
+    ),
+    "no authority": (
+        {"TLS_CA_PATH": "/nowhere"},
+        "Config: the authority of the servers at /nowhere cannot be read: FileNotFoundError",
+    ),
+}
+
+
+@pytest.mark.parametrize(("change", "words"), WRONG.values(), ids=WRONG)
+async def test_wrong_orders_are_told_and_asked_of_nobody(
+    change: dict[str, str], words: str
+) -> None:
+    environ = {name: text for name, text in {**ENV, **change}.items() if text}
+    said, code = await do(environ, ManualClock(), Reach(_nowhere))
+    assert (said, code) == (words, EXIT_CODES["Config"])
+
+
+async def test_servers_that_nobody_knows_are_a_failure_of_its_class() -> None:
+    clock = ManualClock()
+    work = asyncio.ensure_future(do({**ENV, "UPGRADE_TIMEOUT": "1"}, clock, Reach(_nowhere)))
+    while not work.done():
+        await clock.advance(1.0)
+    said, code = work.result()
+    assert code == EXIT_CODES["LeaderDiscovery"]
+    assert "c-0: its name is not known" in said
+
+
+async def test_a_job_that_is_told_to_stop_says_so() -> None:
+    async def stopped(host: str) -> str:
+        os.kill(os.getpid(), signal.SIGTERM)
+        await SystemClock().sleep(60.0)
+        raise AssertionError
+
+    said, code = await do(ENV, ManualClock(), Reach(stopped))
+    assert (said, code) == (
+        "Config: the job was told to stop before it was done",
+        EXIT_CODES["Config"],
+    )
+
+
+async def test_a_defect_is_told_by_its_place_and_not_by_its_text() -> None:
+    async def broken(host: str) -> str:
+        raise LookupError("with some secret in it")
+
+    said, code = await do(ENV, ManualClock(), Reach(broken))
+    assert code == EXIT_CODES["Config"]
+    assert "LookupError" in said
+    assert "broken, line" in said
+    assert "secret" not in said
+
+
+def test_no_two_failures_have_one_exit_status() -> None:
+    codes = [*EXIT_CODES.values(), *STEP_EXIT_CODES.values()]
+    assert len({*codes}) == len(codes)
+    assert 0 not in codes
+
+
+def test_it_loads_no_store_and_no_client_of_the_api_server() -> None:
+    """It is in the path of an outage: of all that a job can load it takes what it needs."""
+    loaded = "import sys, baoctl.jobs.upgrade.main; print(*sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", loaded], capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    heavy = {
+        "obstore",
+        "runtime.client.client",
+        "contracts.api.cluster.spec",
+        "structlog",
+        "kubernetes_asyncio",
+    }
+    assert not heavy & {*done.stdout.split()}
+
+
+def test_the_process_ends_by_its_own_status(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "baoctl", "job", "upgrade"],
+        env={"PATH": os.environ["PATH"]}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == EXIT_CODES["Config"]
+    assert "CLUSTER_NAMESPACE is not set" in done.stdout + done.stderr

@@ -1,0 +1,160 @@
+"""Votes move from set to set: what is done, what is not done twice, and what is never done.
+
+The whole way with real servers is in tests/integration/test_upgrade_job_sets.py.
+"""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from baoctl.jobs.upgrade.context import Act, StepFailure
+from baoctl.jobs.upgrade.raft_membership import (
+    demote_blue,
+    join_green,
+    promote_green,
+    repair,
+    wait_for_green,
+)
+from baoctl.jobs.upgrade.remove_peers import remove_blue, remove_green
+from tests.baoctl.jobs.played_raft import Prompt, Raft
+
+BLUE, GREEN = ("c-0", "c-1", "c-2"), ("c-10", "c-g-1", "c-g-2")
+SETS: dict[str, Any] = {"blue": BLUE, "green": GREEN}
+
+
+def all_vote(**more: Any) -> Raft:
+    return Raft(voters={*BLUE, *GREEN}, **more)
+
+
+def blue_votes(**more: Any) -> Raft:
+    return Raft(voters={*BLUE}, others={*GREEN}, **more)
+
+
+def green_votes(**more: Any) -> Raft:
+    return Raft(leader="c-10", voters={*GREEN}, others={*BLUE}, **more)
+
+
+async def test_only_who_is_missing_is_told_to_join(tmp_path: Path) -> None:
+    raft = Raft(others={"c-10"})
+    assert await join_green(raft.work(tmp_path, **SETS)) == "c-g-1, c-g-2 joined"
+    assert raft.asked == [f"join {pod} to https://c-0:8200" for pod in GREEN[1:]]
+    assert raft.voters == {*BLUE}
+
+
+async def test_one_that_has_data_of_its_own_never_becomes_a_member(tmp_path: Path) -> None:
+    class Deaf(Raft):
+        async def join(self, address: str, order: Any) -> bool:
+            return False
+
+    with pytest.raises(StepFailure, match="c-10, c-g-1, c-g-2 did not become members"):
+        await join_green(Deaf().work(tmp_path, **SETS))
+
+
+async def test_the_way_there_demotes_the_leader_last(tmp_path: Path) -> None:
+    raft = all_vote()
+    raft.on_step_down = lambda: setattr(raft, "leader", "c-g-1")
+    await demote_blue(raft.work(tmp_path, **SETS))
+    assert raft.asked == ["demote c-1", "demote c-2", "step-down c-0", "demote c-0"]
+
+
+async def test_a_leader_that_comes_back_is_asked_once_more(tmp_path: Path) -> None:
+    """Green may lose the lead that it just got, on a node that is busy."""
+    raft, clock = all_vote(), Prompt()
+    successors = iter(("c-0", "c-g-1"))
+
+    def make_way() -> None:
+        raft.leader, then = "", next(successors)
+        clock.later.append((clock.monotonic() + 2.0, lambda: setattr(raft, "leader", then)))
+
+    raft.on_step_down = make_way
+    await demote_blue(raft.work(tmp_path, clock, **SETS))
+    asked = ["demote c-1", "demote c-2", "step-down c-0", "step-down c-0", "demote c-0"]
+    assert raft.asked == asked
+    assert clock.monotonic() < 30.0
+
+
+async def test_the_way_back_gives_votes_before_it_takes_any(tmp_path: Path) -> None:
+    raft = green_votes()
+    raft.on_step_down = lambda: setattr(raft, "leader", "c-2")
+    await repair(raft.work(tmp_path, **SETS))
+    promotions = [f"promote {pod}" for pod in BLUE]
+    demotions = ["demote c-g-1", "demote c-g-2", "step-down c-10", "demote c-10"]
+    assert raft.asked == [*promotions, *demotions]
+    assert (raft.voters, raft.others) == ({*BLUE}, {*GREEN})
+
+
+async def test_removal_takes_exactly_the_set(tmp_path: Path) -> None:
+    raft = green_votes()
+    await remove_blue(raft.work(tmp_path, **SETS))
+    assert raft.asked == [f"remove {pod}" for pod in BLUE]
+    assert raft.voters == {*GREEN}
+    back = blue_votes()
+    await remove_green(back.work(tmp_path, **SETS))
+    assert back.asked == [f"remove {pod}" for pod in GREEN]
+
+
+# sentence: (servers, action, words); nothing at all is asked of anybody
+REFUSED: dict[str, tuple[Raft, Act, str]] = {
+    "waiting for a stranger": (Raft(), wait_for_green, "did not become members"),
+    "a vote for a stranger": (Raft(), promote_green, "did not become members"),
+    "a vote for one that lags": (
+        blue_votes(lag={"c-10": 101}),
+        promote_green,
+        "c-10 is 101 entries behind the leader",
+    ),
+    "waiting for one that lags": (blue_votes(lag={"c-g-1": 101}), wait_for_green, "c-g-1 is 101"),
+    "no votes of green": (blue_votes(), demote_blue, "c-10, c-g-1, c-g-2 do not vote"),
+    "a vote of green missing": (
+        Raft(voters={*BLUE, "c-10", "c-g-1"}, others={"c-g-2"}),
+        demote_blue,
+        "c-g-2 do not vote; nothing was taken",
+    ),
+    "a quorum that would be lost": (
+        all_vote(ill={"c-10", "c-g-1", "c-2"}),
+        demote_blue,
+        "c-1 keeps its vote: 2 of the 5 others are well",
+    ),
+    "blue was removed": (Raft(leader="c-10", voters={*GREEN}), repair, "did not become members"),
+    "the leader's own set": (blue_votes(), remove_blue, "c-0 leads, and is to go"),
+    "a voter": (
+        Raft(leader="c-10", voters={*GREEN, "c-0"}, others={"c-1", "c-2"}),
+        remove_blue,
+        "c-0 votes and was not removed",
+    ),
+    "voters on the way back": (all_vote(), remove_green, "c-10 votes and was not removed"),
+}
+
+
+@pytest.mark.parametrize(("raft", "act", "words"), REFUSED.values(), ids=REFUSED)
+async def test_what_is_never_done(tmp_path: Path, raft: Raft, act: Act, words: str) -> None:
+    with pytest.raises(StepFailure) as caught:
+        await act(raft.work(tmp_path, **SETS))
+    assert words in str(caught.value)
+    assert raft.asked == []
+
+
+DONE: dict[str, tuple[Raft, Act]] = {
+    "joined": (blue_votes(), join_green),
+    "promoted": (all_vote(), promote_green),
+    "in sync": (blue_votes(lag={"c-10": 100}), wait_for_green),
+    "demoted": (green_votes(), demote_blue),
+    "removed": (Raft(leader="c-10", voters={*GREEN}), remove_blue),
+    "back": (blue_votes(), repair),
+    "never joined": (Raft(), remove_green),
+}
+
+
+@pytest.mark.parametrize(("raft", "act"), DONE.values(), ids=DONE)
+async def test_what_is_done_is_not_done_again(tmp_path: Path, raft: Raft, act: Act) -> None:
+    assert await act(raft.work(tmp_path, **SETS))
+    assert raft.asked == []
+
+
+async def test_the_servers_that_stay_are_counted_without_those_that_go(tmp_path: Path) -> None:
+    """Four are well of six: the first vote may go, and with the second one the rest would be two
+    of four."""
+    raft = all_vote(ill={"c-10", "c-g-1"})
+    with pytest.raises(StepFailure, match="c-2 keeps its vote: 2 of the 4 others are well"):
+        await demote_blue(raft.work(tmp_path, **SETS))
+    assert raft.asked == ["demote c-1"]

@@ -1,0 +1,108 @@
+"""A leader is asked to step down once, whatever becomes of its answer."""
+
+from pathlib import Path
+
+import pytest
+
+from baoctl.jobs.failures import JobFailure
+from baoctl.jobs.upgrade.context import StepFailure
+from baoctl.jobs.upgrade.step_down import step_down
+from managers.bao.client import BaoError, Denied
+from tests.baoctl.jobs.played_raft import Prompt, Raft
+
+ASKED = ["step-down c-0"]
+
+
+def elects(raft: Raft, pod: str, clock: Prompt, after: float) -> None:
+    """Let a pod lead some seconds after the leader was asked."""
+
+    def begin() -> None:
+        raft.leader = ""
+        clock.later.append((clock.monotonic() + after, lambda: setattr(raft, "leader", pod)))
+
+    raft.on_step_down = begin
+
+
+async def test_it_ends_when_another_one_leads(tmp_path: Path) -> None:
+    raft, clock = Raft(), Prompt()
+    elects(raft, "c-2", clock, 2.0)
+    work = raft.work(tmp_path, clock, target="c-0")
+    assert await step_down(work) == "c-0 handed over to c-2"
+    assert raft.asked == ASKED
+
+
+async def test_one_that_is_elected_again_is_not_asked_twice(tmp_path: Path) -> None:
+    raft, clock = Raft(), Prompt()
+    elects(raft, "c-0", clock, 2.0)
+    work = raft.work(tmp_path, clock, target="c-0")
+    assert await step_down(work) == "c-0 made way, and was elected again"
+    assert raft.asked == ASKED
+    assert clock.monotonic() < 10.0
+
+
+async def test_a_standby_is_left_alone(tmp_path: Path) -> None:
+    raft = Raft(leader="c-1")
+    assert await step_down(raft.work(tmp_path, target="c-0")) == (
+        "c-0 does not lead; nothing was done"
+    )
+    assert raft.asked == []
+
+
+async def test_a_silent_pod_does_not_lead_when_another_one_does(tmp_path: Path) -> None:
+    raft = Raft(leader="c-1", silent={"c-0"})
+    assert "nothing was done" in await step_down(raft.work(tmp_path, target="c-0"))
+    assert raft.asked == []
+
+
+async def test_nobody_is_asked_while_nobody_leads(tmp_path: Path) -> None:
+    raft = Raft(leader="", silent={"c-0"})
+    with pytest.raises(JobFailure, match="c-0: no answer; c-1: a standby") as caught:
+        await step_down(raft.work(tmp_path, target="c-0"))
+    assert caught.value.failure == "LeaderDiscovery"
+    assert raft.asked == []
+
+
+async def test_a_leader_that_goes_on_leading_is_a_failure(tmp_path: Path) -> None:
+    raft, clock = Raft(), Prompt()
+    with pytest.raises(StepFailure, match="c-0 was asked, and no other leads") as caught:
+        await step_down(raft.work(tmp_path, clock, target="c-0"))
+    assert (caught.value.failure, caught.value.exit_code) == ("StepDown", 7)
+    assert raft.asked == ASKED
+    assert clock.monotonic() >= 60.0
+
+
+async def test_a_lost_answer_of_a_leader_that_goes_is_not_asked_for_again(tmp_path: Path) -> None:
+    raft = Raft()
+
+    def lose() -> None:
+        raft.leader = "c-1"
+        raise BaoError("cut off")
+
+    raft.on_step_down = lose
+    assert await step_down(raft.work(tmp_path, target="c-0")) == "c-0 handed over to c-1"
+    assert raft.asked == ASKED
+
+
+async def test_a_lost_question_is_asked_again(tmp_path: Path) -> None:
+    raft = Raft()
+
+    def lose() -> None:
+        if len(raft.asked) == 1:
+            raise BaoError("cut off")
+        raft.leader = "c-1"
+
+    raft.on_step_down = lose
+    assert await step_down(raft.work(tmp_path, target="c-0")) == "c-0 handed over to c-1"
+    assert raft.asked == ASKED * 2
+
+
+async def test_a_role_without_the_right_says_so(tmp_path: Path) -> None:
+    raft = Raft()
+
+    def refuse() -> None:
+        raise Denied("sys/step-down answered 403: permission denied", 403)
+
+    raft.on_step_down = refuse
+    with pytest.raises(JobFailure, match="permission denied") as caught:
+        await step_down(raft.work(tmp_path, target="c-0"))
+    assert caught.value.failure == "Authentication"

@@ -1,0 +1,221 @@
+"""baoctl.process.wiring.
+
+The parts of a process fit together, and it may do no more than it needs.
+"""
+
+import asyncio
+import dataclasses
+import gc
+from collections import Counter
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest_asyncio
+import yaml
+from aiohttp import web
+from prometheus_client import generate_latest
+
+from baoctl.controllers.cluster import CHILDREN, CLAIM_FIELDS
+from baoctl.process.wiring import Parts, build_controllers, build_manager, build_parts
+from baoctl.settings import Settings, from_environment
+from contracts.admission.policy import PREFIX
+from contracts.naming import labels
+from contracts.optional_kinds import OPTIONAL_KINDS
+from managers.datacenter.provider.kubernetes import RESOURCES
+from runtime.builtin_kinds import SECRET
+from runtime.clock import SystemClock
+from runtime.testing.clock import ManualClock
+from runtime.testing.scripted import ScriptedServer, listing, silence, stream
+from runtime.testing.wait import eventually
+from tests.runtime.reflecting import end_of_list
+
+KUBECONFIG = {
+    "apiVersion": "v1",
+    "kind": "Config",
+    "users": [{"name": "u", "user": {"token": "t"}}],
+    "contexts": [{"name": "x", "context": {"cluster": "c", "user": "u", "namespace": "ns"}}],
+    "current-context": "x",
+}
+
+
+def settings(tmp_path: Path, server: str = "http://127.0.0.1:1", **changes: Any) -> Settings:
+    file = tmp_path / "kubeconfig"
+    clusters = [{"name": "c", "cluster": {"server": server}}]
+    file.write_text(yaml.safe_dump({**KUBECONFIG, "clusters": clusters}), encoding="utf-8")
+    return dataclasses.replace(from_environment({"KUBECONFIG": str(file)}), **changes)
+
+
+@pytest_asyncio.fixture
+async def parts(tmp_path: Path) -> AsyncIterator[Parts]:
+    made = await build_parts(settings(tmp_path), ManualClock())
+    yield made
+    await made.client.close()
+    await made.lease_client.close()
+
+
+def test_controllers_with_names_of_their_own(parts: Parts) -> None:
+    names = [controller.name for controller in build_controllers(parts)]
+    assert len(names) == len(set(names))
+    assert {"openbaocluster-workload", "openbaocluster-adminops", "openbaorestore"} <= set(names)
+
+
+OWN = {"openbaobackups.openbao.org", "openbaoclusters.openbao.org", "openbaorestores.openbao.org"}
+
+
+def selections(parts: Parts) -> dict[str, Any]:
+    """What everybody waits for: of kinds that may be absent tells tests/runtime/test_optional."""
+    made = parts.informers._informers
+    return {str(found.resource): found for found, one in made.items() if not one.optional}
+
+
+def test_kinds_that_may_be_absent_are_read_by_nobody_until_they_come(parts: Parts) -> None:
+    build_controllers(parts)
+    made = parts.informers._informers
+    optional = {found for found, one in made.items() if one.optional}
+    awake = {found.field_selector for found in optional - parts.informers._asleep}
+    assert awake == {f"metadata.name={kind.definition}" for kind in OPTIONAL_KINDS}
+    asleep = {found.resource for found in parts.informers._asleep}
+    assert asleep == {resource for kind in OPTIONAL_KINDS for resource in kind.resources}
+
+
+def test_what_is_watched_and_how_much_of_it(parts: Parts) -> None:
+    build_controllers(parts)
+    found = selections(parts)
+    assert set(found) == {*OWN, *(str(kind) for kind, _ in CHILDREN)}
+    assert str(SECRET) not in found
+    reduced = {name: one.fields for name, one in found.items() if one.fields or one.metadata_only}
+    assert reduced == {"persistentvolumeclaims": CLAIM_FIELDS}
+    for name, one in found.items():
+        ours = "" if name in OWN else "app.kubernetes.io/managed-by=openbao-operator"
+        selector, _, more = one.label_selector.partition(",")
+        assert selector == ours
+        assert bool(more) is (name == "pods")
+        assert one.namespace is None
+
+
+def test_the_pods_of_jobs_are_nobodys_business(parts: Parts) -> None:
+    """One of them may be called like a server, and would be counted as such."""
+    build_controllers(parts)
+    pods = selections(parts)["pods"]
+    assert pods.matches({"metadata": {"name": "x-0", "labels": labels.server_pod("x")}})
+    for job in labels.JOBS:
+        metadata = {"name": "x-24567", "labels": labels.component("x", job)}
+        assert not pods.matches({"metadata": metadata})
+
+
+async def test_one_namespace_is_watched_when_asked_for(tmp_path: Path) -> None:
+    made = await build_parts(settings(tmp_path, namespaces=("a",)), ManualClock())
+    build_controllers(made)
+    assert {one.namespace for one in selections(made).values()} == {"a"}
+    await made.client.close()
+    await made.lease_client.close()
+
+
+async def test_a_lease_is_a_matter_of_settings(tmp_path: Path, parts: Parts) -> None:
+    assert parts.elector is not None
+    alone = await build_parts(settings(tmp_path, leader_election=False), ManualClock())
+    assert alone.elector is None
+    await alone.client.close()
+    await alone.lease_client.close()
+
+
+async def empty_cluster(request: web.BaseRequest) -> web.StreamResponse:
+    """An API server without objects, where nothing ever happens."""
+    answer = listing([]) if "watch" not in request.query else silence
+    if "sendInitialEvents" in request.query:
+        answer = stream(end_of_list("100"), then="silence")
+    return await answer(request)
+
+
+async def test_a_process_starts_waits_and_ends_without_a_single_write(tmp_path: Path) -> None:
+    async with ScriptedServer(otherwise=empty_cluster) as server:
+        chosen = settings(tmp_path, server.url, leader_election=False, listen="127.0.0.1", port=0)
+        made = await build_parts(chosen, SystemClock())
+        manager = build_manager(made, build_controllers(made))
+        running = asyncio.create_task(manager.run())
+        await eventually(lambda: made.informers.unsynced() is None, say="synced")
+        await eventually(lambda: gc.get_freeze_count() > 0, say="caches settled")
+        manager.stop()
+        await running
+        await made.client.close()
+        await made.lease_client.close()
+    gc.unfreeze()
+    assert {request.method for request in server.requests} == {"GET"}
+    # The admission policies are looked at by name.
+    listed = [request.path for request in server.requests if PREFIX not in request.path]
+    kinds = {path.rpartition("/")[2] for path in listed}
+    assert "secrets" not in kinds
+    # Our own kinds and what clusters own, and the definitions of kinds that may be absent.
+    assert len(kinds) == len(CHILDREN) + len(OWN) + 1
+
+
+async def built(tmp_path: Path, **environment: str) -> Parts:
+    """The parts of a process in some mode, its controllers built."""
+    chosen = settings(tmp_path)
+    found = from_environment({"KUBECONFIG": str(chosen.kubeconfig), **environment})
+    made = await build_parts(found, ManualClock())
+    build_controllers(made)
+    await made.client.close()
+    await made.lease_client.close()
+    return made
+
+
+async def test_a_list_of_namespaces_is_read_one_by_one_and_waited_for_by_nobody(
+    tmp_path: Path,
+) -> None:
+    made = await built(tmp_path, WATCH_NAMESPACE="a,b,a")
+    found = [one for one in made.informers._informers if one.resource.namespaced]
+    assert {one.namespace for one in found} == {"a", "b"}
+    assert len(found) == 2 * (
+        len(OWN) + len(CHILDREN) + sum(len(k.resources) for k in OPTIONAL_KINDS)
+    )
+    assert made.informers.unsynced() is None
+
+
+async def test_tenants_that_are_polled_have_only_our_own_kinds_watched(tmp_path: Path) -> None:
+    made = await built(tmp_path, TENANCY_MODE="multi-tenant")
+    assert {str(one.resource) for one in made.informers._informers} == {
+        *OWN,
+        "openbaotenants.openbao.org",
+    }
+    assert [one.name for one in made.beside][-2:] == ["definitions", "pulse"]
+
+
+async def test_tenants_that_are_watched_are_watched_once_they_are_provisioned(
+    tmp_path: Path,
+) -> None:
+    made = await built(tmp_path, TENANCY_MODE="multi-tenant", TENANT_READS="watch")
+    assert set(selections(made)) == {*OWN, "openbaotenants.openbao.org"}
+    assert "definitions" in [one.name for one in made.beside]
+
+
+PLATFORM = {"datacenters", "bootstrapservicesets", "bootstrapworkloads"}
+
+
+async def test_without_datacenters_nothing_of_them_is_watched(tmp_path: Path) -> None:
+    made = await built(tmp_path)
+    kinds = {one.resource.plural for one in made.informers._informers}
+    assert not kinds & {*PLATFORM, "deployments", "daemonsets"}
+    assert b"openbao_datacenter" not in generate_latest(made.metrics.registry)
+
+
+async def test_datacenters_are_a_matter_of_settings(tmp_path: Path) -> None:
+    chosen = settings(tmp_path)
+    environment = {"KUBECONFIG": str(chosen.kubeconfig), "DATACENTERS": "true"}
+    made = await build_parts(from_environment(environment), ManualClock())
+    names = [controller.name for controller in build_controllers(made)]
+    await made.client.close()
+    await made.lease_client.close()
+    assert names[-2:] == ["datacenter", "bootstrapworkload"]
+    assert len(names) == len(set(names))
+    found = selections(made)
+    own = {f"{kind}.openbao.org" for kind in PLATFORM}
+    ours = "app.kubernetes.io/managed-by=openbao-operator"
+    more = {"deployments.apps": ours, "daemonsets.apps": ours, **dict.fromkeys(own, "")}
+    assert set(found) == {*OWN, *(str(kind) for kind, _ in CHILDREN), *more}
+    assert {name: found[name].label_selector for name in more} == more
+    # What clusters own, too, is watched once for both.
+    watched = Counter(one.resource for one in made.informers._informers)
+    assert {watched[kind] for kind in RESOURCES} == {1}
+    assert b"openbao_datacenter_services" in generate_latest(made.metrics.registry)

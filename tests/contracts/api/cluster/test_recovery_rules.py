@@ -1,0 +1,34 @@
+"""What the rules about recovery keys say, and that they are about the first boot."""
+
+from typing import Any
+
+import pytest
+
+from contracts.api.cluster.spec import OpenBaoCluster
+from contracts.api.rules.cluster import violations
+from tests.contracts.api.cases_recovery import CODE_CASES
+from tests.contracts.api.clusters import cluster_object
+from tests.contracts.api.pgp_keys import BAD
+
+CASE = CODE_CASES["a recovery share for an RSA subkey that may only sign"]
+
+
+def _broken(status: dict[str, Any]) -> list[str]:
+    read = OpenBaoCluster.from_object({**cluster_object(**CASE.spec), "status": status})
+    return [str(one) for one in violations(read)]
+
+
+def test_the_message_has_the_field_the_key_the_rule_and_the_next_step() -> None:
+    (message,) = _broken({})
+    for part in (
+        "spec.recoveryKeys.initial.recipients[0].pgpPublicKey: must be an OpenPGP public key",
+        "gpg --quick-add-key <fingerprint> default encr",
+        "it cannot be repeated",
+        f"(got {BAD['an RSA subkey that may only sign'][1]})",
+    ):
+        assert part in message
+
+
+@pytest.mark.parametrize("status", [{"initialized": True}])
+def test_a_cluster_that_has_its_shares_is_not_stopped(status: dict[str, Any]) -> None:
+    assert _broken(status) == []

@@ -1,0 +1,57 @@
+"""Public keys of people, told from everything else that somebody may paste."""
+
+import base64
+import contextlib
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from contracts.api.values.openpgp import NotAKeyError, read_public_key
+from tests.contracts.api.pgp import ALICE, ALICE_FINGERPRINT, SIGNER
+
+
+def test_a_key_is_known_by_the_fingerprint_that_gpg_gives_it() -> None:
+    assert read_public_key(ALICE).fingerprint == ALICE_FINGERPRINT
+
+
+def test_line_breaks_in_the_text_say_nothing() -> None:
+    folded = "\n".join((ALICE[:76], ALICE[76:152], ALICE[152:]))
+    assert read_public_key(folded).fingerprint == ALICE_FINGERPRINT
+
+
+def _wrapped(tag: int, body: bytes) -> str:
+    return base64.b64encode(bytes((0xC0 | tag, len(body))) + body).decode()
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("", "does not start with a public key"),
+        ("!", "not base64"),
+        (base64.b64encode(b"-----BEGIN PGP PUBLIC KEY BLOCK-----").decode(), "armoured"),
+        (base64.b64encode(b"hello").decode(), "not in the format"),
+        (ALICE[: len(ALICE) // 2 // 4 * 4], "cut short"),
+        (SIGNER, "no part that can encrypt"),
+        (_wrapped(5, b"\x04secret"), "private key"),
+        (_wrapped(2, b"\x04signature"), "does not start with a public key"),
+    ],
+)
+def test_what_is_none_is_told(text: str, told: str) -> None:
+    with pytest.raises(NotAKeyError, match=told) as refused:
+        read_public_key(text)
+    assert "secret" not in str(refused.value)
+
+
+@given(st.binary(max_size=200))
+def test_any_bytes_are_read_or_refused(data: bytes) -> None:
+    with contextlib.suppress(NotAKeyError):
+        read_public_key(base64.b64encode(data).decode())
+
+
+@given(st.integers(0, 400), st.integers(0, 255))
+def test_a_key_with_a_changed_byte_is_read_or_refused(at: int, byte: int) -> None:
+    data = bytearray(base64.b64decode(ALICE))
+    data[at % len(data)] = byte
+    with contextlib.suppress(NotAKeyError):
+        read_public_key(base64.b64encode(bytes(data)).decode())

@@ -1,0 +1,253 @@
+"""The Jobs of backups, restores and tests: golden files, and what holds for each of them."""
+
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from contracts.builders.job import backup_job, proof_job, restore_job, scratch_mib
+from contracts.jobs import env as job_env
+from contracts.jobs.env import BackupEnv, RestoreEnv, TestEnv
+from contracts.jobs.template import Executor, JobLogin
+from contracts.naming import labels
+from runtime.types import Object
+from tests.gen.executors import KEY, backup_env, executor, proof_env, restore_env, target
+
+GOLDEN = Path(__file__).parent / "golden"
+MIB = 1024 * 1024
+CREDENTIALS: dict[str, Any] = {"credentialsSecretRef": {"name": "store"}}
+IDENTITY: dict[str, Any] = {
+    "workloadIdentity": {
+        "podLabels": {"azure.workload.identity/use": "true", "openbao.org/component": "openbao"}
+    }
+}
+S3 = target(**CREDENTIALS)
+S3_ROLE = target(roleArn="arn:aws:iam::123456789012:role/bao-backup")
+GCS = target("gcs", gcs={"project": "production"}, **CREDENTIALS)
+AZURE = target("azure", azure={"storageAccount": "baobackups"}, **IDENTITY)
+PVC = target("pvc", pvc={"claimName": "bao-snapshots"})
+TOKEN = executor(login=JobLogin(token_secret="a-token"))
+OPENSHIFT = executor(fixed_ids=False, confined=True, pull_secrets=("pull",), authority=None)
+TAINTED = executor(nodes={"nodeSelector": {"disk": "ssd"}, "tolerations": [{"key": "bao"}]})
+
+
+@dataclass(frozen=True)
+class Server:
+    """A stand-in for contracts.builders.restore_test_server.Sidecar, which has tests of its own."""
+
+    container: dict[str, Any] = field(
+        default_factory=lambda: {"name": "openbao", "image": "bao:1", "restartPolicy": "Always"}
+    )
+    volumes: tuple[dict[str, Any], ...] = ({"name": "throw-away-data", "emptyDir": {}},)
+    annotations: dict[str, str] = field(default_factory=lambda: {"openbao.org/config": "ui = true"})
+    pull_secrets: tuple[str, ...] = ("servers",)
+
+
+CASES: dict[str, Object] = {
+    "backup-s3": backup_job(executor(), S3, backup_env(S3)),
+    "backup-s3-role": backup_job(TOKEN, S3_ROLE, backup_env(S3_ROLE, TOKEN)),
+    "backup-gcs": backup_job(TAINTED, GCS, backup_env(GCS, TAINTED)),
+    "backup-azure-identity": backup_job(OPENSHIFT, AZURE, backup_env(AZURE, OPENSHIFT)),
+    "backup-pvc": backup_job(executor(), PVC, backup_env(PVC)),
+    "restore-s3": restore_job(executor(), S3, restore_env(S3)),
+    "restore-pvc": restore_job(executor(), PVC, restore_env(PVC, size=512 * MIB)),
+    "restore-test-s3": proof_job(executor(), S3, proof_env(S3), Server()),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_job_is_the_golden_one(case: str) -> None:
+    """UPDATE_GOLDEN=1 writes it anew; read the difference before it is committed."""
+    text = yaml.safe_dump(CASES[case], sort_keys=False, width=1000)
+    file = GOLDEN / f"{case}.yaml"
+    if os.environ.get("UPDATE_GOLDEN"):
+        file.write_text(text, encoding="utf-8")
+    assert text == file.read_text(encoding="utf-8")
+
+
+def pod_of(job: Object) -> Any:
+    return job["spec"]["template"]["spec"]
+
+
+def main(job: Object) -> Any:
+    (container,) = pod_of(job)["containers"]
+    return container
+
+
+def variables(job: Object) -> dict[str, str]:
+    """What the executor gets, after the kubelet has replaced what it replaces."""
+    told = {one["name"]: one["value"] for one in main(job)["env"] if "value" in one}
+    downward = {one["name"]: "x" for one in main(job)["env"] if "valueFrom" in one}
+    return {name: value.replace("$$", "$") for name, value in told.items()} | downward
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_it_runs_once_and_never_again(case: str) -> None:
+    spec = CASES[case]["spec"]
+    assert spec["backoffLimit"] == 0
+    assert spec["podReplacementPolicy"] == "Failed"
+    assert pod_of(CASES[case])["restartPolicy"] == "Never"
+    assert "ttlSecondsAfterFinished" not in spec
+    assert spec["activeDeadlineSeconds"] > 0
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_it_meets_the_strictest_pod_standard_and_quotas(case: str) -> None:
+    pod = pod_of(CASES[case])
+    assert pod["securityContext"]["runAsNonRoot"]
+    assert pod["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
+    assert main(CASES[case])["securityContext"] == {
+        "allowPrivilegeEscalation": False,
+        "capabilities": {"drop": ["ALL"]},
+        "privileged": False,
+        "readOnlyRootFilesystem": True,
+    }
+    assert pod["automountServiceAccountToken"] is False
+    for part in ("requests", "limits"):
+        assert set(main(CASES[case])["resources"][part]) == {"cpu", "memory", "ephemeral-storage"}
+    folders = [volume for volume in pod["volumes"] if "emptyDir" in volume]
+    bounded = [one for one in folders if not one["name"].startswith("throw-away")]
+    assert all(one["emptyDir"]["sizeLimit"] for one in bounded)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_every_volume_is_mounted_and_every_mount_has_its_volume(case: str) -> None:
+    known = {one["name"] for one in pod_of(CASES[case])["volumes"]}
+    mounts = main(CASES[case])["volumeMounts"]
+    used = {one["name"] for one in mounts}
+    assert used == {name for name in known if not name.startswith("throw-away")}
+    assert len({one["mountPath"] for one in mounts}) == len(mounts)
+    writable = {one["name"] for one in mounts if not one.get("readOnly")}
+    assert writable <= {"tmp", "scratch", "snapshots"}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_it_passes_for_no_server_of_the_cluster(case: str) -> None:
+    """Also when the spec asks for labels of ours: Services, budgets and policies select by them."""
+    for metadata in (CASES[case]["metadata"], CASES[case]["spec"]["template"]["metadata"]):
+        assert metadata["labels"][labels.COMPONENT] in labels.JOBS
+        assert metadata["labels"][labels.CLUSTER] == "x"
+        assert labels.WORKLOAD_POOL not in metadata["labels"]
+        assert metadata["annotations"][labels.BACKUP_KEY] == KEY
+
+
+@pytest.mark.parametrize(
+    ("case", "kind"),
+    [
+        ("backup-s3", BackupEnv),
+        ("backup-s3-role", BackupEnv),
+        ("backup-gcs", BackupEnv),
+        ("backup-azure-identity", BackupEnv),
+        ("backup-pvc", BackupEnv),
+        ("restore-s3", RestoreEnv),
+        ("restore-test-s3", TestEnv),
+    ],
+)
+def test_the_executor_reads_what_it_was_told(case: str, kind: type[job_env.Env]) -> None:
+    found = kind.from_environment(variables(CASES[case]))
+    assert found.run.job_uid == found.run.pod_uid == "x"  # type: ignore[attr-defined]
+    files = {one["mountPath"] for one in main(CASES[case])["volumeMounts"]}
+    store = found.store  # type: ignore[attr-defined]
+    for path in (store.credentials_path, store.volume_path):
+        assert not path or path in files
+    if store.web_identity_path:
+        assert store.web_identity_path.rpartition("/")[0] in files
+
+
+def test_a_dollar_in_a_value_stays_one() -> None:
+    where = target(pathPrefix="a")
+    env = backup_env(where, executor(server_name="$(HOME)"))
+    told = {
+        one["name"]: one.get("value") for one in main(backup_job(executor(), where, env))["env"]
+    }
+    assert told["TLS_SERVER_NAME"] == "$$(HOME)"
+
+
+def secrets(job: Object) -> dict[str, list[str] | None]:
+    return {
+        volume["secret"]["secretName"]: [one["key"] for one in volume["secret"].get("items") or ()]
+        for volume in pod_of(job)["volumes"]
+        if "secret" in volume
+    }
+
+
+def test_of_the_secret_of_the_servers_the_authority_alone_is_shown() -> None:
+    assert secrets(CASES["backup-s3"]) == {"x-tls-server": ["ca.crt"], "store": []}
+
+
+def test_a_test_believes_no_authority_and_pulls_both_images() -> None:
+    job = CASES["restore-test-s3"]
+    assert secrets(job) == {"store": []}
+    assert pod_of(job)["imagePullSecrets"] == [{"name": "servers"}]
+    assert [one["name"] for one in pod_of(job)["initContainers"]] == ["openbao"]
+    assert job["spec"]["template"]["metadata"]["annotations"]["openbao.org/config"] == "ui = true"
+
+
+def tokens(job: Object) -> dict[str, str]:
+    found = {}
+    for volume in pod_of(job)["volumes"]:
+        for source in (volume.get("projected") or {}).get("sources") or ():
+            token = source.get("serviceAccountToken")
+            if token:
+                found[volume["name"]] = token.get("audience", "")
+    return found
+
+
+def test_a_token_is_for_one_audience_and_only_where_it_is_used() -> None:
+    own = {"api-token": ""}
+    assert tokens(CASES["backup-s3"]) == {**own, "login-token": "openbao-internal/ns/x"}
+    assert tokens(CASES["backup-s3-role"]) == {**own, "cloud-token": "sts.amazonaws.com"}
+    assert secrets(CASES["backup-s3-role"])["a-token"] == ["token"]
+
+
+def identity(executor_: Executor) -> dict[str, Any]:
+    found: dict[str, Any] = pod_of(backup_job(executor_, S3, backup_env(S3)))["securityContext"]
+    return found
+
+
+def test_on_openshift_user_and_group_are_left_to_the_namespace() -> None:
+    assert {"runAsUser", "runAsGroup", "fsGroup"} <= set(identity(executor()))
+    assert not {"runAsUser", "runAsGroup", "fsGroup"} & set(identity(executor(fixed_ids=False)))
+
+
+def test_snapshots_on_a_volume_are_written_by_backups_alone() -> None:
+    def mount(case: str) -> Any:
+        return next(one for one in main(CASES[case])["volumeMounts"] if one["name"] == "snapshots")
+
+    assert "readOnly" not in mount("backup-pvc")
+    assert mount("restore-pvc")["readOnly"] is True
+
+
+# sentence: (part size in MiB, parts at a time, memory asked for, memory at most)
+BUFFERS: dict[str, tuple[int, int, str, str]] = {
+    "the usual": (10, 3, "128Mi", "512Mi"),
+    "a little more": (16, 4, "160Mi", "576Mi"),
+    "large parts": (512, 10, "5216Mi", "10688Mi"),
+}
+
+
+@pytest.mark.parametrize(("size", "count", "least", "limit"), BUFFERS.values(), ids=BUFFERS.keys())
+def test_parts_in_flight_have_their_memory(size: int, count: int, least: str, limit: str) -> None:
+    where = target(partSize=size * MIB, concurrency=count)
+    resources = main(backup_job(executor(), where, backup_env(where)))["resources"]
+    assert (resources["requests"]["memory"], resources["limits"]["memory"]) == (least, limit)
+
+
+def test_a_snapshot_has_room_and_a_node_must_have_it_once_its_size_is_known() -> None:
+    room = scratch_mib(512 * MIB)
+    assert room > 512
+    known, unknown = CASES["restore-pvc"], CASES["restore-s3"]
+    asked = [main(job)["resources"]["requests"]["ephemeral-storage"] for job in (known, unknown)]
+    assert asked == [f"{room + 128}Mi", "128Mi"]
+    limit = main(unknown)["resources"]["limits"]["ephemeral-storage"]
+    assert limit == f"{scratch_mib(0) + 128}Mi"
+
+
+def test_labels_of_the_caller_do_not_replace_ours() -> None:
+    more = {"openbao.org/backup-type": "manual", labels.COMPONENT: "openbao"}
+    found = backup_job(executor(), S3, backup_env(S3), more)["metadata"]["labels"]
+    assert found["openbao.org/backup-type"] == "manual"
+    assert found[labels.COMPONENT] == "backup"

@@ -1,0 +1,115 @@
+"""The sidecar of a restore test: image and keys of the servers, and nothing else of them."""
+
+from typing import Any
+
+import pytest
+
+from contracts.builders.restore_test_server import (
+    CONFIG_ANNOTATION,
+    RESOLVER,
+    RESOLVER_ANNOTATION,
+    RESOURCES,
+    Sidecar,
+    throw_away,
+)
+from contracts.hcl.render import ConfigInput, render_config
+from contracts.hcl.restore_test_server import throw_away_config
+from contracts.naming import mount_paths
+from runtime.types import Object
+
+CONFIG = render_config(ConfigInput("c", "ns"))
+TRANSIT = CONFIG.replace('seal "static"', 'seal "transit"')
+
+
+def servers(**container: Any) -> Object:
+    """A StatefulSet with a server that has one of everything."""
+    mounts = {
+        "config": mount_paths.CONFIG,
+        "api-token": mount_paths.API_TOKEN,
+        "tls": mount_paths.TLS,
+        "data": mount_paths.DATA,
+        "tmp": mount_paths.TMP,
+        "unseal": mount_paths.UNSEAL,
+        "audit": "/openbao/audit",
+    }
+    usual = {
+        "name": "openbao",
+        "image": "registry.example.com/openbao@sha256:1",
+        "env": [
+            {"name": "BAO_K8S_POD_NAME", "value": "c-0"},
+            {"name": "BAO_API_ADDR", "value": "https://$(BAO_K8S_POD_NAME)"},
+            {"name": "AWS_ACCESS_KEY_ID", "value": "k"},
+        ],
+        "volumeMounts": [{"name": name, "mountPath": path} for name, path in mounts.items()],
+        "readinessProbe": {"httpGet": {}},
+        "ports": [{"containerPort": 8200}],
+    }
+    volumes = [{"name": name, "secret": {"secretName": name}} for name in mounts if name != "data"]
+    spec = {
+        "containers": [usual | container],
+        "volumes": volumes,
+        "imagePullSecrets": [{"name": "login"}],
+    }
+    return {"metadata": {"name": "c"}, "spec": {"template": {"spec": spec}}}
+
+
+def folders(sidecar: Sidecar) -> dict[str, Any]:
+    """What lies at each path."""
+    sources = {volume["name"]: volume for volume in sidecar.volumes}
+    return {
+        mount["mountPath"]: next(
+            value for key, value in sources[mount["name"]].items() if key != "name"
+        )
+        for mount in sidecar.container["volumeMounts"]
+    }
+
+
+def test_it_runs_the_image_of_the_servers_beside_the_job() -> None:
+    sidecar = throw_away(servers(), CONFIG)
+    assert sidecar.container["image"] == "registry.example.com/openbao@sha256:1"
+    assert sidecar.container["restartPolicy"] == "Always"
+    assert sidecar.pull_secrets == ("login",)
+    assert not {"ports", "readinessProbe", "livenessProbe"} & sidecar.container.keys()
+
+
+def test_it_has_the_keys_and_no_other_secret_and_no_volume_of_the_servers() -> None:
+    found = folders(throw_away(servers(), CONFIG))
+    assert found.pop(mount_paths.UNSEAL) == {"secretName": "unseal"}
+    items = found.pop(mount_paths.CONFIG)["items"]
+    assert {item["path"] for item in items} == {"config.hcl", "resolv.conf"}
+    del found[RESOLVER]
+    # Empty folders, where it writes: also where audit devices of the snapshot write.
+    assert found == {mount_paths.DATA: {}, mount_paths.TMP: {}, "/openbao/audit": {}}
+
+
+def test_it_reads_its_configuration_from_the_pod() -> None:
+    sidecar = throw_away(servers(), CONFIG)
+    assert sidecar.annotations[CONFIG_ANNOTATION] == throw_away_config(CONFIG)
+
+
+def test_it_is_told_of_the_seal_and_not_of_its_place() -> None:
+    env = {one["name"]: one["value"] for one in throw_away(servers(), CONFIG).container["env"]}
+    assert env == {
+        "AWS_ACCESS_KEY_ID": "k",
+        "BAO_RAFT_NODE_ID": "restore-test",
+        "KUBERNETES_SERVICE_HOST": "",
+    }
+
+
+def test_it_knows_no_names_unless_its_seal_needs_them() -> None:
+    local, remote = throw_away(servers(), CONFIG), throw_away(servers(), TRANSIT)
+    assert "nameserver 127.0.0.1" in local.annotations[RESOLVER_ANNOTATION]
+    assert RESOLVER in folders(local)
+    assert RESOLVER_ANNOTATION not in remote.annotations
+    assert RESOLVER not in folders(remote)
+
+
+def test_it_is_as_large_as_the_servers_and_never_without_a_limit() -> None:
+    own = {"limits": {"memory": "8Gi"}}
+    assert throw_away(servers(resources=own), CONFIG).container["resources"] == own
+    assert throw_away(servers(), CONFIG).container["resources"] == RESOURCES
+
+
+def test_a_set_without_a_server_is_refused() -> None:
+    with pytest.raises(ValueError, match="no server"):
+        throw_away(servers(name="other"), CONFIG)

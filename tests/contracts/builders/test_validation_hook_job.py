@@ -1,0 +1,92 @@
+"""The Job that judges green: what it may, and what it can never do."""
+
+from typing import Any
+
+import pytest
+
+from contracts.api.cluster.upgrade import PrePromotionHook
+from contracts.builders.validation_hook_job import HookRun, belongs, hook_job
+from contracts.naming import labels
+from runtime.types import Object
+
+IMAGE = "registry.example.com/check@sha256:" + "0" * 64
+RUN = HookRun("bao", "ns", "upgrade-bao-hook", "op", "rev", "hash", IMAGE, pull_secrets=("pull",))
+HOOK = PrePromotionHook(image="registry.example.com/check:1", timeout_seconds=60)
+
+
+def pod_of(job: Object) -> dict[str, Any]:
+    found: dict[str, Any] = job["spec"]["template"]["spec"]
+    return found
+
+
+def container_of(job: Object) -> dict[str, Any]:
+    (found,) = pod_of(job)["containers"]
+    assert isinstance(found, dict)
+    return found
+
+
+JOB = hook_job(RUN, HOOK)
+
+
+def test_it_is_made_suspended_and_runs_at_most_once() -> None:
+    spec = JOB["spec"]
+    assert spec["suspend"] is True
+    assert spec["backoffLimit"] == 0
+    assert spec["podReplacementPolicy"] == "Failed"
+    assert spec["activeDeadlineSeconds"] == 60
+    assert pod_of(JOB)["restartPolicy"] == "Never"
+
+
+def test_it_is_kept_as_the_proof_of_what_it_said() -> None:
+    assert "ttlSecondsAfterFinished" not in JOB["spec"]
+
+
+def test_it_has_no_account_and_no_rights() -> None:
+    pod, container = pod_of(JOB), container_of(JOB)
+    assert pod["automountServiceAccountToken"] is False
+    assert "serviceAccountName" not in pod
+    assert pod["securityContext"]["runAsNonRoot"] is True
+    assert pod["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
+    assert container["securityContext"]["readOnlyRootFilesystem"] is True
+    assert container["securityContext"]["capabilities"] == {"drop": ["ALL"]}
+    assert container["securityContext"]["allowPrivilegeEscalation"] is False
+    assert [volume.keys() for volume in pod["volumes"]] == [{"name", "emptyDir"}]
+
+
+def test_it_has_limits() -> None:
+    resources = container_of(JOB)["resources"]
+    assert resources["requests"]["memory"] == "128Mi"
+    assert resources["limits"]["memory"] == "512Mi"
+    assert resources["limits"]["cpu"] == "500m"
+
+
+def test_it_runs_the_image_that_was_proven_and_not_the_one_that_was_named() -> None:
+    assert container_of(JOB)["image"] == IMAGE
+    assert pod_of(JOB)["imagePullSecrets"] == [{"name": "pull"}]
+
+
+def test_its_words_reach_the_program_as_they_are() -> None:
+    wish = HOOK.model_copy(update={"command": ("sh", "-c"), "args": ("echo $(HOME) $X",)})
+    container = container_of(hook_job(RUN, wish))
+    assert container["command"] == ["sh", "-c"]
+    assert container["args"] == ["echo $$(HOME) $$X"]
+    assert {"command", "args"}.isdisjoint(container_of(JOB))
+
+
+@pytest.mark.parametrize("part", [JOB, JOB["spec"]["template"]])
+def test_it_is_a_job_and_no_server(part: Object) -> None:
+    assert part["metadata"]["labels"][labels.COMPONENT] in labels.JOBS
+    assert part["metadata"]["labels"][labels.CLUSTER] == "bao"
+
+
+def test_it_is_known_by_its_annotations() -> None:
+    assert belongs(JOB, RUN)
+    other = HookRun("bao", "ns", "upgrade-bao-hook", "op", "rev", "other", IMAGE)
+    assert not belongs(JOB, other)
+    assert not belongs({"metadata": {}}, RUN)
+
+
+def test_where_the_platform_chooses_ids_none_are_asked_for() -> None:
+    pod = pod_of(hook_job(HookRun("bao", "ns", "n", "o", "r", "h", IMAGE, fixed_ids=False), HOOK))
+    assert "runAsUser" not in pod["securityContext"]
+    assert pod["securityContext"]["runAsNonRoot"] is True

@@ -1,0 +1,146 @@
+"""The catalogue of conditions, and the merge that keeps transition times."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from contracts.conditions.condition import (
+    MESSAGE_MAX,
+    REASONS,
+    TYPES,
+    Condition,
+    Finding,
+    clean_message,
+    condition,
+    merge,
+    next_step,
+)
+
+NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
+LATER = NOON + timedelta(hours=1)
+
+
+def up() -> Condition:
+    return condition("Available", "True", "AllReplicasReady", "m", 1)
+
+
+def down(reason: str = "NotReady") -> Condition:
+    return condition("Available", "False", reason, "m", 1)
+
+
+class TestCatalogue:
+    def test_every_reason_of_a_type_is_explained(self) -> None:
+        assert {name for kind in TYPES for name in kind.reasons} == set(REASONS)
+
+    def test_no_type_and_no_reason_is_listed_twice(self) -> None:
+        names = [kind.name for kind in TYPES]
+        assert len(names) == len(set(names))
+        for kind in TYPES:
+            assert len(kind.reasons) == len(set(kind.reasons)), kind.name
+
+    def test_every_entry_is_one_or_two_sentences_for_a_person(self) -> None:
+        texts = [kind.meaning for kind in TYPES]
+        texts += [
+            text for reason in REASONS.values() for text in (reason.meaning, reason.next_step)
+        ]
+        for text in texts:
+            assert text.endswith("."), text
+            assert len(text) <= 120, text
+
+    def test_kstatus_finds_its_three_conditions_first(self) -> None:
+        assert [kind.name for kind in TYPES[:3]] == ["Ready", "Reconciling", "Stalled"]
+
+    def test_a_reason_says_what_to_do(self) -> None:
+        assert "backup" in next_step("UnsealKeyMissing")
+        with pytest.raises(KeyError):
+            next_step("Nonsense")
+
+
+class TestCondition:
+    def test_an_unknown_type_or_reason_raises_at_once(self) -> None:
+        with pytest.raises(ValueError, match="Nonsense"):
+            condition("Nonsense", "True", "Ready", "", 1)
+        with pytest.raises(ValueError, match="Sealed"):
+            condition("Available", "True", "Sealed", "", 1)
+        with pytest.raises(ValueError, match="Sealed"):
+            Finding("Available", "True", "Sealed")
+
+    def test_an_empty_message_becomes_the_meaning(self) -> None:
+        made = condition("Available", "True", "AllReplicasReady", "", 3)
+        assert made.message == REASONS["AllReplicasReady"].meaning
+        assert made.observed_generation == 3
+
+    def test_it_is_written_as_the_api_server_wants_it(self) -> None:
+        (made,) = merge([], [condition("Available", "True", "AllReplicasReady", "3/3", 3)], NOON)
+        assert made.to_object() == {
+            "type": "Available",
+            "status": "True",
+            "reason": "AllReplicasReady",
+            "message": "3/3",
+            "observedGeneration": 3,
+            "lastTransitionTime": "2026-01-01T12:00:00Z",
+        }
+
+
+class TestMerge:
+    def test_the_time_stays_while_the_status_stays(self) -> None:
+        stored = merge([], [down("NoReplicasReady")], NOON)
+        (again,) = merge(stored, [down()], LATER)
+        assert again.last_transition_time == NOON
+        assert again.reason == "NotReady"
+
+    def test_the_time_moves_when_the_status_flips(self) -> None:
+        stored = merge([], [down()], NOON)
+        (again,) = merge(stored, [up()], LATER)
+        assert again.last_transition_time == LATER
+
+    def test_a_stored_condition_without_a_time_gets_one(self) -> None:
+        (again,) = merge([up()], [up()], LATER)
+        assert again.last_transition_time == LATER
+
+    def test_the_order_is_that_of_the_catalogue(self) -> None:
+        new = [
+            condition("ProductionReady", "False", "ProfileNotSet", "", 1),
+            condition("Ready", "True", "Ready", "", 1),
+        ]
+        assert [item.type for item in merge([], new, NOON)] == ["Ready", "ProductionReady"]
+
+    def test_what_is_no_longer_stated_goes(self) -> None:
+        stored = merge([], [condition("Paused", "True", "Paused", "", 1)], NOON)
+        assert merge(stored, [], LATER) == ()
+
+    def test_a_condition_stated_twice_is_refused(self) -> None:
+        twice = [up(), down()]
+        with pytest.raises(ValueError, match="twice"):
+            merge([], twice, NOON)
+
+    def test_fractions_of_a_second_are_cut_as_the_api_server_does(self) -> None:
+        moment = NOON.replace(microsecond=700_000)
+        (made,) = merge([], [up()], moment)
+        assert made.last_transition_time == NOON
+
+    def test_merging_what_is_stored_changes_nothing(self) -> None:
+        stored = merge([], [up()], NOON)
+        assert merge(stored, [up()], LATER) == stored
+
+
+@pytest.mark.parametrize(
+    ("text", "clean"),
+    [
+        ("plain", "plain"),
+        ("two\nlines", "two\\nlines"),
+        ("\x1b[31mred", "\\x1b[31mred"),
+        ("\x00", "\\x00"),
+        ("\u202eevil", "\\u202eevil"),
+        ("\ud800", "\\ud800"),
+        ("gr\u00fc\u00df", "gr\u00fc\u00df"),
+    ],
+)
+def test_a_message_is_one_printable_line(text: str, clean: str) -> None:
+    assert clean_message(text) == clean
+
+
+def test_a_long_message_is_cut() -> None:
+    cut = clean_message("\n" * 5000)
+    assert len(cut) == MESSAGE_MAX
+    assert cut.endswith("...")

@@ -1,0 +1,32 @@
+"""Every end of a restore test is in the document, as the table has it."""
+
+import re
+
+from contracts.conditions.reasons_restore_test import PROOF_REASONS
+from managers.restore_test.metrics import FAMILIES
+from tests.house.checkout import ROOT
+
+TEXT = (ROOT / "docs" / "restore-test.md").read_text(encoding="utf-8")
+
+
+def test_the_document_has_each_reason_as_the_table_has_it() -> None:
+    found = re.findall(r"^\| `([A-Za-z]+)` \| (\w+) \| (.+?) \| (.+?) \|$", TEXT, re.MULTILINE)
+    assert found == [
+        (reason.name, reason.outcome, reason.meaning, reason.next_step)
+        for reason in PROOF_REASONS.values()
+    ]
+
+
+def test_the_document_has_each_metric() -> None:
+    found = re.findall(r"^\| `(openbao_[a-z_]+)` \| (.+?) \|$", TEXT, re.MULTILINE)
+    assert found == [(name, meaning) for name, meaning, _ in FAMILIES]
+
+
+def test_only_one_end_is_good() -> None:
+    assert [one.name for one in PROOF_REASONS.values() if one.outcome == "Passed"] == ["Restored"]
+
+
+def test_each_end_is_told_in_sentences() -> None:
+    for reason in PROOF_REASONS.values():
+        for text in (reason.meaning, reason.next_step):
+            assert text.endswith("."), text

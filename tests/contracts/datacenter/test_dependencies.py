@@ -1,0 +1,174 @@
+"""The order of services and containers: behind what they depend on, and never in a circle."""
+
+from dataclasses import replace
+from itertools import pairwise
+
+import pytest
+
+from contracts.datacenter.dependencies import (
+    creation_order,
+    dependencies,
+    find_cycle,
+    held_by,
+    part_order,
+    waits_for,
+)
+from contracts.datacenter.service_spec import BootstrapService
+from contracts.datacenter.workload_records import DatacenterInfo, Row, Source, Wish
+from tests.contracts.datacenter.services import helper, part, service, vault
+
+INFO = DatacenterInfo("fra1", "uid", "dc-fra1")
+
+
+def read(name: str, *depends_on: str, kind: str = "Deployment") -> BootstrapService:
+    made = vault(name) if kind == "OpenBaoCluster" else service(name)
+    return BootstrapService.model_validate({**made, "dependsOn": list(depends_on)})
+
+
+def cluster(name: str, *depends_on: str) -> BootstrapService:
+    return read(name, *depends_on, kind="OpenBaoCluster")
+
+
+def row(body: BootstrapService) -> Row:
+    return Row(f"id-{body.name}", INFO, Wish(body, Source("declared")))
+
+
+@pytest.mark.parametrize(
+    ("graph", "expected"),
+    [
+        ({}, None),
+        ({"a": ("b", "c"), "b": ("c",), "c": ()}, None),
+        ({"a": ("nobody",)}, None),
+        ({"a": ("a",)}, ("a", "a")),
+        ({"a": ("b",), "b": ("a",)}, ("a", "b", "a")),
+        ({"c": ("a",), "b": ("c",), "a": ("b",)}, ("a", "b", "c", "a")),
+        ({"z": ("x",), "x": ("y",), "y": ("x",)}, ("x", "y", "x")),
+        ({"x": ("y",), "y": ("z", "a"), "z": (), "a": ("x", "z")}, ("a", "x", "y", "a")),
+    ],
+)
+def test_a_circle_is_named_from_its_first_name(
+    graph: dict[str, tuple[str, ...]], expected: tuple[str, ...] | None
+) -> None:
+    assert find_cycle(graph) == expected
+    assert find_cycle(dict(reversed(graph.items()))) == expected
+
+
+def test_each_name_of_a_circle_depends_on_the_next() -> None:
+    graph = {str(n): [str((n * 7 + 3) % 10)] for n in range(10)}
+    found = find_cycle(graph)
+    assert found is not None
+    assert found[0] == found[-1] == min(found)
+    assert all(after in graph[before] for before, after in pairwise(found))
+
+
+def test_all_vaults_are_waited_for_and_each_name_once() -> None:
+    services = [
+        read("a", "openbao:ready", "v2", "gone"),
+        cluster("v2"),
+        cluster("v1", "b"),
+        read("b"),
+    ]
+    assert dependencies(services) == {
+        "a": ("v2", "v1", "gone"),
+        "v2": (),
+        "v1": ("b",),
+        "b": (),
+    }
+    assert dependencies([read("a", "openbao:ready")]) == {"a": ("openbao:ready",)}
+
+
+@pytest.mark.parametrize(
+    ("services", "expected"),
+    [
+        ([], ""),
+        ([read("c"), read("a"), read("b")], "c a b"),
+        ([read("a", "c"), read("b"), read("c")], "b c a"),
+        ([read("a", "b"), read("b", "c"), read("c"), read("d")], "c b a d"),
+        ([read("a", "openbao:ready"), read("b", "nobody"), cluster("v", "b")], "b v a"),
+        ([read("a", "b"), read("b", "a"), read("c", "a"), read("d")], "d a b c"),
+        ([read("a", "a"), read("b")], "b a"),
+    ],
+)
+def test_services_are_made_behind_what_they_depend_on(
+    services: list[BootstrapService], expected: str
+) -> None:
+    assert [one.name for one in creation_order(services)] == expected.split()
+
+
+def test_an_order_of_services_holds_the_services_themselves() -> None:
+    services = [read("a", "b"), read("b")]
+    assert creation_order(services) == (services[1], services[0])
+
+
+@pytest.mark.parametrize(
+    ("parts", "expected"),
+    [
+        ([part()], ""),
+        ([helper("b"), part(), helper("a", "Init")], "b a"),
+        ([part(), helper("a", dependsOn=["b"]), helper("b", "Init"), helper("c")], "b a c"),
+        (
+            [helper("c", dependsOn=["a"]), helper("b", dependsOn=["a"]), helper("a"), part()],
+            "a c b",
+        ),
+    ],
+)
+def test_inits_and_sidecars_start_behind_what_they_depend_on(
+    parts: list[dict[str, object]], expected: str
+) -> None:
+    body = BootstrapService.model_validate(service(services=parts))
+    assert [one.name for one in part_order(body)] == expected.split()
+
+
+@pytest.mark.parametrize(
+    ("depends_on", "running", "expected"),
+    [
+        ((), "", ()),
+        (("b",), "", ("b",)),
+        (("b",), "b", ()),
+        (("gone",), "gone", ("gone",)),
+        (("c", "b"), "c", ("b",)),
+        (("c", "b"), "", ("c", "b")),
+        (("openbao:ready",), "b c", ("v1", "v2")),
+        (("openbao:ready",), "v2", ("v1",)),
+        (("openbao:ready", "b"), "v1 v2", ("b",)),
+    ],
+)
+def test_a_row_waits_for_what_is_missing_or_not_ready(
+    depends_on: tuple[str, ...], running: str, expected: tuple[str, ...]
+) -> None:
+    rows = [row(one) for one in (read("b"), read("c"), cluster("v1"), cluster("v2"))]
+    asked = row(read("a", *depends_on))
+    assert waits_for(asked, [*rows, asked], running.split().__contains__) == expected
+    assert waits_for(asked, rows, running.split().__contains__) == expected
+
+
+def test_no_vault_at_all_is_waited_for() -> None:
+    asked = row(read("a", "openbao:ready"))
+    everything = ["a", "b", "openbao:ready"]
+    found = waits_for(asked, [asked, row(read("b"))], everything.__contains__)
+    assert found == ("openbao:ready",)
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [("b", ("a", "v")), ("v", ("a",)), ("a", ()), ("x", ()), ("y", ("z",)), ("s", ())],
+)
+def test_a_row_is_held_by_those_that_depend_on_it(name: str, expected: tuple[str, ...]) -> None:
+    """x and y depend on each other: neither may hold the other, and z holds y alone."""
+    bodies = [
+        read("a", "openbao:ready", "b"),
+        cluster("v", "b"),
+        read("b"),
+        read("x", "y"),
+        read("y", "x"),
+        read("z", "y"),
+        read("s", "s"),
+    ]
+    rows = {one.name: row(one) for one in bodies}
+    assert held_by(rows[name], rows.values()) == expected
+
+
+def test_a_row_on_its_way_out_holds_as_well() -> None:
+    first, second = row(read("a", "b")), row(read("b"))
+    assert held_by(second, [replace(first, retiring=True), second]) == ("a",)
+    assert held_by(second, [second]) == ()

@@ -1,0 +1,47 @@
+"""contracts.datacenter.workload_records: what names a wish, and the order of sources."""
+
+from dataclasses import replace
+from typing import Any
+
+from contracts.datacenter.service_spec import BootstrapService
+from contracts.datacenter.workload_records import Source, Wish
+from tests.contracts.datacenter.services import service
+
+
+def wish(redeploy: str = "", **fields: Any) -> Wish:
+    return Wish(BootstrapService.model_validate(service(**fields)), Source("declared"), redeploy)
+
+
+def test_whatever_a_change_of_rolls_out_has_another_name() -> None:
+    wishes = [
+        wish(),
+        wish(replicas=2),
+        wish(labels={"team": "net"}),
+        wish(annotations={"a": "b"}),
+        wish(deletionPolicy="Orphan"),
+        wish("again-1"),
+    ]
+    assert len({one.digest for one in wishes}) == len(wishes)
+    assert wish().digest == wish().digest == replace(wish(), source=Source("set/net")).digest
+
+
+def test_a_name_that_was_worked_out_is_not_that_of_a_copy() -> None:
+    first = wish()
+    before = first.digest
+    assert first.digest is before
+    again = replace(first, redeploy="again-1")
+    assert again.digest != before
+    assert replace(again, redeploy="").digest == before
+    assert first == wish()
+    assert before not in repr(first)
+
+
+def test_sources_have_one_order_whatever_order_they_come_in() -> None:
+    ranked = [
+        Source("declared"),
+        Source("set/z", 7),
+        Source("hook/a"),
+        Source("set/a"),
+        Source("set/b", -1),
+    ]
+    assert sorted(reversed(ranked), key=lambda one: one.rank) == ranked

@@ -1,0 +1,77 @@
+"""config.hcl of a throw-away server: the seal word by word, nothing of the cluster beside it."""
+
+import pytest
+
+from contracts.api.cluster.plugins import Plugin
+from contracts.api.cluster.seal import Unseal
+from contracts.hcl.render import ConfigInput, render_config
+from contracts.hcl.restore_test_server import is_local_seal, seal_type, throw_away_config
+from contracts.hcl.seals import SealStanza, seal_stanza
+from contracts.hcl.stanzas import plugin_stanzas
+from tests.contracts.hcl.parse_back import parse
+
+TRANSIT: dict[str, object] = {
+    "type": "transit",
+    "transit": {"address": "https://kms.example.com", "keyName": "k", "mountPath": "transit"},
+}
+
+
+def running(unseal: dict[str, object] | None = None) -> ConfigInput:
+    seal = seal_stanza(Unseal.model_validate(unseal or {}))
+    return ConfigInput("c", "ns", seal=seal, telemetry={"disable_hostname": True})
+
+
+@pytest.mark.parametrize("unseal", [None, TRANSIT], ids=["static", "transit"])
+def test_the_seal_is_that_of_the_servers(unseal: dict[str, object] | None) -> None:
+    text = render_config(running(unseal))
+    assert parse(throw_away_config(text))["seal"] == parse(text)["seal"]
+
+
+def test_nothing_reaches_it_but_the_loopback() -> None:
+    (listener,) = parse(throw_away_config(render_config(running())))["listener"]
+    tcp = listener["tcp"]
+    assert tcp["address"] == "127.0.0.1:8200"
+    assert tcp["cluster_address"] == "127.0.0.1:8201"
+    assert tcp["tls_disable"] is True
+
+
+def test_it_joins_nobody_and_tells_nobody() -> None:
+    found = parse(throw_away_config(render_config(running())))
+    (storage,) = found["storage"]
+    raft = storage["raft"]
+    assert sorted(raft) == ["node_id", "path", "performance_multiplier"]
+    assert not {"audit", "telemetry", "service_registration", "initialize"} & found.keys()
+
+
+def test_text_of_a_user_stays_within_its_block() -> None:
+    """What names a key cannot end the block of the seal and begin another one."""
+    evil = 'x"\n}\nlistener "tcp" {\n  address = "[::]:8200"'
+    seal = seal_stanza(Unseal.model_validate(TRANSIT))
+    hostile = SealStanza(seal.type, {**seal.attributes, "key_name": evil})
+    found = parse(throw_away_config(render_config(ConfigInput("c", "ns", seal=hostile))))
+    assert len(found["listener"]) == 1
+    assert found["seal"][0]["transit"]["key_name"] == evil
+
+
+def test_a_plugin_that_is_the_seal_comes_along_and_no_other() -> None:
+    plugins = plugin_stanzas(
+        tuple(
+            Plugin.model_validate({"type": kind, "name": name, "command": "c"})
+            for kind, name in (("kms", "mine"), ("secret", "other"))
+        )
+    )
+    text = render_config(ConfigInput("c", "ns", plugins=plugins))
+    found = parse(throw_away_config(text))
+    assert [sorted(one) for one in found["plugin"]] == [["kms"]]
+    assert found["plugin_directory"] == parse(text)["plugin_directory"]
+
+
+def test_which_seals_need_no_other_machine() -> None:
+    assert is_local_seal(render_config(running()))
+    assert not is_local_seal(render_config(running(TRANSIT)))
+    assert seal_type(render_config(running(TRANSIT))) == "transit"
+
+
+def test_a_file_without_a_seal_is_refused() -> None:
+    with pytest.raises(ValueError, match="no seal"):
+        throw_away_config("ui = true\n")

@@ -1,0 +1,45 @@
+"""What a Job of an upgrade may be told: the table, and orders that cannot be carried out."""
+
+import pytest
+
+from baoctl.jobs.upgrade.main import ACTS
+from contracts.jobs.upgrade_actions import ACTIONS, DEMOTE, JOIN, STEP_DOWN, Order
+from managers.upgrade.rolling.table import STEP_DOWN_DEADLINE
+
+SETS = {"blue": ("c-0",), "green": ("c-g-0",)}
+WRONG: dict[str, tuple[Order, str]] = {
+    "unknown": (Order("reboot", "r"), "'reboot' is no action of an upgrade"),
+    "nobody to ask": (Order(STEP_DOWN, "r"), f"{STEP_DOWN} needs the name of a pod"),
+    "no sets": (Order(JOIN, "r"), f"{JOIN} needs the names of all pods of blue and of green"),
+    "half of the sets": (
+        Order(DEMOTE, "r", green=("c-g-0",)),
+        f"{DEMOTE} needs the names of all pods of blue and of green",
+    ),
+    "a pod in both": (
+        Order(DEMOTE, "r", blue=("c-0", "c-1"), green=("c-1",)),
+        "c-1 cannot be in blue and in green",
+    ),
+}
+
+
+@pytest.mark.parametrize(("order", "problem"), WRONG.values(), ids=WRONG)
+def test_an_order_that_cannot_be_carried_out_says_why(order: Order, problem: str) -> None:
+    assert order.problem() == problem
+
+
+@pytest.mark.parametrize("action", ACTIONS)
+def test_a_whole_order_of_every_action_has_no_problem(action: str) -> None:
+    needs = ACTIONS[action]
+    sets = SETS if needs.sets else {}
+    assert Order(action, "r", "c-0" if needs.target else "", **sets).problem() == ""
+
+
+def test_every_action_is_done_by_somebody() -> None:
+    assert {*ACTS} == {*ACTIONS}
+    assert STEP_DOWN in ACTIONS
+
+
+def test_a_job_gives_up_before_kubernetes_ends_it() -> None:
+    assert all(0 < one.seconds < one.deadline for one in ACTIONS.values())
+    # Whoever waits for it has the word of the Job by then.
+    assert ACTIONS[STEP_DOWN].deadline <= STEP_DOWN_DEADLINE.total_seconds()

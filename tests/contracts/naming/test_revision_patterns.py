@@ -1,0 +1,58 @@
+"""contracts.naming.revision_patterns.
+
+A server of any revision is told by its name, as contracts.pools.voter_pool makes it.
+"""
+
+import pytest
+
+from contracts.naming import revision_patterns
+from contracts.naming.revision_patterns import stateful_set_of
+from contracts.pools.voter_pool import REVISION_DIGITS, VoterSet
+
+REVISION = "0123456789abcdef"
+CLUSTERS = ("c", "a-b", "c" * 34, "c" * 35, "c" * 36, "c" * 40)
+
+
+@pytest.mark.parametrize("cluster", CLUSTERS)
+@pytest.mark.parametrize("revision", ["", REVISION])
+def test_every_name_that_is_made_is_known(cluster: str, revision: str) -> None:
+    pods = [VoterSet(cluster, revision).pod(ordinal) for ordinal in (0, 2, 14)]
+    assert [revision_patterns.server_ordinal(cluster, pod) for pod in pods] == [0, 2, 14]
+
+
+STRANGE = {
+    "another cluster": "d-1",
+    "no number": "c-x",
+    "a number with a zero before it": "c-01",
+    "a read replica": "c-read-0",
+    "a revision alone": f"c-{REVISION}",
+    "too few digits": f"c-{REVISION[:-1]}-0",
+    "too many digits": f"c-{REVISION}0-0",
+    "digits that are none": f"c-{'g' * REVISION_DIGITS}-0",
+    "large digits": f"c-{REVISION.upper()}-0",
+    "nothing between": "c--0",
+    "nothing": "",
+}
+
+
+@pytest.mark.parametrize("pod", STRANGE.values(), ids=STRANGE)
+def test_no_other_name_is_taken_for_a_server(pod: str) -> None:
+    assert revision_patterns.server_ordinal("c", pod) is None
+
+
+@pytest.mark.parametrize("pod", [*STRANGE.values(), "c-0", f"c-{REVISION}-0", f"c-{REVISION}-14"])
+def test_the_sets_say_the_same(pod: str) -> None:
+    known = revision_patterns.server_ordinal("c", pod) is not None
+    assert known == (stateful_set_of("c", pod) is not None)
+
+
+@pytest.mark.parametrize("cluster", CLUSTERS)
+def test_cel_counts_as_python_does(cluster: str) -> None:
+    longest, whole = (
+        len(VoterSet(name, REVISION).stateful_set) - extra
+        for name, extra in (("c" * 40, 0), ("c", 1))
+    )
+    told = f"(size(n) > {longest - whole} ? {longest} : size(n) + {whole})"
+    made = longest if len(cluster) > longest - whole else len(cluster) + whole
+    assert revision_patterns.length("n") == told
+    assert made == len(VoterSet(cluster, REVISION).stateful_set)

@@ -1,0 +1,82 @@
+"""Keys of snapshots: what is made is read back, and nothing else is taken for ours."""
+
+from datetime import UTC, datetime, timedelta, timezone
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from contracts.naming import snapshot_keys
+
+AT = datetime(2026, 1, 15, 3, 0, tzinfo=UTC)
+NAMES = st.from_regex(r"[a-z]([-a-z0-9]{0,20}[a-z0-9])?", fullmatch=True)
+PREFIXES = st.lists(st.from_regex(r"[A-Za-z0-9_.-]{1,10}", fullmatch=True), max_size=3)
+
+
+def test_the_shape_that_the_docs_give() -> None:
+    made = snapshot_keys.make("/prod/eu/", "team-a", "bao", AT, "0a1b2c3d")
+    assert made == "prod/eu/team-a/bao/2026-01-15T03-00-00Z-0a1b2c3d.snap"
+    assert (
+        snapshot_keys.make("", "n", "c", AT, "0a1b2c3d") == "n/c/2026-01-15T03-00-00Z-0a1b2c3d.snap"
+    )
+
+
+@settings(deadline=None)
+@given(PREFIXES, NAMES, NAMES, st.sampled_from(["", "pre-upgrade", "a"]))
+def test_what_is_made_is_read_back(
+    prefix: list[str], namespace: str, cluster: str, tag: str
+) -> None:
+    made = snapshot_keys.make("/".join(prefix), namespace, cluster, AT, "0a1b2c3d", tag)
+    read = snapshot_keys.parse(made)
+    assert read is not None
+    assert (read.text, read.prefix, read.namespace) == (made, "/".join(prefix), namespace)
+    assert (read.cluster, read.at, read.id8, read.tag) == (cluster, AT, "0a1b2c3d", tag)
+
+
+def test_the_time_is_that_of_utc_in_whole_seconds() -> None:
+    east = datetime(2026, 1, 15, 5, 0, 0, 999_999, tzinfo=timezone(timedelta(hours=2)))
+    assert snapshot_keys.make("", "n", "c", east, "0a1b2c3d") == snapshot_keys.make(
+        "", "n", "c", AT, "0a1b2c3d"
+    )
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        "n/c/2026-01-15T03-00-00Z-0a1b2c3d.snap.json",
+        "n/c/2026-01-15T03-00-00Z-0A1B2C3D.snap",
+        "n/c/2026-13-15T03-00-00Z-0a1b2c3d.snap",
+        "n/c/2026-01-15T03:00:00Z-0a1b2c3d.snap",
+        "c/2026-01-15T03-00-00Z-0a1b2c3d.snap",
+        "n/C/2026-01-15T03-00-00Z-0a1b2c3d.snap",
+        "n/c/x2026-01-15T03-00-00Z-0a1b2c3d.snap",
+        "/n/c/2026-01-15T03-00-00Z-0a1b2c3d.snap",
+        "n/c/2026-01-15T03-00-00Z-0a1b2c3d.snap\n",
+        "notes.txt",
+        "",
+    ],
+)
+def test_other_keys_are_not_ours(key: str) -> None:
+    assert snapshot_keys.parse(key) is None
+
+
+def test_a_cluster_is_not_listed_with_one_that_begins_like_it() -> None:
+    longer = snapshot_keys.make("p", "n", "ab", AT, "0a1b2c3d")
+    assert not longer.startswith(snapshot_keys.list_prefix("p", "n", "a"))
+
+
+def test_parts_that_would_not_be_read_back_make_no_key() -> None:
+    with pytest.raises(ValueError, match="zone"):
+        snapshot_keys.make("", "n", "c", AT.replace(tzinfo=None), "0a1b2c3d")
+    with pytest.raises(ValueError, match="not an id"):
+        snapshot_keys.make("", "n", "c", AT, "../../..")
+    with pytest.raises(ValueError, match="namespace"):
+        snapshot_keys.make("", "n/m", "c", AT, "0a1b2c3d")
+    with pytest.raises(ValueError, match="at most 1024"):
+        snapshot_keys.make("p" * 1000, "n", "c", AT, "0a1b2c3d")
+
+
+def test_a_manifest_leads_to_its_snapshot() -> None:
+    key = snapshot_keys.make("p", "n", "c", AT, "0a1b2c3d")
+    assert snapshot_keys.snapshot_key(snapshot_keys.manifest_key(key)) == key
+    assert snapshot_keys.snapshot_key("p/n/c/config.json") is None

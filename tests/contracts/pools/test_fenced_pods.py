@@ -1,0 +1,41 @@
+"""contracts.pools.fenced_pods: only a fence around a server of the set that serves is heeded."""
+
+from typing import Any
+
+import pytest
+
+from contracts.pools.fenced_pods import heeded, heeding, of_servers
+from tests import gen
+
+BLUE, GREEN = "0123456789abcdef", "fedcba9876543210"
+ALL = ["x-2", f"x-{BLUE}-1", f"x-{GREEN}-1"]
+OLD = gen.cluster().initialized().wanting(replicas=7, fencedPods=ALL)
+
+SECOND = {"blueRevision": BLUE, "greenRevision": GREEN}
+# sentence: (status.blueGreen, the name that is one of a server, whether it is heeded now)
+SETS: dict[str, tuple[dict[str, Any] | None, str, bool]] = {
+    "never upgraded by a second set": (None, ALL[0], True),
+    "upgraded by one": ({"phase": "Idle", "blueRevision": BLUE}, ALL[1], True),
+    "read replicas come back": (
+        {"phase": "RestoringReadReplicas", "blueRevision": BLUE}, ALL[1], True,
+    ),
+    "a second set comes": ({"phase": "Syncing", **SECOND}, ALL[1], False),
+    "there is no way back from it": ({"phase": "Cleanup", **SECOND}, ALL[2], False),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("told", "name", "now"), SETS.values(), ids=SETS)
+def test_a_name_of_the_other_set_fences_nobody(
+    told: dict[str, Any] | None, name: str, now: bool
+) -> None:
+    cluster = OLD.having(blueGreen=told).read() if told else OLD.read()
+    assert of_servers(cluster) == (name,)
+    assert heeded(cluster) == ((name,) if now else ())
+    assert heeding(cluster).spec.fenced_pods == heeded(cluster)
+    assert heeding(cluster).spec.replicas == cluster.spec.replicas
+
+
+@pytest.mark.parametrize("fenced", [[], ["x-2"]], ids=["none", "one"])
+def test_a_cluster_without_other_names_is_the_same_object(fenced: list[str]) -> None:
+    cluster = OLD.wanting(fencedPods=fenced).read()
+    assert heeding(cluster) is cluster

@@ -1,0 +1,151 @@
+"""Which set of voters is which, by name and by label."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from contracts.naming import labels, names
+from contracts.naming.revision_patterns import stateful_set_of
+from contracts.pools.voter_pool import VoterSet, serving_set, voter_sets
+from tests import gen
+
+REVISION = "0123456789abcdef"
+OTHER = "fedcba9876543210"
+PLAIN, NEWER = VoterSet("c"), VoterSet("c", REVISION)
+LONGEST = "a" + "b" * 39
+LENGTHS = (1, 2, 22, 23, 24, 34, 35, 36, 39, 40)
+
+
+class TestNames:
+    def test_the_set_without_a_revision_is_the_one_that_every_cluster_had(self) -> None:
+        assert (PLAIN.stateful_set, PLAIN.config_map) == ("c", "c-config")
+        assert (PLAIN.pod(2), PLAIN.data_claim(2)) == (names.pod("c", 2), names.data_claim("c", 2))
+        assert PLAIN.pod_dns("ns", 1) == "c-1.c.ns.svc"
+
+    def test_a_set_with_a_revision_has_it_in_every_name_and_shares_the_service(self) -> None:
+        assert NEWER.stateful_set == f"c-{REVISION}"
+        assert NEWER.config_map == f"c-{REVISION}-config"
+        assert (NEWER.pod(2), NEWER.data_claim(2)) == (f"c-{REVISION}-2", f"data-c-{REVISION}-2")
+        assert NEWER.pod_dns("ns", 1) == f"c-{REVISION}-1.c.ns.svc"
+
+    @pytest.mark.parametrize("length", LENGTHS)
+    def test_a_pod_fits_the_label_in_which_kubernetes_names_its_revision(self, length: int) -> None:
+        made = VoterSet(LONGEST[:length], REVISION)
+        assert len(f"{made.stateful_set}-{'x' * 10}") <= 63
+        assert len(made.pod(99)) <= 63
+
+    @pytest.mark.parametrize(
+        "revision", ["x", "0" * 15, "0" * 17, REVISION.upper(), f"{REVISION}\n"]
+    )
+    def test_no_set_is_made_of_what_is_no_revision(self, revision: str) -> None:
+        with pytest.raises(ValueError, match="not a revision"):
+            VoterSet("c", revision)
+
+    @pytest.mark.parametrize("cluster", ["", "A", "a-read", f"a-{REVISION}", "a" * 41])
+    @pytest.mark.parametrize("revision", ["", REVISION])
+    def test_no_set_is_made_of_a_bad_name(self, cluster: str, revision: str) -> None:
+        with pytest.raises(ValueError, match="not a name for a cluster"):
+            _ = VoterSet(cluster, revision).stateful_set
+
+
+class TestOrdinals:
+    @pytest.mark.parametrize("voters", [PLAIN, NEWER, VoterSet(LONGEST, REVISION)])
+    @pytest.mark.parametrize("ordinal", [0, 1, 12])
+    def test_what_a_set_names_it_knows_again(self, voters: VoterSet, ordinal: int) -> None:
+        assert voters.ordinal_of(voters.pod(ordinal)) == ordinal
+        assert voters.claim_ordinal_of(voters.data_claim(ordinal)) == ordinal
+
+    def test_no_set_takes_a_pod_of_another_for_its_own(self) -> None:
+        sets = (PLAIN, NEWER, VoterSet("c", OTHER))
+        for one in sets:
+            strangers = [other.pod(0) for other in sets if other != one]
+            strangers += [names.read_pod("c", 0), "d-0", one.stateful_set]
+            assert [one.ordinal_of(pod) for pod in strangers] == [None] * len(strangers)
+            assert one.claim_ordinal_of(one.pod(0)) is None
+
+    @pytest.mark.parametrize("length", LENGTHS)
+    def test_the_statefulset_of_a_pod_is_told_by_its_name(self, length: int) -> None:
+        cluster = LONGEST[:length]
+        for voters in (VoterSet(cluster), VoterSet(cluster, REVISION)):
+            assert stateful_set_of(cluster, voters.pod(1)) == voters.stateful_set
+
+    @pytest.mark.parametrize(
+        "pod",
+        [
+            "c",
+            "c-",
+            "c-x",
+            "c-01",
+            "c-read-0",
+            "d-0",
+            f"c-{REVISION}",
+            f"c-{REVISION}-x",
+            f"c-{REVISION[:-1]}-0",
+            f"c-{REVISION}0-0",
+            f"c-{REVISION.upper()}-0",
+            f"d-{REVISION}-0",
+            "backup-c-0123456789abcdef",
+        ],
+    )
+    def test_what_is_no_voter_of_the_cluster_has_no_statefulset_here(self, pod: str) -> None:
+        assert stateful_set_of("c", pod) is None
+
+
+class TestTwoClusters:
+    def test_no_name_of_a_set_can_be_the_name_of_a_cluster(self) -> None:
+        for length in range(1, 41):
+            made = VoterSet(LONGEST[:length], REVISION)
+            assert not names.is_cluster_name(made.stateful_set), length
+
+    @pytest.mark.parametrize(
+        "name", ["a-0123456789abcde", "a-0123456789abcdef0", "a-backup-decade"]
+    )
+    def test_other_names_with_digits_are_free(self, name: str) -> None:
+        assert names.is_cluster_name(name)
+
+
+class TestLabels:
+    def test_those_of_the_first_set_are_as_they_were(self) -> None:
+        assert PLAIN.selector == labels.voters("c")
+        assert PLAIN.pod_labels == labels.server_pod("c")
+
+    def test_a_revision_is_told_by_a_label_more(self) -> None:
+        assert NEWER.selector == {**PLAIN.selector, labels.REVISION: REVISION}
+        assert NEWER.pod_labels == {**PLAIN.pod_labels, labels.REVISION: REVISION}
+
+    @pytest.mark.parametrize("voters", [PLAIN, NEWER])
+    def test_a_set_selects_its_pods_and_all_services_do(self, voters: VoterSet) -> None:
+        assert voters.selector.items() <= voters.pod_labels.items()
+        assert labels.servers("c").items() <= voters.pod_labels.items()
+
+
+def status(**blue_green: Any) -> dict[str, Any]:
+    return {"blueGreen": blue_green}
+
+
+class TestOfACluster:
+    def test_it_is_the_first_set_as_long_as_no_status_says_otherwise(self) -> None:
+        for cluster in (gen.cluster(), gen.cluster().having(**status(phase="Idle"))):
+            read = cluster.read()
+            assert serving_set(read) == VoterSet("x")
+            assert voter_sets(read) == (VoterSet("x"),)
+
+    def test_it_is_blue_that_serves_and_green_that_is_the_second(self) -> None:
+        told = status(blueRevision=REVISION, greenRevision=OTHER)
+        assert voter_sets(gen.cluster().having(**told).read()) == (
+            VoterSet("x", REVISION),
+            VoterSet("x", OTHER),
+        )
+        first = gen.cluster().having(**status(greenRevision=OTHER)).read()
+        assert voter_sets(first) == (VoterSet("x"), VoterSet("x", OTHER))
+
+    def test_green_that_became_blue_is_there_once(self) -> None:
+        told = status(blueRevision=REVISION, greenRevision=REVISION)
+        assert voter_sets(gen.cluster().having(**told).read()) == (VoterSet("x", REVISION),)
+
+    @pytest.mark.parametrize("lie", ["", "b", "../x", REVISION.upper(), f"{REVISION}0"])
+    def test_a_status_that_names_no_revision_names_no_set(self, lie: str) -> None:
+        told = status(blueRevision=lie, greenRevision=lie)
+        assert voter_sets(gen.cluster().having(**told).read()) == (VoterSet("x"),)

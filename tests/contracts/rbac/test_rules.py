@@ -1,0 +1,134 @@
+"""contracts.rbac.rules and contracts.installation.
+
+Nothing that a server of secrets must never hold.
+"""
+
+from collections.abc import Iterable
+
+import pytest
+import yaml
+
+from baoctl.generate.rbac import manifests
+from contracts.installation import PARTS, Held
+from contracts.rbac import rules
+from contracts.rbac.rules import OBJECTS, OWN_WRITES, Right, as_read
+from tests.house.checkout import ROOT
+
+HELD = [pytest.param(held, id=f"{part.name}:{held.name}") for part in PARTS for held in part.roles]
+POLLED = as_read((*OWN_WRITES, *OBJECTS), "poll")
+GRANTERS = ("escalate", "bind", "impersonate")
+NEVER = frozenset(
+    {
+        "nodes",
+        "nodes/proxy",
+        "pods/exec",
+        "pods/attach",
+        "pods/portforward",
+        "pods/proxy",
+        "services/proxy",
+        "mutatingwebhookconfigurations",
+        "validatingwebhookconfigurations",
+        "certificatesigningrequests",
+        "persistentvolumes",
+    }
+)
+READ_ONLY = frozenset({"get", "list", "watch"})
+
+
+def parts(right: Right) -> Iterable[str]:
+    return (right.group, *right.resources, *right.verbs, *right.names)
+
+
+def of(held: Held, resource: str) -> list[Right]:
+    return [right for right in held.rights if resource in right.resources]
+
+
+def verbs(found: Iterable[Right]) -> set[str]:
+    return {verb for right in found for verb in right.verbs}
+
+
+@pytest.mark.parametrize("held", HELD)
+def test_no_right_is_for_everything(held: Held) -> None:
+    assert not [right for right in held.rights if any("*" in part for part in parts(right))]
+
+
+@pytest.mark.parametrize("held", HELD)
+def test_secrets_are_never_listed_and_never_watched(held: Held) -> None:
+    assert not verbs(of(held, "secrets")) & {"list", "watch", "deletecollection"}
+
+
+@pytest.mark.parametrize("held", HELD)
+def test_nodes_shells_and_webhooks_are_out_of_reach(held: Held) -> None:
+    assert not {name for right in held.rights for name in right.resources} & NEVER
+
+
+@pytest.mark.parametrize("held", HELD)
+def test_definitions_are_read_by_name_and_never_written(held: Held) -> None:
+    found = of(held, "customresourcedefinitions")
+    assert verbs(found) <= READ_ONLY
+    assert all(right.names for right in found)
+
+
+@pytest.mark.parametrize("held", HELD)
+def test_nothing_of_the_whole_cluster_is_written(held: Held) -> None:
+    for kind in ("clusterroles", "clusterrolebindings", "namespaces", "gatewayclasses"):
+        allowed = READ_ONLY if held.account.endswith("controller") else READ_ONLY | {"patch"}
+        assert verbs(of(held, kind)) <= allowed
+
+
+def test_one_account_acts_as_another_and_as_that_one_alone() -> None:
+    found = [
+        (held.account, right.verbs, right.resources, len(right.names))
+        for part in PARTS
+        for held in part.roles
+        for right in held.rights
+        if set(right.verbs) & set(GRANTERS)
+    ]
+    expected = ("openbao-operator-provisioner", ("impersonate",), ("serviceaccounts",), 1)
+    assert found in ([], [expected])
+
+
+def test_where_objects_are_polled_nothing_is_listed() -> None:
+    assert not {verb for right in POLLED for verb in right.verbs} & {"list", "watch"}
+
+
+@pytest.mark.parametrize("held", HELD)
+def test_each_right_says_why_and_stands_once(held: Held) -> None:
+    assert all(right.why.endswith(".") and right.why[0].isupper() for right in held.rights)
+    single = [
+        (right.group, resource, verb, name)
+        for right in held.rights
+        for resource in right.resources
+        for verb in right.verbs
+        for name in right.names or ("",)
+    ]
+    assert len(single) == len(set(single))
+
+
+def test_datacenters_and_their_sets_are_made_by_people_alone() -> None:
+    held = [(part.name, one) for part in PARTS for one in part.roles]
+    for kind, most in (
+        ("datacenters", {"list", "watch", "patch"}),
+        ("datacenters/status", {"patch"}),
+        ("bootstrapservicesets", {"list", "watch"}),
+    ):
+        found = {part: verbs(of(one, kind)) for part, one in held if of(one, kind)}
+        assert found == {"datacenters": most}, kind
+
+
+def test_the_manifests_are_what_the_tables_say() -> None:
+    for path, wanted in manifests().items():
+        assert (ROOT / path).read_text(encoding="utf-8") == wanted, "run: make crd"
+
+
+def test_the_manifests_hold_the_rules_of_the_tables_and_no_others() -> None:
+    found = [
+        (path.parent.name, one["metadata"]["name"], one["rules"])
+        for path, text in manifests().items()
+        if path.name == "rbac.yaml"
+        for one in yaml.safe_load_all(text)
+        if "rules" in one
+    ]
+    assert found == [
+        (part.name, held.name, rules.rules(held.rights)) for part in PARTS for held in part.roles
+    ]

@@ -1,0 +1,57 @@
+"""A plan and what became of it."""
+
+from contracts.builders.metadata import cluster_object
+from contracts.records.desired import AppliedSet, Desired, Effect, Plan
+from runtime.apply.apply_result import Applied
+from runtime.apply.intent import Intent
+from runtime.builtin_kinds import CONFIG_MAP, SERVICE
+from runtime.outcome import Done
+from runtime.verdict import Verdict
+from tests import gen
+
+MEANT = gen.resolved(gen.cluster())
+
+
+def intent(name: str) -> Intent:
+    return cluster_object(MEANT, CONFIG_MAP, name, {})
+
+
+def applied_set(*verdicts: Verdict) -> AppliedSet:
+    wanted = Desired((intent("a"),), (intent("b"),), (), (), complete=True)
+    objects = tuple(
+        Applied(intent(verdict.value), verdict, None, f"message of {verdict.value}")
+        for verdict in verdicts
+    )
+    return AppliedSet(wanted, objects)
+
+
+def test_a_plan_is_content_with_nothing_by_default() -> None:
+    plan = Plan()
+    assert (plan.intents, plan.effects, plan.outcome, plan.gate) == ((), (), Done(), False)
+
+
+def test_a_desired_names_its_objects_in_the_order_of_their_application() -> None:
+    wanted = Desired((intent("a"),), (intent("b"),), (), (), complete=True)
+    assert [one.key.name for one in wanted.intents] == ["a", "b"]
+
+
+def test_everything_is_in_place_when_each_object_is() -> None:
+    assert applied_set(Verdict.SKIPPED, Verdict.CREATED, Verdict.UPDATED).in_place
+    assert not applied_set(Verdict.SKIPPED, Verdict.FOREIGN).in_place
+    assert not applied_set(Verdict.TERMINATING).in_place
+    assert not applied_set(Verdict.REJECTED).in_place
+
+
+def test_conflicts_are_the_words_of_foreign_objects_alone() -> None:
+    told = applied_set(Verdict.REJECTED, Verdict.FOREIGN, Verdict.SKIPPED)
+    assert told.conflicts == ("message of foreign",)
+    assert [one.verdict for one in told.of(Verdict.REJECTED, Verdict.SKIPPED)] == [
+        Verdict.REJECTED,
+        Verdict.SKIPPED,
+    ]
+
+
+def test_equal_wishes_are_equal() -> None:
+    assert Effect("draw", "secret") == Effect("draw", "secret")
+    assert intent("a") == intent("a")
+    assert intent("a") != Intent(SERVICE, intent("a").body)

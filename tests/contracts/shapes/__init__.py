@@ -1,1 +1,0 @@
-"""Tests of contracts.shapes."""

@@ -1,0 +1,54 @@
+"""contracts.server_features: what which server can do, and that what it cannot do is said."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from contracts.server_features import FEATURES, offers, since
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.mark.parametrize("feature", sorted(FEATURES))
+def test_a_feature_is_there_from_its_first_version_on(feature: str) -> None:
+    first = since(feature)
+    assert offers(first, feature)
+    assert offers(f"v{first}", feature)
+    major, minor, patch = map(int, first.split("."))
+    older = f"{major}.{minor}.{patch - 1}" if patch else f"{major}.{minor - 1}.99"
+    if minor:
+        assert not offers(older, feature)
+
+
+def test_a_pre_release_counts_as_its_release() -> None:
+    assert offers("2.5.0-beta20251125", "plugin-stanza")
+    assert not offers("2.4.4+hsm", "plugin-stanza")
+
+
+def test_what_was_taken_away_is_gone() -> None:
+    assert offers("2.6.4", "built-in-cloud-kms")
+    assert not offers("2.7.0", "built-in-cloud-kms")
+
+
+@pytest.mark.parametrize("text", ["", "latest", "2", "2.5", "2.5.0.1"])
+def test_what_is_no_version_has_no_feature(text: str) -> None:
+    assert not offers(text, "self-init")
+
+
+def test_a_feature_that_nobody_knows_is_a_mistake() -> None:
+    with pytest.raises(KeyError):
+        offers("2.5.0", "teleport")
+
+
+def test_every_row_has_a_source_and_a_user() -> None:
+    """A row that nothing asks for would be a promise that nobody keeps."""
+    code = "\n".join(
+        path.read_text(encoding="utf-8")
+        for folder in ("contracts", "managers")
+        for path in (ROOT / folder).rglob("*.py")
+        if path.name != "versions.py"
+    )
+    for feature, row in FEATURES.items():
+        assert row.source
+        assert re.search(rf'"{feature}"', code), feature

@@ -1,0 +1,109 @@
+"""managers.autopilot.decide: which settings are to hold, and when they differ."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from managers.autopilot.decide import REFUSED_RECHECK, differing, is_pointless, refusal, wanted
+from tests import gen
+from tests.gen.secrets import NOW
+
+# What a server answers (OpenBao 2.4.0), with the settings of three replicas.
+LIVE = {
+    "cleanup_dead_servers": True,
+    "dead_server_last_contact_threshold": "24h0m0s",
+    "last_contact_threshold": "10s",
+    "max_trailing_logs": 1000,
+    "min_quorum": 3,
+    "server_stabilization_time": "10s",
+}
+
+
+def settings(replicas: int = 3, **asked: Any) -> dict[str, Any]:
+    spec: dict[str, Any] = {"replicas": replicas}
+    if asked:
+        spec["configuration"] = {"raft": {"autopilot": asked}}
+    return dict(wanted(gen.cluster(**spec).read().spec))
+
+
+# sentence: (replicas, what the spec says, cleanup, min_quorum; None: not set)
+ROWS: dict[str, tuple[int, dict[str, Any], bool, int | None]] = {
+    "one server is never cleaned up": (1, {}, False, None),
+    "two are not either": (2, {}, False, None),
+    "three keep three": (3, {}, True, 3),
+    "seven keep a majority": (7, {}, True, 4),
+    "a person may switch it off": (5, {"cleanupDeadServers": False}, False, None),
+    "a person may switch it on": (1, {"cleanupDeadServers": True}, True, 3),
+    "a person's number counts": (5, {"minQuorum": 4}, True, 4),
+    "a person's number counts even without": (1, {"minQuorum": 3}, False, 3),
+}
+
+
+@pytest.mark.parametrize(("replicas", "asked", "cleanup", "least"), ROWS.values(), ids=ROWS.keys())
+def test_row(replicas: int, asked: dict[str, Any], cleanup: bool, least: int | None) -> None:
+    made = settings(replicas, **asked)
+    assert made["cleanup_dead_servers"] is cleanup
+    assert made.get("min_quorum") == least
+
+
+@pytest.mark.parametrize("profile", ["Hardened", "Development"])
+def test_b36_five_servers_may_lose_two_and_still_forget_them(profile: str) -> None:
+    """A floor of five would keep every dead peer for ever."""
+    spec = gen.cluster(replicas=5, profile=profile).read().spec
+    assert wanted(spec)["min_quorum"] == 3
+
+
+def test_everything_else_is_what_the_spec_says() -> None:
+    made = settings(
+        deadServerLastContactThreshold="1h",
+        lastContactThreshold="20s",
+        maxTrailingLogs=50,
+        serverStabilizationTime="30s",
+    )
+    assert made["dead_server_last_contact_threshold"] == "1h"
+    assert made["last_contact_threshold"] == "20s"
+    assert made["max_trailing_logs"] == 50
+    assert made["server_stabilization_time"] == "30s"
+
+
+def test_a_duration_in_another_spelling_is_no_difference() -> None:
+    assert differing(settings(), LIVE) == ()
+
+
+# sentence: (what the server has, what differs)
+CHANGED: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
+    "another duration": (
+        {"dead_server_last_contact_threshold": "5m0s"},
+        ("dead_server_last_contact_threshold",),
+    ),
+    "switched off": ({"cleanup_dead_servers": False}, ("cleanup_dead_servers",)),
+    "two at once": (
+        {"min_quorum": 0, "max_trailing_logs": 1},
+        ("max_trailing_logs", "min_quorum"),
+    ),
+    "nothing that can be read": ({"last_contact_threshold": None}, ("last_contact_threshold",)),
+    "something that we do not set": ({"a_newer_setting": 1}, ()),
+}
+
+
+@pytest.mark.parametrize(("live", "names"), CHANGED.values(), ids=CHANGED.keys())
+def test_what_differs(live: dict[str, Any], names: tuple[str, ...]) -> None:
+    assert differing(settings(), {**LIVE, **live}) == names
+
+
+class TestRefusals:
+    def test_what_was_refused_is_not_asked_at_once(self) -> None:
+        noted = refusal("uid-x", settings(), NOW)
+        assert is_pointless(noted, settings(), NOW + REFUSED_RECHECK - timedelta(seconds=1))
+
+    def test_it_is_asked_again_after_a_while(self) -> None:
+        noted = refusal("uid-x", settings(), NOW)
+        assert not is_pointless(noted, settings(), NOW + REFUSED_RECHECK)
+
+    def test_other_settings_are_asked_at_once(self) -> None:
+        noted = refusal("uid-x", settings(), NOW)
+        assert not is_pointless(noted, settings(minQuorum=5), NOW)
+
+    def test_nothing_was_tried(self) -> None:
+        assert not is_pointless(None, settings(), NOW)

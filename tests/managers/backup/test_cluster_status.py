@@ -1,0 +1,187 @@
+"""managers.backup.schedule: each end is counted once, and history goes."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from contracts.api.group import CLUSTERS, RESTORES
+from contracts.naming import labels
+from managers.backup.schedule_plan import COMPLETED_KEPT, FAILED_KEPT
+from runtime.errors import TransportError, status_error
+from runtime.testing.clock import EPOCH as NOW
+from runtime.types import Object
+from tests.managers.backup.bench import Bench, by_hand, cluster, restore
+
+
+def ended(name: str, phase: str = "Completed", minute: int = 0, **status: Any) -> Object:
+    """A backup of the operator that ended, counted already unless said otherwise."""
+    moment = NOW + timedelta(minutes=minute)
+    made = by_hand(name, labels={labels.MANAGED_BY: labels.OPERATOR})
+    made["status"] = {
+        "phase": phase,
+        "reason": "BackupCompleted" if phase == "Completed" else "StorageFailed",
+        "message": "why",
+        "clusterUID": "uid-x",
+        "key": f"prod/ns/x/{moment:%Y-%m-%dT%H-%M-%SZ}-0000{minute:04x}.snap",
+        "startedAt": f"{moment:%Y-%m-%dT%H:%M:%SZ}",
+        "completedAt": f"{moment + timedelta(seconds=2):%Y-%m-%dT%H:%M:%SZ}",
+        "counted": True,
+        **status,
+    }
+    return made
+
+
+def fresh(name: str, phase: str = "Completed", minute: int = 0, **status: Any) -> Object:
+    """One whose end is not counted."""
+    made = ended(name, phase, minute, **status)
+    del made["status"]["counted"]
+    return made
+
+
+class TestCounting:
+    async def test_a_success_is_told_whole(self) -> None:
+        bench = Bench(None, by_hand())
+        await bench.run()
+        bench.report(seconds=2.25, deleted=3)
+        await bench.settle()
+        record = bench.record
+        assert record["lastBackupTime"] == "2030-01-01T00:00:00Z"
+        assert record["lastBackupName"] == bench.status()["key"]
+        assert record["lastBackupSize"] == 4096
+        assert record["lastBackupDuration"] == "2.250s"
+        assert record["latestSnapshot"]["clusterID"] == "c-1"
+        assert record["successfulBackups"] == 1
+        assert record["consecutiveFailures"] == 0
+        assert record["lastCounted"] == "uid-by-hand"
+
+    async def test_a_failure_a_hundred_times_is_one(self) -> None:
+        bench = Bench(None, fresh("a", "Failed"))
+        for _ in range(100):
+            await bench.tick()
+        assert bench.record["consecutiveFailures"] == 1
+        assert bench.record["lastFailureReason"] == "StorageFailed"
+        assert bench.record["lastFailureMessage"] == "why"
+        assert bench.record["lastFailureTime"] == "2030-01-01T00:00:02Z"
+
+    async def test_an_unknown_end_is_no_success(self) -> None:
+        bench = Bench(None, fresh("a", "Unknown"))
+        await bench.tick()
+        assert bench.record["consecutiveFailures"] == 1
+        assert "lastBackupTime" not in bench.record
+
+    async def test_a_success_ends_the_failures_and_their_words(self) -> None:
+        bench = Bench(None, fresh("a", "Failed", 1), fresh("b", "Failed", 2), fresh("c", minute=3))
+        await bench.tick()
+        assert bench.record["consecutiveFailures"] == 0
+        assert not [field for field in bench.record if field.startswith("lastFailure")]
+
+    async def test_they_are_counted_in_the_order_in_which_they_ended(self) -> None:
+        bench = Bench(None, fresh("c", "Failed", 3), fresh("a", minute=2), fresh("b", "Failed", 1))
+        await bench.tick()
+        assert bench.record["consecutiveFailures"] == 1
+        assert bench.record["successfulBackups"] == 1
+
+    async def test_one_that_was_counted_and_not_marked_is_marked(self) -> None:
+        bench = Bench(None, fresh("a", "Failed"))
+        bench.api.refuse("patch OpenBaoBackup a", TransportError("cut"))
+        with pytest.raises(TransportError):
+            await bench.tick()
+        bench.restart()
+        await bench.tick()
+        assert bench.record["consecutiveFailures"] == 1
+        assert bench.status("a")["counted"] is True
+
+    async def test_what_belongs_to_an_upgrade_or_to_a_former_cluster_counts_not(self) -> None:
+        before = fresh("a")
+        before["spec"]["origin"] = "PreUpgrade"
+        bench = Bench(None, before, fresh("b", "Failed", clusterUID="uid-before"))
+        await bench.tick()
+        assert "lastCounted" not in bench.record
+
+    async def test_the_part_of_the_tests_is_left_alone(self) -> None:
+        proof = {"restoreTest": {"lastSuccessTime": "2029-01-01T00:00:00Z"}}
+        bench = Bench(cluster().having(backup=proof), fresh("a"))
+        await bench.tick()
+        write = next(c for c in bench.api.calls if str(c) == "apply/status OpenBaoCluster x")
+        assert "restoreTest" not in write.body["status"]["backup"]
+        assert bench.record["restoreTest"] == proof["restoreTest"]
+
+    async def test_a_write_that_came_in_between_is_not_lost(self) -> None:
+        bench = Bench(None, fresh("a"))
+        stale = status_error({"code": 409, "reason": "Conflict", "message": "modified"})
+        bench.api.refuse("apply/status OpenBaoCluster x", stale)
+        await bench.tick()
+        assert bench.record["successfulBackups"] == 1
+
+    async def test_the_metrics_tell_each_end_once(self) -> None:
+        bench = Bench(None, by_hand())
+        await bench.run()
+        bench.report(seconds=2.25, deleted=3)
+        await bench.settle()
+        text = bench.told_metrics()
+        for line in (
+            'openbao_backup_success_total{name="x",namespace="ns"} 1.0',
+            'openbao_backup_failure_total{name="x",namespace="ns"} 0.0',
+            'openbao_backup_retention_deleted_total{name="x",namespace="ns"} 3.0',
+            'openbao_backup_last_duration_seconds{name="x",namespace="ns"} 2.25',
+            'openbao_backup_last_size_bytes{name="x",namespace="ns"} 4096.0',
+            'openbao_backup_consecutive_failures{name="x",namespace="ns"} 0.0',
+            'openbao_backup_in_progress{name="x",namespace="ns"} 0.0',
+            f'openbao_backup_last_success_timestamp{{name="x",namespace="ns"}} {NOW.timestamp()}',
+        ):
+            assert _number(line) in map(_number, text.splitlines())
+
+    async def test_the_series_go_with_their_cluster(self) -> None:
+        bench = Bench(None, fresh("a"))
+        await bench.tick()
+        bench.delete(CLUSTERS, "x")
+        await bench.tick()
+        assert 'name="x"' not in bench.told_metrics()
+
+
+def _number(line: str) -> tuple[str, float] | str:
+    series, _, value = line.rpartition(" ")
+    try:
+        return ",".join(sorted(series.replace("}", "").split("{"))), float(value)
+    except ValueError:
+        return line
+
+
+class TestHistory:
+    def many(self) -> list[Object]:
+        good = [ended(f"good-{n:03}", minute=n) for n in range(COMPLETED_KEPT + 3)]
+        bad = [ended(f"bad-{n:03}", "Failed", 500 + n, key="") for n in range(FAILED_KEPT + 2)]
+        return good + bad
+
+    async def test_the_oldest_go(self) -> None:
+        bench = Bench(None, *self.many())
+        await bench.tick()
+        gone = {one["metadata"]["name"] for one in self.many()} - set(bench.names())
+        assert gone == {"good-000", "good-001", "bad-000", "bad-001"}
+
+    async def test_what_a_person_made_stays(self) -> None:
+        many = self.many()
+        many[0]["metadata"]["labels"] = {}
+        bench = Bench(None, *many)
+        await bench.tick()
+        assert "good-000" in bench.names()
+
+    async def test_what_is_proven_tested_or_restored_stays(self) -> None:
+        many = self.many()
+        many[0]["status"]["proof"] = {"outcome": "Passed", "reason": "RestoreTestPassed"}
+        many[1]["status"]["test"] = {
+            "run": "r",
+            "cause": "Requested",
+            "jobName": "test",
+            "startedAt": "2030-01-01T00:00:00Z",
+        }
+        bench = Bench(None, *many)
+        bench.api.holding((RESTORES, restore(source={"backup": "good-002"})))
+        await bench.tick()
+        assert {"good-000", "good-001", "good-002"} <= set(bench.names())
+
+    async def test_as_many_stay_as_snapshots_do(self) -> None:
+        bench = Bench(cluster(retention={"maxCount": 100}), *self.many())
+        await bench.tick()
+        assert "good-000" in bench.names()

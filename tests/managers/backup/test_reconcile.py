@@ -1,0 +1,229 @@
+"""managers.backup.reconcile: one snapshot, once, whatever stops the operator in between."""
+
+import pytest
+
+from contracts.api.group import BACKUPS
+from contracts.conditions.reasons_backup import FAILURES
+from runtime.builtin_kinds import JOB, ROLE, ROLE_BINDING
+from runtime.errors import status_error
+from runtime.outcome import Done, Wait
+from runtime.types import Object, ObjectKey
+from tests import gen
+from tests.gen.api import api_error
+from tests.managers.backup.bench import Bench, by_hand
+
+NAME, JOB_NAME = "by-hand", "backup-by-hand"
+
+
+async def running(bench: Bench | None = None) -> Bench:
+    bench = bench or Bench(None, by_hand())
+    outcome = await bench.run()
+    assert isinstance(outcome, Wait)
+    assert bench.phase() == ("Running", "BackupRunning")
+    bench.api.calls.clear()
+    return bench
+
+
+class TestTheWay:
+    async def test_a_backup_takes_the_lock_and_makes_its_job(self) -> None:
+        bench = Bench(None, by_hand())
+        await bench.run()
+        assert bench.phase() == ("Running", "BackupRunning")
+        assert bench.holder == "openbaobackup/by-hand"
+        assert bench.jobs == [JOB_NAME]
+        status = bench.status()
+        assert status["jobUID"] == bench.uid(JOB, JOB_NAME)
+        assert status["clusterUID"] == "uid-x"
+        assert status["lockEpoch"] == 1
+        assert status["key"].startswith("prod/ns/x/2030-01-01T00-00-00Z-")
+
+    async def test_the_job_is_told_what_it_needs(self) -> None:
+        bench = await running()
+        (container,) = bench.object(JOB, JOB_NAME)["spec"]["template"]["spec"]["containers"]
+        env = {one["name"]: one.get("value") for one in container["env"]}
+        assert env["BACKUP_KEY"] == bench.status()["key"]
+        assert env["RUN_RESOURCE"] == "openbaobackups"
+        assert (env["RUN_NAME"], env["RUN_UID"]) == (NAME, "uid-by-hand")
+        assert env["BACKUP_SEAL_FINGERPRINT"].startswith("static:")
+
+    async def test_receipts_come_before_what_they_are_for(self) -> None:
+        bench = Bench(None, by_hand())
+        await bench.run()
+        writes = bench.writes()
+        order = [
+            "patch OpenBaoCluster x",
+            "apply/status OpenBaoBackup by-hand",
+            f"create Role {JOB_NAME}",
+            f"create RoleBinding {JOB_NAME}",
+            f"create Job {JOB_NAME}",
+            "apply/status OpenBaoBackup by-hand",
+        ]
+        assert writes == order
+
+    async def test_the_report_ends_it(self) -> None:
+        bench = await running()
+        bench.report()
+        assert await bench.run() == Done()
+        status = bench.status()
+        assert bench.phase() == ("Completed", "BackupCompleted")
+        assert status["snapshot"]["key"] == status["key"]
+        assert status["snapshot"]["digest"].startswith("sha256:")
+        assert status["completedAt"] == "2030-01-01T00:00:00Z"
+        assert bench.holder == ""
+        assert bench.object(JOB, JOB_NAME)["spec"]["ttlSecondsAfterFinished"] == 3600
+        assert bench.api.of(ROLE) == bench.api.of(ROLE_BINDING) == []
+        (condition,) = status["conditions"]
+        assert (condition["type"], condition["status"]) == ("Completed", "True")
+
+    async def test_an_ended_backup_costs_nothing(self) -> None:
+        bench = await running()
+        bench.report()
+        await bench.run()
+        bench.api.calls.clear()
+        for _ in range(100):
+            assert await bench.run() == Done()
+        assert bench.api.asked == []
+
+    async def test_a_running_one_is_looked_at_and_not_written(self) -> None:
+        bench = await running()
+        for _ in range(100):
+            outcome = await bench.run()
+            assert isinstance(outcome, Wait)
+            assert outcome.after == 5.0
+        assert bench.writes() == []
+
+    async def test_the_lock_is_renewed_once_a_minute(self) -> None:
+        bench = await running()
+        bench.change(JOB, JOB_NAME, status={"active": 1, "ready": 1})
+        for _ in range(4):
+            await bench.clock.advance(30)
+            await bench.run()
+        assert bench.writes() == ["patch OpenBaoCluster x"] * 2
+
+    async def test_what_happened_is_told_once(self) -> None:
+        bench = await running()
+        bench.report()
+        await bench.run()
+        await bench.run()
+        told = [(kind, reason) for kind, reason, _ in await bench.outside.told()]
+        assert told == [("Normal", "BackupStarted"), ("Normal", "BackupCompleted")]
+
+
+# what the report says, the reason that the backup gives
+CLASSES = [(one, reason) for one, reason in FAILURES.items() if one is not None]
+
+
+class TestFailures:
+    @pytest.mark.parametrize(("failure", "reason"), CLASSES)
+    async def test_each_class_has_its_reason(self, failure: str, reason: str) -> None:
+        bench = await running()
+        bench.report(outcome="Failed", failure=failure, message="why it was")
+        await bench.run()
+        assert bench.phase() == ("Failed", reason)
+        assert bench.status()["message"] == "why it was"
+        assert bench.holder == ""
+        _, (kind, event, note) = await bench.outside.told()
+        assert (kind, event, note) == ("Warning", "BackupFailed", f"{reason}: why it was")
+
+    async def test_the_word_of_another_job_counts_not(self) -> None:
+        bench = await running()
+        bench.report(jobUID="another")
+        await bench.run()
+        assert bench.phase() == ("Running", "BackupRunning")
+
+    async def test_a_job_that_failed_without_a_word(self) -> None:
+        bench = await running()
+        bench.end_job(JOB_NAME, "Failed", "DeadlineExceeded")
+        await bench.run()
+        assert bench.phase() == ("Failed", "JobFailed")
+        assert "DeadlineExceeded" in bench.status()["message"]
+        assert bench.holder == ""
+
+    async def test_a_job_that_is_gone_may_have_left_a_snapshot(self) -> None:
+        """The operator was down for longer than the Job was kept: unknown, and no success."""
+        bench = await running()
+        bench.delete(JOB, JOB_NAME)
+        await bench.clock.advance(2 * 3600)
+        bench.restart()
+        await bench.run()
+        assert bench.phase() == ("Unknown", "OutcomeUnknown")
+        assert "snapshot" not in bench.status()
+        assert bench.holder == ""
+
+    async def test_a_job_that_ended_well_and_said_nothing(self) -> None:
+        bench = await running()
+        bench.end_job(JOB_NAME, "Complete")
+        await bench.run()
+        assert bench.phase() == ("Unknown", "OutcomeUnknown")
+
+    async def test_a_report_that_the_watch_has_not_brought_yet_counts(self) -> None:
+        bench = await running()
+        bench.sync()
+        bench.report()
+        bench.end_job(JOB_NAME, "Complete")
+        assert await bench.reconcile(ObjectKey(gen.NAMESPACE, NAME)) == Done()
+        assert bench.phase() == ("Completed", "BackupCompleted")
+
+    async def test_a_pod_that_never_starts_holds_the_lock_for_ten_minutes(self) -> None:
+        bench = Bench(None, by_hand())
+        await bench.run()
+        born = {**bench.object(JOB, JOB_NAME)["metadata"]}
+        bench.change(JOB, JOB_NAME, metadata={**born, "creationTimestamp": "2030-01-01T00:00:00Z"})
+        await bench.clock.advance(120)
+        await bench.run()
+        assert "no running pod yet" in bench.status()["message"]
+        await bench.clock.advance(600)
+        await bench.run()
+        assert bench.phase() == ("Failed", "JobNotStarted")
+        assert bench.jobs == []
+        assert bench.holder == ""
+
+    async def test_a_foreign_job_of_that_name_is_left_alone(self) -> None:
+        foreign: Object = {
+            "apiVersion": "batch/v1",
+            "kind": "Job",
+            "metadata": {"name": JOB_NAME, "namespace": gen.NAMESPACE, "uid": "theirs"},
+        }
+        bench = Bench(None, by_hand())
+        bench.api.holding((JOB, foreign))
+        await bench.run()
+        assert bench.phase() == ("Failed", "ForeignObject")
+        assert bench.uid(JOB, JOB_NAME) == "theirs"
+        assert bench.holder == ""
+
+    async def test_a_job_that_nobody_lets_in_is_not_tried_for_ever(self) -> None:
+        bench = Bench(None, by_hand())
+        bench.api.refuse(f"create Job {JOB_NAME}", api_error(422))
+        await bench.run()
+        assert bench.phase() == ("Failed", "JobRefused")
+        assert bench.holder == ""
+
+    async def test_a_server_in_trouble_gets_another_try_and_others_the_lock(self) -> None:
+        bench = Bench(None, by_hand())
+        bench.api.refuse(f"create Job {JOB_NAME}", api_error(500))
+        with pytest.raises(Exception, match="told to say 500"):
+            await bench.run()
+        assert bench.holder == ""
+        await bench.run()
+        await bench.run()
+        assert bench.phase() == ("Running", "BackupRunning")
+
+
+async def test_an_object_that_is_deleted_is_left_alone() -> None:
+    bench = await running()
+    bench.change(
+        BACKUPS,
+        NAME,
+        metadata={**by_hand()["metadata"], "deletionTimestamp": "2030-01-01T00:00:00Z"},
+    )
+    assert await bench.run() == Done()
+    bench.delete(BACKUPS, NAME)
+    assert await bench.run() == Done()
+    assert bench.writes() == []
+
+
+async def test_a_conflict_is_looked_at_again_at_once() -> None:
+    bench = Bench(None, by_hand())
+    stale = status_error({"code": 409, "reason": "Conflict", "message": "modified"})
+    bench.api.refuse("apply/status OpenBaoBackup by-hand", stale)
+    await running(bench)

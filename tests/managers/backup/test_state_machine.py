@@ -1,0 +1,140 @@
+"""managers.backup.state_machine: the table as a whole. What each row does is in test_run.py."""
+
+from collections.abc import Iterator
+from datetime import timedelta
+from itertools import product
+from typing import Any, get_args
+
+import pytest
+
+from contracts.api.backup import BackupObjectStatus, BackupPhase, OpenBaoBackup
+from contracts.api.cluster.status_backup import Operation
+from contracts.conditions.reasons_backup import FAILURES, RUN_REASONS
+from managers.backup.inputs import Facts
+from managers.backup.state_machine import PLACES, ROWS, Act, Row, decide, place_of
+from managers.backup.status import MOVES, advance
+from managers.jobs.status import JobSeen
+from runtime.testing.clock import EPOCH as NOW
+from tests import gen
+from tests.managers.backup.bench import by_hand, cluster
+
+# What acts find out by themselves.
+BY_ACTS = {"ExecutorNotReady", "OperationLockBlocked", "JobRefused"}
+STORED_AT = f"prod/{gen.NAMESPACE}/x/2030-01-01T00-00-00Z-0a0b0c0d.snap"
+PREPARED = {"key": STORED_AT, "jobName": "j", "clusterUID": "uid-x"}
+PLACED: tuple[dict[str, Any], ...] = (
+    {},
+    PREPARED,
+    {**PREPARED, "key": STORED_AT.removeprefix("prod/")},
+    {**PREPARED, "jobUID": "u", "phase": "Running"},
+)
+JOBS: tuple[JobSeen | None, ...] = (
+    None,
+    JobSeen("u", "Active"),
+    JobSeen("u", "Active", created_at=NOW - timedelta(hours=1)),
+    JobSeen("u", "Failed"),
+    JobSeen("u", "Succeeded"),
+    JobSeen("v", "Active", foreign=True),
+)
+REPORTS: tuple[dict[str, Any] | None, ...] = (
+    None,
+    {"jobUID": "u", "outcome": "Succeeded"},
+    *({"jobUID": "u", "outcome": "Failed", "failure": one} for one in FAILURES),
+    {"jobUID": "another", "outcome": "Succeeded"},
+)
+CLUSTERS = (
+    None,
+    cluster(),
+    cluster().marked(uid="uid-of-another"),
+    cluster().wanting(paused=True),
+    cluster().wanting(backup=None),
+    cluster().wanting(hibernate=True),
+    cluster().having(initialized=False),
+)
+WAITING: tuple[frozenset[Operation], ...] = (
+    frozenset(),
+    frozenset({"Upgrade"}),
+    frozenset({"Restore", "Upgrade"}),
+)
+
+
+def worlds() -> Iterator[Facts]:
+    for status, job, report, of, waiting, changed in product(
+        PLACED, JOBS, REPORTS, CLUSTERS, WAITING, (1, 2)
+    ):
+        for origin in ("Manual", "PreUpgrade"):
+            made = by_hand(generation=changed)
+            made["spec"]["origin"] = origin
+            made["status"] = {**status, **({"report": report} if report else {})}
+            yield Facts(
+                OpenBaoBackup.from_object(made),
+                NOW,
+                of.read() if of else None,
+                waiting,
+                job,
+                job_asked=True,
+            )
+
+
+@pytest.fixture(scope="module")
+def decided() -> list[tuple[Facts, Row, str]]:
+    found = [(facts, decide(facts)) for facts in worlds()]
+    return [(facts, decision.row, decision.reason) for facts, decision in found]
+
+
+def test_every_world_has_a_row_and_every_row_a_world(
+    decided: list[tuple[Facts, Row, str]],
+) -> None:
+    assert {id(row) for _, row, _ in decided} == {id(row) for row in ROWS}
+
+
+def test_every_reason_is_given_and_known(decided: list[tuple[Facts, Row, str]]) -> None:
+    assert {reason for _, _, reason in decided} | BY_ACTS == RUN_REASONS.keys()
+
+
+def test_a_job_that_is_there_is_never_made_again(decided: list[tuple[Facts, Row, str]]) -> None:
+    for facts, row, _ in decided:
+        if facts.status.job_uid or (facts.job is not None and place_of(facts.status) != "Waiting"):
+            assert row.act not in ("make-job", "take-lock", "release")
+
+
+def test_only_the_report_of_its_own_job_makes_a_success(
+    decided: list[tuple[Facts, Row, str]],
+) -> None:
+    for facts, row, _ in decided:
+        if row.to == "Completed":
+            assert facts.report is not None
+            assert facts.report.outcome == "Succeeded"
+
+
+def test_what_ends_is_settled_first(decided: list[tuple[Facts, Row, str]]) -> None:
+    ends = {row.act for _, row, _ in decided if row.to in ("Completed", "Failed", "Unknown")}
+    assert ends == {"settle", "cancel"}
+
+
+def test_an_end_is_not_decided_about() -> None:
+    made = by_hand()
+    made["status"] = {"phase": "Completed"}
+    facts = Facts(OpenBaoBackup.from_object(made), NOW, None)
+    with pytest.raises(ValueError, match="has ended"):
+        decide(facts)
+
+
+def test_every_place_and_move_is_one_of_the_table() -> None:
+    assert {row.at for row in ROWS} == set(PLACES) - {"Ended"}
+    assert {row.to for row in ROWS} - {None} == MOVES.keys()
+    assert {row.act for row in ROWS} - {None} == set(get_args(Act))
+
+
+@pytest.mark.parametrize("phase", get_args(BackupPhase))
+def test_a_place_is_told_by_phase_and_receipts(phase: BackupPhase) -> None:
+    ended = phase in ("Completed", "Failed", "Unknown")
+    assert (place_of(BackupObjectStatus(phase=phase)) == "Ended") is ended
+
+
+def test_a_reason_that_no_table_has_is_a_mistake() -> None:
+    facts = next(worlds())
+    decision = decide(facts)
+    wrong = type(decision)(decision.row, "Whim", "")
+    with pytest.raises(ValueError, match="no reason of a backup"):
+        advance(facts, wrong, None)

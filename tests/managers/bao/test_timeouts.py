@@ -1,0 +1,311 @@
+"""Breakers before silent servers, and the time that one pass may wait for servers."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from aiohttp import web
+
+from managers.bao import exchange
+from managers.bao.answers import BaoError, Denied
+from managers.bao.breakers import FIRST, MOST, SILENCE, Breakers, SilentError, UnansweredError
+from managers.bao.timeouts import BUDGET, TLS, OutOfTimeError, Patience, Patient, lives_of, question
+from runtime.metrics.metrics import Metrics
+from runtime.outcome import Done, Outcome
+from runtime.testing.clock import ManualClock
+from runtime.types import Request
+from tests import gen
+from tests.managers.bao.servers import Server, serving
+
+IP, OTHER_IP = "10.0.0.1", "10.0.0.2"
+HEALTH = "sys/health"
+
+
+class World:
+    """Servers that are silent, refuse, or answer, and the passes that ask them."""
+
+    def __init__(self) -> None:
+        self.clock = ManualClock()
+        self.metrics = Metrics()
+        self.breakers = Breakers(self.clock, self.metrics)
+        self.pods: dict[str, Any] = {IP: "first", OTHER_IP: "first"}
+        self.reached: list[str] = []
+
+    def begin(self, namespace: str = "ns") -> Patience:
+        """A pass."""
+        return Patience(self.clock, self.breakers, namespace, lambda _: self.pods)
+
+    async def ask(
+        self, patience: Patience, how: str, address: str = IP, line: str = "api"
+    ) -> float:
+        """Ask once; `how`: "silent", "refuses" or the answer. Raises BaoError."""
+        with patience.question(address, HEALTH, 5.0, line) as seconds:
+            self.reached.append(address)
+            if how == "silent":
+                await self.clock.sleep(seconds)
+                raise UnansweredError(f"{HEALTH} of {address}: ServerTimeoutError")
+            if how == "refuses":
+                raise BaoError(f"{HEALTH} of {address}: ClientConnectorError")
+            return seconds
+
+    async def pass_of(self, how: str, namespace: str = "ns", line: str = "api") -> str:
+        """One pass with one question; the class and text of its error, "" for none."""
+        asking = asyncio.create_task(self.ask(self.begin(namespace), how, line=line))
+        await self.clock.settle()
+        if not asking.done():
+            await self.clock.advance(5.0)
+        await asyncio.wait([asking])
+        error = asking.exception()
+        return "" if error is None else f"{type(error).__name__}: {error}"
+
+    def gauge(self, name: str) -> float | None:
+        return self.metrics.registry.get_sample_value(f"openbao_operator_breakers_{name}")
+
+
+async def opened() -> World:
+    """A server that was silent twice."""
+    world = World()
+    for _ in range(2):
+        assert (await world.pass_of("silent")).startswith(("UnansweredError", "SilentError"))
+    world.reached.clear()
+    return world
+
+
+async def test_after_two_silences_a_server_is_not_asked_and_the_error_says_why() -> None:
+    world = await opened()
+    assert await world.pass_of("answers") == (
+        "SilentError: sys/health of 10.0.0.1: the server has not answered since "
+        "2030-01-01T00:00:05Z; it is asked again within 60 s, and at once when its pod changes"
+    )
+    assert world.reached == []
+    assert (world.gauge("open"), world.gauge("opened_total")) == (1, 1)
+
+
+async def test_each_time_one_question_is_let_through_after_twice_as_long() -> None:
+    world = await opened()
+    pauses = []
+    for _ in range(6):
+        begun = world.clock.monotonic()
+        while not world.reached:
+            await world.clock.advance(0.5)
+            if not world.reached:
+                await world.pass_of("silent")
+        pauses.append(world.clock.monotonic() - 5.0 - begun)
+        world.reached.clear()
+    assert pauses == [5.0, 10.0, 20.0, 40.0, 60.0, 60.0]
+    assert world.gauge("opened_total") == 1
+
+
+async def test_while_a_question_is_let_through_no_other_one_is() -> None:
+    world = await opened()
+    await world.clock.advance(FIRST)
+    probe = asyncio.create_task(world.ask(world.begin(), "silent"))
+    await world.clock.settle()
+    with pytest.raises(SilentError):
+        await world.ask(world.begin(), "answers")
+    assert world.reached == [IP]
+    probe.cancel()
+    await world.clock.advance(5.0)
+    assert await world.pass_of("answers") == "", "one that was cancelled keeps nobody away"
+
+
+async def test_the_text_stays_the_same_as_long_as_the_server_is_silent() -> None:
+    """A status that holds it is not written anew."""
+    world, texts = World(), set[str]()
+    await world.pass_of("silent")
+    for _ in range(400):
+        texts.add(await world.pass_of("silent"))
+        await world.clock.advance(0.5)
+    assert len(texts) == 1
+
+
+@pytest.mark.parametrize("how", ["answers", "refuses"])
+async def test_an_answer_and_a_refused_connection_close(how: str) -> None:
+    world = await opened()
+    await world.clock.advance(FIRST)
+    await world.pass_of(how)
+    assert world.gauge("open") == 0
+    assert await world.pass_of("answers") == ""
+    assert (await world.pass_of("silent")).startswith("UnansweredError")
+
+
+async def test_a_server_that_is_being_started_refuses_and_never_opens() -> None:
+    world = World()
+    for _ in range(50):
+        await world.pass_of("refuses")
+    assert len(world.reached) == 50
+    assert world.gauge("opened_total") == 0
+
+
+async def test_a_pod_that_changed_is_asked_at_once() -> None:
+    world = await opened()
+    world.pods[IP] = "second"
+    assert await world.pass_of("answers") == ""
+    assert world.gauge("open") == 0
+
+
+async def test_the_same_address_in_another_namespace_is_another_server() -> None:
+    world = await opened()
+    assert await world.pass_of("answers", "other") == ""
+
+
+async def test_a_handshake_that_works_does_not_close_what_requests_opened() -> None:
+    world = await opened()
+    assert await world.pass_of("answers", line=TLS) == ""
+    assert (await world.pass_of("answers")).startswith("SilentError")
+
+
+async def test_what_is_asked_side_by_side_is_one_silence() -> None:
+    world = World()
+    passes = [asyncio.create_task(world.ask(world.begin(), "silent")) for _ in range(4)]
+    await world.clock.settle()
+    await world.clock.advance(5.0)
+    await asyncio.wait(passes)
+    assert {type(one.exception()) for one in passes} == {UnansweredError}
+    assert world.gauge("opened_total") == 0
+
+
+async def test_a_pass_waits_for_all_of_its_servers_together_as_long_as_for_one() -> None:
+    world = World()
+    patience = world.begin()
+    asking = [
+        asyncio.create_task(world.ask(patience, "silent", address)) for address in (IP, OTHER_IP)
+    ]
+    await world.clock.settle()
+    await world.clock.advance(5.0)
+    await asyncio.wait(asking)
+    rest = asyncio.create_task(world.ask(patience, "silent", "10.0.0.3"))
+    await world.clock.settle()
+    await world.clock.advance(5.0)
+    await asyncio.wait([rest])
+    assert world.clock.monotonic() == BUDGET
+    with pytest.raises(OutOfTimeError, match="this pass waited 10 s for servers; the next one"):
+        await world.ask(patience, "answers", "10.0.0.4")
+    assert await world.ask(world.begin(), "answers", "10.0.0.4") == 5.0
+
+
+async def test_what_little_is_left_of_the_time_of_a_pass_is_no_silence() -> None:
+    world = World()
+    for _ in range(3):
+        patience = world.begin()
+        first = asyncio.create_task(world.ask(patience, "silent", OTHER_IP))
+        await world.clock.settle()
+        await world.clock.advance(5.0)
+        await asyncio.wait([first])
+        patience._left = SILENCE / 2
+        second = asyncio.create_task(world.ask(patience, "silent"))
+        await world.clock.settle()
+        await world.clock.advance(SILENCE / 2)
+        await asyncio.wait([second])
+        assert type(second.exception()) is UnansweredError
+        await world.clock.advance(MOST)
+    assert await world.pass_of("answers") == ""
+
+
+async def test_time_between_questions_is_not_counted() -> None:
+    world = World()
+    patience = world.begin()
+    for _ in range(5):
+        await world.clock.advance(10.0)
+        assert await world.ask(patience, "answers") == 5.0
+
+
+async def test_servers_that_nobody_asks_any_more_are_forgotten() -> None:
+    world = await opened()
+    await world.clock.advance(2 * MOST)
+    assert world.gauge("open") == 0
+    await world.clock.advance(3600.0)
+    asking = asyncio.create_task(world.ask(world.begin(), "silent", OTHER_IP))
+    await world.clock.settle()
+    await world.clock.advance(5.0)
+    await asyncio.wait([asking])
+    assert len(world.breakers._silent) == 1
+
+
+async def test_each_pass_has_a_patience_of_its_own_and_without_one_nothing_is_bounded() -> None:
+    world = World()
+    given: list[float] = []
+
+    async def inner(request: Request) -> Outcome:
+        for _ in range(3):
+            try:
+                with question(IP, HEALTH, 5.0) as seconds:
+                    given.append(seconds)
+                    await world.clock.sleep(seconds)
+            except BaoError:
+                given.append(-1.0)
+        return Done()
+
+    patient = Patient(inner, world.clock, world.breakers, lambda _: world.pods)
+    for _ in range(2):
+        running = asyncio.create_task(_run(patient))
+        await world.clock.settle()
+        await world.clock.advance(10.0)
+        await running
+    assert given == [5.0, 5.0, -1.0] * 2
+    with question(IP, HEALTH, 5.0) as seconds:
+        assert seconds == 5.0
+
+
+async def _run(patient: Patient) -> None:
+    await patient(Request("ns", "x"))
+
+
+def test_a_life_ends_with_the_pod_its_container_its_readiness_and_its_labels() -> None:
+    one = gen.pod(0).ready()
+    lives: list[Mapping[str, Any]] = [
+        lives_of([each.object()])
+        for each in (one, one.restarted(), one.unready(), one.saying(sealed="true"))
+    ]
+    lives.append(lives_of([{**one.object(), "metadata": {**one.object()["metadata"], "uid": "2"}}]))
+    (ip,) = lives[0]
+    assert len({life[ip] for life in lives}) == len(lives)
+    assert lives_of([one.object()]) == lives[0]
+    assert lives_of([{"metadata": {"name": "x"}, "status": {}}]) == {}
+
+
+async def test_over_tls_a_server_that_accepts_and_never_answers_opens_its_breaker(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two passes ask it, the third does not; a refusal of the server is an answer."""
+    monkeypatch.setattr(exchange, "_QUESTION", 0.05)
+    monkeypatch.setattr("managers.bao.breakers.SILENCE", 0.0)
+    never, reached = asyncio.Event(), 0
+    answering = Server.handle
+
+    async def silent(server: Server, request: web.Request) -> web.Response:
+        nonlocal reached
+        reached += 1
+        await never.wait()
+        return await answering(server, request)
+
+    monkeypatch.setattr(Server, "handle", silent)
+    world, errors = World(), list[str]()
+
+    async def inner(_: Request) -> Outcome:
+        async with served.client() as bao:
+            try:
+                await bao.members("127.0.0.1", "t")
+            except (BaoError, Denied) as error:
+                errors.append(type(error).__name__)
+        return Done()
+
+    patient = Patient(inner, world.clock, world.breakers, lambda _: world.pods)
+    async with serving(tmp_path, {}) as served:
+        for _ in range(2):
+            await _run(patient)
+        before = reached
+        for _ in range(2):
+            await _run(patient)
+        assert errors == ["UnansweredError", "SilentError", "SilentError", "SilentError"]
+        assert reached == before <= 2
+        never.set()
+        monkeypatch.setattr(exchange, "_QUESTION", 60.0)
+        world.pods["127.0.0.1"] = "another"
+        await _run(patient)
+    assert errors[-1] == "Denied"
+    assert world.gauge("open") == 0

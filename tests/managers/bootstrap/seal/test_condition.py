@@ -1,0 +1,48 @@
+"""managers.bootstrap.seal.condition: who the servers are to the key service of a cloud."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from contracts.records.secrets import CredentialFacts
+from managers.bootstrap.seal.condition import IDENTITY_MARKS, unseal_identity
+from tests import gen
+
+AWS = {"type": "awskms", "awskms": {"region": "r", "kmsKeyID": "k"}}
+NAMED = {**AWS, "credentialsSecretRef": {"name": "mine"}}
+TEXT = CredentialFacts(9, False)
+PAIR = {"AWS_ACCESS_KEY_ID": TEXT, "AWS_SECRET_ACCESS_KEY": TEXT}
+
+
+def judged(world: gen.World, **spec: Any) -> tuple[str, str, str]:
+    cluster = gen.cluster().wanting(**spec).read()
+    found = unseal_identity(cluster.spec, world.facts())
+    assert found is not None
+    return found.status, found.reason, found.message
+
+
+def test_a_seal_without_a_cloud_needs_no_identity() -> None:
+    assert unseal_identity(gen.cluster().read().spec, gen.world().facts()) is None
+
+
+@pytest.mark.parametrize("mark", IDENTITY_MARKS)
+def test_an_identity_of_the_account_is_told(mark: str) -> None:
+    account = {"name": "a", "annotations": {mark: "me"}}
+    status, reason, message = judged(gen.world(), unseal=AWS, serviceAccount=account)
+    assert (status, reason) == ("True", "WorkloadIdentityConfigured")
+    assert mark in message
+
+
+def test_nothing_at_all_is_only_assumed() -> None:
+    status, reason, _ = judged(gen.world(), unseal=AWS)
+    assert (status, reason) == ("Unknown", "AmbientIdentityAssumed")
+
+
+def test_a_secret_counts_when_it_is_whole() -> None:
+    whole = gen.world().with_secrets(gen.secret("mine", of="a user", keys=PAIR))
+    assert judged(whole, unseal=NAMED)[:2] == ("True", "CredentialsSecretConfigured")
+    status, reason, message = judged(gen.world(), unseal=NAMED)
+    assert (status, reason) == ("False", "CredentialsSecretMissing")
+    assert "Secret mine does not exist" in message

@@ -1,0 +1,310 @@
+"""managers.bootstrap.seal.keys: data is opened again, whatever was lost beside it.
+
+The states are those of docs/seals.md, "Which key opens my data".
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from contracts.api.cluster.seal import Unseal
+from contracts.records.secrets import SecretFacts
+from contracts.unseal_keys import KEYS_SOUGHT, KeyRing, Rotation
+from managers.bootstrap.plan import plan
+from managers.bootstrap.seal.condition import why_sealed
+from managers.bootstrap.seal.keys import Servers, live_ring, seeks, unseal_secrets
+from managers.bootstrap.seal.rotation import rotation
+from runtime.outcome import Blocked, Outcome
+from tests import gen
+
+V1, TWO, THREE = "operator-generated-v1", "two", "three"
+ONE = gen.secret("x-unseal-key", key_id=V1)
+SECOND = gen.secret("x.2-unseal-key", key_id=TWO)
+THIRD = gen.secret("x.3-unseal-key", key_id=THREE)
+BOTH = f"{TWO}=key-2,{V1}=key,recovered"
+
+
+def cluster(key: str = TWO, told: str = "") -> gen.Cluster:
+    made = gen.cluster(unseal={"static": {"currentKeyID": key}}).self_init()
+    return made.having(unseal={"keys": told, "step": "Settled"}) if told else made
+
+
+def left(*secrets: SecretFacts) -> gen.World:
+    """Volumes of an earlier cluster and these Secrets, and nothing else."""
+    return gen.world().with_claims(0, 1, 2).with_secrets(*secrets)
+
+
+def decided(made: gen.Cluster, world: gen.World) -> tuple[Rotation, Outcome, bool]:
+    meant = gen.resolved(made, world)
+    found = plan(meant, world.facts())
+    assert meant.unseal.rotation is not None
+    return meant.unseal.rotation, found.outcome, found.gate
+
+
+# sentence: (cluster, Secrets, the ids that may have sealed the data, the row of the servers)
+OPEN: dict[str, tuple[gen.Cluster, tuple[SecretFacts, ...], set[str], str]] = {
+    "never rotated": (cluster(V1), (ONE,), {V1}, f"{V1}=key"),
+    "rotated, and both Secrets are there": (cluster(), (ONE, SECOND), {TWO, V1}, BOTH),
+    "rotated, and the retired Secret was deleted": (
+        cluster(),
+        (SECOND,),
+        {TWO},
+        f"{TWO}=key-2",
+    ),
+    "the manifest is from before the rotation": (
+        cluster(V1),
+        (ONE, SECOND),
+        {TWO, V1},
+        BOTH,
+    ),
+    "the manifest asks for one more key": (cluster(THREE), (ONE, SECOND), {TWO, V1}, BOTH),
+    "the newest Secret is missing: the servers tell": (
+        cluster(),
+        (ONE,),
+        {V1},
+        f"{V1}=key",
+    ),
+    "the status tells the row of a rotation in the middle": (
+        cluster(told=f"{V1}=key,{TWO}=key-2"),
+        (ONE, SECOND),
+        {V1, TWO},
+        f"{V1}=key,{TWO}=key-2",
+    ),
+    "the status is from before the rotation": (
+        cluster(told=f"{V1}=key"),
+        (ONE, SECOND),
+        {TWO, V1},
+        BOTH,
+    ),
+    "rotated twice": (
+        cluster(THREE),
+        (ONE, SECOND, THIRD),
+        {THREE, TWO},
+        f"{THREE}=key-3,{TWO}=key-2,recovered",
+    ),
+    "a Secret without the id of its key is what the spec names": (
+        cluster(),
+        (ONE, gen.secret("x.2-unseal-key")),
+        {TWO, V1},
+        BOTH,
+    ),
+}
+
+
+@pytest.mark.parametrize(("made", "secrets", "sealed", "row"), OPEN.values(), ids=OPEN.keys())
+def test_servers_start_with_every_key_that_may_be_needed(
+    made: gen.Cluster, secrets: tuple[SecretFacts, ...], sealed: set[str], row: str
+) -> None:
+    found, _, gate = decided(made, left(*secrets))
+    assert str(found.ring) == row
+    assert sealed <= {key.id for key in found.ring.keys}
+    assert not gate
+    assert found.draw == "", "no key is drawn before the servers are ready"
+
+
+def test_after_twelve_rotations_the_last_two_are_taken() -> None:
+    many = [gen.secret(f"x.{n}-unseal-key", key_id=f"k{n}") for n in range(2, 14)]
+    found, _, gate = decided(cluster("k13"), left(ONE, *many))
+    assert (str(found.ring), gate) == ("k13=key-13,k12=key-12,recovered", False)
+
+
+def test_an_older_id_opens_the_data_and_says_which_one_to_set() -> None:
+    found, outcome, gate = decided(cluster(V1), left(ONE, SECOND))
+    assert isinstance(outcome, Blocked)
+    assert (found.step, outcome.reason, gate) == ("Refused", "UnsealKeyRotationRefused", False)
+    assert f"set currentKeyID to {TWO}" in outcome.message
+    # No later pass goes back to the older key: the row on the template remembers it.
+    rows = [gen.pod(n).knowing(BOTH).ready(leading=n == 0) for n in range(3)]
+    later = left(ONE, SECOND).with_set(gen.stateful_set().sized(3).knowing(BOTH)).with_pods(*rows)
+    again = rotation(
+        "x", Unseal.model_validate({"static": {"currentKeyID": V1}}), later.facts(), ""
+    )
+    assert (str(again.ring), again.step) == (BOTH, "Refused")
+    newest = rotation(
+        "x", Unseal.model_validate({"static": {"currentKeyID": TWO}}), later.facts(), ""
+    )
+    assert (str(newest.ring), newest.step) == (BOTH, "Rewrapping")
+
+
+def test_both_secrets_of_an_earlier_cluster_are_to_be_handed_over_at_once() -> None:
+    before = "an OpenBaoCluster that is gone"
+    theirs = [gen.secret(s.name, of=before, key_id=s.key_id) for s in (ONE, SECOND)]
+    _, outcome, gate = decided(cluster(), left(*theirs))
+    assert isinstance(outcome, Blocked)
+    assert (outcome.reason, gate) == ("ForeignObject", True)
+    assert "x-unseal-key" in outcome.message
+    assert "x.2-unseal-key" in outcome.message
+
+
+def test_without_any_key_nothing_starts_and_none_is_drawn() -> None:
+    made = left()
+    found = plan(gen.resolved(cluster(), made), made.facts())
+    assert isinstance(found.outcome, Blocked)
+    assert (found.outcome.reason, found.gate, found.effects) == ("UnsealKeyMissing", True, ())
+    assert "x.2-unseal-key" in found.outcome.message
+
+
+def test_a_new_cluster_takes_the_key_that_the_spec_names() -> None:
+    found, _, gate = decided(cluster(), gen.world().with_secrets(ONE, SECOND))
+    assert (str(found.ring), gate) == (f"{TWO}=key-2", False)
+
+
+# --- servers that run and stay sealed ------------------------------------------------------------
+
+
+def shut(row: str, *secrets: SecretFacts) -> gen.World:
+    pods = [
+        gen.pod(n).knowing(row).saying(sealed="true", initialized="true", active="false")
+        for n in range(3)
+    ]
+    live = gen.stateful_set().sized(3).knowing(row)
+    return left(*secrets).with_set(live).with_pods(*pods)
+
+
+# sentence: (id of the spec, world, the row that comes next)
+SHUT: dict[str, tuple[str, gen.World, str]] = {
+    "the older key was set, as an earlier release advised": (
+        TWO,
+        shut(f"{V1}=key", ONE, SECOND),
+        f"{V1}=key,{TWO}=key-2",
+    ),
+    "a newer Secret came back": (
+        THREE,
+        shut(BOTH, ONE, SECOND, THIRD),
+        f"{TWO}=key-2,{THREE}=key-3",
+    ),
+    "a newer Secret came back two generations later": (
+        THREE,
+        shut(f"{V1}=key", ONE, THIRD),
+        f"{V1}=key,{THREE}=key-3",
+    ),
+    "the Secret of the present key was deleted meanwhile": (
+        TWO,
+        shut(f"{V1}=key", SECOND),
+        f"{TWO}=key-2",
+    ),
+    "a power cut in a settled cluster": (TWO, shut(f"{TWO}=key-2", ONE, SECOND), f"{TWO}=key-2"),
+    "a power cut after a change of mind": (V1, shut(f"{V1}=key", ONE, SECOND), f"{V1}=key"),
+    "a power cut while an older id is refused": (
+        V1,
+        shut(f"{TWO}=key-2", ONE, SECOND),
+        f"{TWO}=key-2",
+    ),
+    "a power cut before a new key is drawn": (THREE, shut(f"{TWO}=key-2", SECOND), f"{TWO}=key-2"),
+}
+
+
+@pytest.mark.parametrize(("key", "world", "row"), SHUT.values(), ids=SHUT.keys())
+def test_sealed_servers_learn_the_newer_key_that_the_spec_names(
+    key: str, world: gen.World, row: str
+) -> None:
+    unseal = Unseal.model_validate({"static": {"currentKeyID": key}})
+    found = rotation("x", unseal, world.facts(), "")
+    assert str(found.ring) == row
+    assert found.draw == ""
+
+
+def test_sealed_servers_learn_the_key_of_the_user_that_the_spec_goes_back_to() -> None:
+    spec = {
+        "static": {"currentKeyID": "one", "currentKey": "file:///etc/bao/unseal/a"},
+        "credentialsSecretRef": {"name": "mine"},
+    }
+    keys = {"a": gen.unseal_key("f1"), "b": gen.unseal_key("f2")}
+    world = shut("two=b@f2", gen.secret("mine", of="a user", keys=keys))
+    found = rotation("x", Unseal.model_validate(spec), world.facts(), "")
+    assert str(found.ring) == "two=b@f2,one=a@f1"
+
+
+# sentence: (id of the spec, world, what the condition says)
+WORDS: dict[str, tuple[str, gen.World, str]] = {
+    "the newest Secret is missing": (
+        TWO,
+        shut(f"{V1}=key", ONE),
+        "restore Secret x.2-unseal-key from a backup of Secrets. ",
+    ),
+    "a newer one lies there": (
+        V1,
+        shut(f"{V1}=key", ONE, SECOND),
+        "Secret x.2-unseal-key holds a newer one: set spec.unseal.static.currentKeyID to two",
+    ),
+    "it is on its way": (TWO, shut(f"{V1}=key", ONE, SECOND), "new pods also get the key two"),
+    "the one before is missing, too": (
+        TWO,
+        shut(f"{TWO}=key-2", SECOND),
+        "restore Secret x.3-unseal-key from a backup of Secrets, or else Secret x-unseal-key",
+    ),
+}
+
+
+@pytest.mark.parametrize(("key", "world", "words"), WORDS.values(), ids=WORDS.keys())
+def test_the_condition_says_what_to_restore_and_never_an_older_id(
+    key: str, world: gen.World, words: str
+) -> None:
+    told = why_sealed(cluster(key).read(), world.facts())
+    assert words in told
+    assert f"currentKeyID to {V1}" not in told
+
+
+def test_one_open_server_is_no_reason_for_words() -> None:
+    world = shut(f"{V1}=key", ONE)
+    world = world.with_pods(gen.pod(0).knowing(f"{V1}=key").ready(), *world.pods[1:])
+    assert why_sealed(cluster(V1).read(), world.facts()) == ""
+
+
+# --- witnesses -----------------------------------------------------------------------------------
+
+
+def ring(template: str | None, pods: tuple[str, ...], told: str) -> str:
+    live = None if template is None else gen.stateful_set().sized(3).knowing(template)
+    made = [gen.pod(n).knowing(row).ready() for n, row in enumerate(pods)]
+    facts = gen.world().with_set(live).with_pods(*made).with_claims(0).facts()
+    found = live_ring(Servers.of(facts), told)
+    return "" if found is None else str(found)
+
+
+OLD, NEW, EVIL = f"{V1}=key", f"{TWO}=key-2", "evil=key-7"
+
+
+@pytest.mark.parametrize(
+    ("template", "pods", "told", "wanted"),
+    [
+        (NEW, (NEW,) * 3, "", NEW),  # the status is lost
+        (NEW, (NEW,) * 3, OLD, NEW),  # the status is from before the rotation
+        (EVIL, (NEW,) * 3, NEW, NEW),  # somebody wrote into the StatefulSet
+        ("", (NEW,) * 3, NEW, NEW),  # somebody took the row off
+        ("", (NEW,) * 3, "", NEW),
+        (None, (NEW,) * 3, "", NEW),  # pods without their StatefulSet
+        (None, (NEW,) * 3, OLD, NEW),
+        (None, (), NEW, NEW),
+        (None, (NEW, OLD), "", ""),
+        (None, (), "", ""),
+    ],
+)
+def test_the_row_is_known_as_long_as_one_witness_is_left(
+    template: str | None, pods: tuple[str, ...], told: str, wanted: str
+) -> None:
+    assert ring(template, pods, told) == wanted
+
+
+def test_every_secret_is_looked_for_only_where_data_is_and_no_witness() -> None:
+    unseal = Unseal.model_validate({"static": {"currentKeyID": TWO}})
+    lost = Servers.of(left().facts())
+    assert seeks(unseal, lost, "")
+    assert seeks(unseal, Servers.of(shut(OLD).facts()), "")
+    young = shut(OLD)
+    young = young.with_pods(*(pod.born(timedelta(seconds=5)) for pod in young.pods))
+    assert not seeks(unseal, Servers.of(young.facts()), ""), "it may be a first boot"
+    assert not seeks(unseal, Servers.of(gen.world().facts()), "")
+    running = gen.running(gen.cluster().initialized())
+    known = running.with_set(gen.stateful_set().sized(3).knowing(NEW))
+    assert not seeks(unseal, Servers.of(known.facts()), "")
+    assert len(unseal_secrets("x", unseal, "", seeking=True)) == KEYS_SOUGHT
+
+
+def test_the_mark_of_a_recovered_row_survives_a_round_trip() -> None:
+    found = KeyRing.parse(BOTH)
+    assert found is not None
+    assert (found.recovered, str(found)) == (True, BOTH)
+    assert KeyRing.parse("recovered") is None

@@ -1,0 +1,118 @@
+"""managers.bootstrap.seal.rewrap: the old key goes only when every copy of the data has the new."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from contracts.records.observed import PodFacts
+from managers.bao.client import BaoError, Denied
+from managers.bao.login import StoredToken
+from managers.bootstrap.seal.rewrap import Servers, due, rewrap
+from runtime.builtin_kinds import POD
+from runtime.types import ObjectKey
+from tests import gen
+from tests.gen.api import Outside
+
+OLD, NEW = "operator-generated-v1=key", "two=key-2"
+SWITCH, SPREAD = f"{NEW},{OLD}", f"{OLD},{NEW}"
+CLUSTER = gen.cluster().wanting(unseal={"static": {"currentKeyID": "two"}}, replicas=3)
+KEY = ObjectKey(gen.NAMESPACE, "x-0")
+ADDRESSES = ("10.0.0.1", "10.0.0.2", "10.0.0.3")
+
+
+@dataclass
+class FakeBao:
+    """Servers whose copies of the data are at these indexes."""
+
+    applied: dict[str, int] = field(default_factory=lambda: dict.fromkeys(ADDRESSES, 7))
+    rotated: int = 0
+    error: Exception | None = None
+
+    async def rotate_root_key(self, address: str, token: str) -> None:
+        if self.error is not None:
+            raise self.error
+        self.rotated += 1
+
+    async def applied_index(self, address: str) -> int:
+        return self.applied[address]
+
+
+def pods(ring: str = SWITCH, mark: str = "", *, ready: bool = True) -> tuple[gen.Pod, ...]:
+    made = [
+        gen.pod(n).knowing(ring, mark if n == 0 else "").ready(leading=n == 0) for n in range(3)
+    ]
+    return (*made[:2], made[2] if ready else made[2].unready())
+
+
+def facts(*args: str, ready: bool = True) -> list[PodFacts]:
+    return [one.facts() for one in pods(*args, ready=ready)]
+
+
+async def looked(outside: Outside, bao: FakeBao, mark: str = "", *, login: bool = True) -> bool:
+    shown = pods(SWITCH, mark)
+    outside.api.holding((POD, shown[0].object()))
+    token = StoredToken("t") if login else None
+    servers = Servers(bao, [one.facts() for one in shown], token)  # type: ignore[arg-type]
+    return await rewrap(outside.context, CLUSTER.read(), CLUSTER.owner(), servers)
+
+
+def mark_of(outside: Outside) -> str:
+    annotations = outside.api.objects[(POD, KEY)]["metadata"]["annotations"]
+    return str(annotations.get("openbao.org/unseal-rewrapped", ""))
+
+
+def test_it_is_due_only_when_all_encrypt_with_the_key_that_stays() -> None:
+    cluster = CLUSTER.read()
+    leader = due(cluster, facts())
+    assert leader is not None
+    assert leader.name == "x-0"
+    assert due(cluster, facts(SPREAD)) is None
+    assert due(cluster, facts(NEW)) is None
+    assert due(cluster, facts(SWITCH, "two")) is None
+    assert due(cluster, facts(ready=False)) is None
+    assert due(cluster, facts()[:2]) is None
+    assert due(cluster, [*facts()[:2], facts(SPREAD)[2]]) is None
+
+
+async def test_first_the_index_is_noted_and_then_every_copy_is_asked() -> None:
+    outside, bao = Outside(), FakeBao()
+    assert await looked(outside, bao)
+    assert (bao.rotated, mark_of(outside)) == (1, "two@7")
+    bao.applied["10.0.0.3"] = 6
+    assert await looked(outside, bao, "two@7")
+    assert mark_of(outside) == "two@7"
+    bao.applied["10.0.0.3"] = 8
+    await looked(outside, bao, "two@7")
+    assert (bao.rotated, mark_of(outside)) == (1, "two")
+
+
+async def test_a_mark_of_another_key_counts_for_nothing() -> None:
+    outside, bao = Outside(), FakeBao()
+    await looked(outside, bao, "three@1")
+    assert (bao.rotated, mark_of(outside)) == (1, "two@7")
+
+
+async def test_who_did_it_by_hand_says_so_and_the_copies_are_asked_all_the_same() -> None:
+    outside, bao = Outside(), FakeBao()
+    await looked(outside, bao, "two@done", login=False)
+    assert (bao.rotated, mark_of(outside)) == (0, "two@7")
+
+
+async def test_without_a_login_nothing_is_done() -> None:
+    outside, bao = Outside(), FakeBao()
+    assert not await looked(outside, bao, login=False)
+    assert (bao.rotated, mark_of(outside)) == (0, "")
+
+
+async def test_a_refusal_is_remembered_and_not_repeated_at_once() -> None:
+    outside, bao = Outside(), FakeBao(error=Denied("sys/rotate/root answered 403", 403))
+    assert not await looked(outside, bao)
+    bao.error = None
+    assert not await looked(outside, bao)
+    assert (bao.rotated, mark_of(outside)) == (0, "")
+
+
+async def test_a_server_that_does_not_answer_is_asked_again() -> None:
+    outside, bao = Outside(), FakeBao(error=BaoError("gone"))
+    assert await looked(outside, bao)
+    assert mark_of(outside) == ""

@@ -1,0 +1,354 @@
+"""managers.bootstrap.seal.rotation: whatever restarts whenever, every server can open the data."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass, field
+
+import pytest
+
+from contracts.api.cluster.seal import Unseal
+from contracts.naming import names
+from contracts.records.observed import Observed
+from contracts.unseal_keys import KeyRing, Rotation
+from managers.bootstrap.seal.keys import unseal_secrets
+from managers.bootstrap.seal.pod_part import seal_part
+from managers.bootstrap.seal.rotation import REFUSED, rotation
+from tests import gen
+
+OLD, NEW = "operator-generated-v1", "two"
+RING_OLD, RING_NEW = f"{OLD}=key", f"{NEW}=key-2"
+SPREAD, SWITCH = f"{RING_OLD},{RING_NEW}", f"{RING_NEW},{RING_OLD}"
+FIRST = gen.secret("x-unseal-key", key_id=OLD)
+SECOND = gen.secret("x.2-unseal-key", key_id=NEW)
+
+
+def unseal(key: str = NEW, **fields: object) -> Unseal:
+    return Unseal.model_validate({"static": {"currentKeyID": key, **fields}})
+
+
+def world(template: str, *pods: str, rewrapped: str = "", ready: bool = True) -> gen.World:
+    """A set of that template, and pods of those rows; pod 0 leads and bears the mark."""
+    made = []
+    for number, ring in enumerate(pods):
+        one = gen.pod(number).knowing(ring, rewrapped if number == 0 else "")
+        made.append(one.ready(leading=number == 0) if ready or number else one.unready())
+    live = gen.stateful_set().sized(len(pods)).knowing(template)
+    return gen.world().with_set(live).with_pods(*made)
+
+
+def decided(spec: Unseal, facts: gen.World, told: str = "") -> Rotation:
+    return rotation("x", spec, facts.facts(), told)
+
+
+# sentence: (wanted id, world, ring, step)
+ROWS: dict[str, tuple[str, gen.World, str, str]] = {
+    "nothing runs yet": (NEW, gen.world(), f"{NEW}=key", "Settled"),
+    "the key of the spec is known": (OLD, world(RING_OLD, RING_OLD), RING_OLD, "Settled"),
+    "a new key is drawn first": (NEW, world(RING_OLD, RING_OLD), RING_OLD, "Drawing"),
+    "not while a server is away": (
+        NEW,
+        world(RING_OLD, RING_OLD, ready=False),
+        RING_OLD,
+        "Gathering",
+    ),
+    "not while a roll is going on": (NEW, world(RING_OLD, RING_OLD, ""), RING_OLD, "Gathering"),
+    "a drawn key is told to all": (
+        NEW,
+        world(RING_OLD, RING_OLD).with_secrets(FIRST, SECOND),
+        SPREAD,
+        "Spreading",
+    ),
+    "nobody encrypts with it before all know it": (
+        NEW,
+        world(SPREAD, SPREAD, RING_OLD).with_secrets(FIRST, SECOND),
+        SPREAD,
+        "Spreading",
+    ),
+    "all know it: it comes first": (
+        NEW,
+        world(SPREAD, SPREAD, SPREAD).with_secrets(FIRST, SECOND),
+        SWITCH,
+        "Switching",
+    ),
+    "some still encrypt with the old one": (
+        NEW,
+        world(SWITCH, SWITCH, SPREAD, rewrapped=NEW).with_secrets(FIRST, SECOND),
+        SWITCH,
+        "Switching",
+    ),
+    "all encrypt with it, and the root key is not wrapped with it": (
+        NEW,
+        world(SWITCH, SWITCH, SWITCH).with_secrets(FIRST, SECOND),
+        SWITCH,
+        "Rewrapping",
+    ),
+    "a mark of another key proves nothing": (
+        NEW,
+        world(SWITCH, SWITCH, SWITCH, rewrapped=OLD).with_secrets(FIRST, SECOND),
+        SWITCH,
+        "Rewrapping",
+    ),
+    "the root key is wrapped: the old key goes": (
+        NEW,
+        world(SWITCH, SWITCH, SWITCH, rewrapped=NEW).with_secrets(FIRST, SECOND),
+        RING_NEW,
+        "Retiring",
+    ),
+    "the new key is all there is": (
+        NEW,
+        world(RING_NEW, RING_NEW).with_secrets(SECOND),
+        RING_NEW,
+        "Settled",
+    ),
+    "a change of mind in the middle goes back by the same steps": (
+        OLD,
+        world(SPREAD, SPREAD, SPREAD).with_secrets(FIRST, SECOND),
+        SPREAD,
+        "Rewrapping",
+    ),
+    "a third key waits until the second is settled": (
+        "three",
+        world(SWITCH, SWITCH, SWITCH, rewrapped=NEW).with_secrets(FIRST, SECOND),
+        RING_NEW,
+        "Retiring",
+    ),
+    "a third key is not begun before": (
+        "three",
+        world(SPREAD, SPREAD, SPREAD).with_secrets(FIRST, SECOND),
+        SPREAD,
+        "Rewrapping",
+    ),
+}
+
+
+@pytest.mark.parametrize(("key", "facts", "ring", "step"), ROWS.values(), ids=ROWS.keys())
+def test_row(key: str, facts: gen.World, ring: str, step: str) -> None:
+    found = decided(unseal(key), facts)
+    assert (str(found.ring), found.step) == (ring, step)
+    assert found.refusal is None
+    assert found.draw == ("x.2-unseal-key" if step == "Drawing" else "")
+
+
+def test_without_the_set_the_last_status_tells_what_the_servers_knew() -> None:
+    found = decided(unseal(), gen.world().with_secrets(FIRST, SECOND), SWITCH)
+    assert str(found.ring) == SWITCH
+
+
+REFUSALS: dict[str, tuple[Unseal, gen.World, str]] = {
+    "the id of an older key": (
+        unseal(OLD),
+        world(RING_NEW, RING_NEW).with_secrets(FIRST, SECOND),
+        "is the id of an older key (Secret x-unseal-key)",
+    ),
+    "a key that was drawn under another id": (
+        unseal("three"),
+        world(RING_OLD, RING_OLD).with_secrets(FIRST, SECOND),
+        "the next key was drawn as two",
+    ),
+}
+
+
+@pytest.mark.parametrize(("spec", "facts", "words"), REFUSALS.values(), ids=REFUSALS.keys())
+def test_an_id_stays_tied_to_its_key_for_ever(spec: Unseal, facts: gen.World, words: str) -> None:
+    found = decided(spec, facts)
+    assert found.refusal is not None
+    assert (found.refusal.reason, found.step) == (REFUSED, "Refused")
+    assert words in found.refusal.message
+    # The servers keep what they know.
+    assert facts.stateful_set is not None
+    assert str(found.ring) == facts.stateful_set.keys
+
+
+def test_a_secret_of_somebody_else_is_no_next_key() -> None:
+    foreign = gen.secret("x.2-unseal-key", of="Shop s (uid 1)")
+    found = decided(unseal(), world(RING_OLD, RING_OLD).with_secrets(FIRST, foreign))
+    assert found.refusal is not None
+    assert found.refusal.reason == "ForeignObject"
+
+
+# --- a key that the user brought ----------------------------------------------------------------
+
+OWN_OLD, OWN_NEW = "one=a@f1", "two=b@f2"
+
+
+def brought(key: str, file: str) -> Unseal:
+    return Unseal.model_validate(
+        {
+            "static": {"currentKeyID": key, "currentKey": f"file:///etc/bao/unseal/{file}"},
+            "credentialsSecretRef": {"name": "mine"},
+        }
+    )
+
+
+def holding(**fingerprints: str) -> gen.World:
+    keys = {name: gen.unseal_key(mark) for name, mark in fingerprints.items()}
+    return world(OWN_OLD, OWN_OLD).with_secrets(gen.secret("mine", of="a user", keys=keys))
+
+
+def test_a_second_key_of_the_users_secret_is_told_to_all() -> None:
+    found = decided(brought("two", "b"), holding(a="f1", b="f2"))
+    assert (str(found.ring), found.step) == (f"{OWN_OLD},{OWN_NEW}", "Spreading")
+
+
+@pytest.mark.parametrize(
+    ("spec", "facts", "words"),
+    [
+        (brought("two", "a"), holding(a="f1"), "this file holds the key one"),
+        (brought("one", "b"), holding(a="f1", b="f2"), "the key one lies in file a"),
+        (brought("two", "b"), holding(a="f1", b="f1"), "the bytes of the old key"),
+        (brought("two", "b"), holding(a="f1"), "no such key in the Secret"),
+    ],
+)
+def test_what_cannot_be_the_next_key_is_refused(spec: Unseal, facts: gen.World, words: str) -> None:
+    found = decided(spec, facts)
+    assert found.refusal is not None
+    assert words in found.refusal.message
+    assert str(found.ring) == OWN_OLD
+
+
+# --- which Secrets are looked at ----------------------------------------------------------------
+
+
+def test_a_settled_cluster_looks_at_its_own_key_alone() -> None:
+    assert unseal_secrets("x", unseal(), RING_NEW) == ("x.2-unseal-key",)
+    assert unseal_secrets("x", unseal(OLD), "") == ("x-unseal-key",)
+
+
+def test_a_new_id_is_compared_with_every_older_one() -> None:
+    wanted = ("x-unseal-key", "x.2-unseal-key", "x.3-unseal-key")
+    assert unseal_secrets("x", unseal("three"), RING_NEW) == wanted
+
+
+# --- the proof: everything may restart at any time ----------------------------------------------
+
+
+@dataclass(slots=True)
+class Server:
+    """One server: the row of its template and the files that this template mounts."""
+
+    row: KeyRing
+    mounts: frozenset[str]
+    optional: frozenset[str]
+    wrapped: str = OLD
+    """The key of the root key in its own copy of the data, which may be behind the leader's."""
+
+
+@dataclass(slots=True)
+class Cluster:
+    """A cluster that rolls, elects, wraps and replicates.
+
+    `wrapped` is the key of the root key in the leader's copy.
+    """
+
+    chance: random.Random
+    recovery: bool
+    wanted: str = NEW
+    template: KeyRing = field(default_factory=lambda: parsed(RING_OLD))
+    secrets: set[str] = field(default_factory=lambda: {"key"})
+    servers: list[Server] = field(default_factory=list)
+    leader: int = 0
+    mark: str = ""
+    asked: bool = False
+    wrapped: str = OLD
+
+    def start(self) -> None:
+        self.servers = [self._server() for _ in range(3)]
+
+    def observed(self) -> Observed:
+        rows = [str(server.row) for server in self.servers]
+        facts = world(str(self.template), *rows)
+        pods = [
+            gen.pod(n).knowing(row, self.mark if n == self.leader else "").ready(leading=n == 0)
+            for n, row in enumerate(rows)
+        ]
+        known = {"key": (1, OLD), "key-2": (2, NEW), "key-3": (3, "three")}
+        found = [
+            gen.secret(names.unseal_key_secret("x", known[file][0]), key_id=known[file][1])
+            for file in self.secrets
+        ]
+        return facts.with_pods(*pods).with_secrets(*found).facts()
+
+    def reconcile(self) -> None:
+        found = rotation("x", unseal(self.wanted), self.observed(), "")
+        if found.draw:
+            self.secrets.add(found.wanted.file)
+            return
+        self.template = found.ring
+        if found.step == "Rewrapping":
+            self.rewrap()
+
+    def rewrap(self) -> None:
+        """The leader wraps, and the mark comes when every copy has it."""
+        current = self.servers[self.leader].row.current.id
+        if self.asked and all(one.wrapped == current for one in self.servers):
+            self.mark = current
+        self.write(current)
+        self.asked = True
+
+    def write(self, key: str) -> None:
+        self.wrapped = self.servers[self.leader].wrapped = key
+
+    def replicate(self) -> None:
+        """One server catches up with the leader."""
+        self.chance.choice(self.servers).wrapped = self.wrapped
+
+    def roll(self) -> None:
+        """One pod that is behind is made anew; the lead may move with it."""
+        behind = [n for n, one in enumerate(self.servers) if one.row != self.template]
+        if not behind:
+            return
+        number = self.chance.choice(behind)
+        copy = self.servers[number].wrapped
+        self.servers[number] = self._server()
+        self.servers[number].wrapped = copy
+        if number == self.leader:
+            self.elect()
+
+    def elect(self) -> None:
+        """Somebody takes the lead; with a recovery key the server wraps anew by itself."""
+        self.mark, self.asked = "", False
+        # Raft elects nobody whose copy is behind.
+        able = [n for n, one in enumerate(self.servers) if one.wrapped == self.wrapped]
+        self.leader = self.chance.choice(able)
+        if self.recovery:
+            self.write(self.servers[self.leader].row.current.id)
+
+    def _server(self) -> Server:
+        part = seal_part("x", unseal(self.wanted), self.template)
+        sources = [one["secret"] for one in part.volumes[0]["projected"]["sources"]]
+        paths = {one["items"][0]["path"]: one.get("optional", False) for one in sources}
+        return Server(
+            self.template,
+            frozenset(path for path, optional in paths.items() if not optional),
+            frozenset(path for path, optional in paths.items() if optional),
+        )
+
+    def check(self) -> None:
+        """Whoever restarts now, with its own configuration or the newest one, can open the data."""
+        for server in self.servers:
+            files = server.mounts | (server.optional & self.secrets)
+            for config in (server.row, self.template):
+                assert {key.file for key in config.keys} <= files, (server, config)
+                assert server.wrapped in {key.id for key in config.keys}, (server, config)
+
+
+def parsed(text: str) -> KeyRing:
+    ring = KeyRing.parse(text)
+    assert ring is not None
+    return ring
+
+
+@pytest.mark.parametrize("recovery", [True, False])
+@pytest.mark.parametrize("seed", range(60))
+def test_at_every_moment_every_server_can_restart(seed: int, recovery: bool) -> None:
+    cluster = Cluster(random.Random(seed), recovery)
+    cluster.start()
+    cluster.check()
+    for _ in range(400):
+        acts = (cluster.reconcile, cluster.roll, cluster.elect, cluster.replicate)
+        (act,) = cluster.chance.choices(acts, (5, 5, 1, 3))
+        act()
+        cluster.check()
+    assert {str(server.row) for server in cluster.servers} == {RING_NEW}
+    assert cluster.wrapped == NEW

@@ -1,0 +1,17 @@
+"""managers.bootstrap.seal.gate: what a change of the unseal key says while it goes on."""
+
+from managers.bootstrap.plan import plan
+from runtime.outcome import Wait
+from tests import gen
+from tests.managers.bootstrap.seal.test_rotation import FIRST, NEW, RING_OLD, world
+
+
+def test_a_key_that_is_made_is_told_as_a_rotation() -> None:
+    cluster = gen.cluster(unseal={"static": {"currentKeyID": NEW}}).initialized()
+    facts = gen.running(gen.cluster().initialized())
+    old = world(RING_OLD, RING_OLD, RING_OLD)
+    facts = facts.with_set(old.stateful_set).with_pods(*old.pods).with_secrets(FIRST)
+    found = plan(gen.resolved(cluster, facts), facts.facts()).outcome
+    assert isinstance(found, Wait)
+    assert found.reason == "RotatingUnsealKey"
+    assert NEW in found.message

@@ -1,0 +1,82 @@
+"""managers.bootstrap.actions: a secret is created, never replaced, and told to the cache."""
+
+import base64
+from collections.abc import Awaitable, Callable
+
+import pytest
+
+from contracts.records.desired import Effect
+from contracts.records.resolved import Resolved
+from managers.bootstrap.actions import draw_root_token, draw_unseal_key
+from managers.context.context import Context
+from runtime.builtin_kinds import SECRET
+from runtime.errors import ServerError
+from runtime.types import Object, ObjectKey
+from tests import gen
+from tests.gen.api import FakeApi, Outside, api_error
+
+MEANT = gen.resolved(gen.cluster())
+KEY = ObjectKey(gen.NAMESPACE, "s")
+Draw = Callable[[Context, Resolved, Effect], Awaitable[None]]
+
+
+async def drawn(draw: Draw) -> Object:
+    outside = Outside()
+    await draw(outside.context, MEANT, Effect("", "s"))
+    assert outside.api.asked == ["create Secret s"]
+    # What was just written needs no question.
+    facts = await outside.secrets.facts(KEY, reader="uid-x", max_age=15, content=False)
+    assert facts is not None
+    assert outside.api.asked == []
+    return outside.api.objects[(SECRET, KEY)]
+
+
+async def test_the_key_is_32_raw_bytes_of_the_given_source() -> None:
+    live = await drawn(draw_unseal_key)
+    assert base64.b64decode(live["data"]["key"]) == b"\x07" * 32
+
+
+async def test_the_token_has_no_dot_and_enough_bits() -> None:
+    live = await drawn(draw_root_token)
+    token = base64.b64decode(live["data"]["token"]).decode()
+    prefix, _, random_part = token.partition("-")
+    assert prefix == "root"
+    assert "." not in token
+    assert random_part == random_part.lower()
+    # Five bits in each character.
+    assert len(random_part) * 5 >= 192
+
+
+@pytest.mark.parametrize("draw", [draw_unseal_key, draw_root_token])
+async def test_what_is_drawn_can_never_be_changed_in_place_and_says_whose_it_is(
+    draw: Draw,
+) -> None:
+    live = await drawn(draw)
+    assert live["immutable"] is True
+    marks = dict(live["metadata"]["annotations"])
+    assert marks.pop("openbao.org/owner-uid") == "uid-x"
+    # The id of the key, and nothing of the key.
+    assert set(marks.values()) <= {"operator-generated-v1"}
+    assert live["metadata"]["ownerReferences"] == [gen.cluster().owner().reference()]
+
+
+@pytest.mark.parametrize("draw", [draw_unseal_key, draw_root_token])
+async def test_who_comes_second_leaves_the_first_and_looks_again(draw: Draw) -> None:
+    first = {"kind": "Secret", "metadata": {"name": "s", "namespace": gen.NAMESPACE}, "data": {}}
+    outside = Outside(FakeApi())
+    # The cache says that there is none, and is wrong.
+    assert await outside.secrets.facts(KEY, reader="uid-x", max_age=15, content=False) is None
+    outside.api.holding((SECRET, {"apiVersion": "v1", **first}))
+    await draw(outside.context, MEANT, Effect("", "s"))
+    assert outside.api.objects[(SECRET, KEY)]["data"] == {}
+    outside.api.calls.clear()
+    facts = await outside.secrets.facts(KEY, reader="uid-x", max_age=15, content=False)
+    assert facts is not None
+    assert outside.api.asked == ["peek Secret s"]
+
+
+async def test_a_broken_server_ends_the_pass() -> None:
+    outside = Outside()
+    outside.api.refuse("create Secret s", api_error(500))
+    with pytest.raises(ServerError):
+        await draw_unseal_key(outside.context, MEANT, Effect("", "s"))

@@ -1,0 +1,92 @@
+"""managers.bootstrap.server_pod_part: a pod has what its configuration names, and nothing else."""
+
+from typing import Any
+
+import pytest
+
+from contracts.builders.pod_part import PodPart
+from contracts.hcl.render import ConfigInput, render_config
+from contracts.naming import mount_paths
+from managers.bootstrap.server_pod_part import audit_volume, server_part
+from tests import gen
+
+PIN = {"version": "v1", "sha256sum": "0" * 64}
+IMAGE = {
+    "type": "secret",
+    "name": "a",
+    "image": "registry.example.com/a",
+    "binaryName": "a",
+    **PIN,
+}
+COMMAND = {"type": "secret", "name": "a", "command": "a", **PIN}
+EMPTY: dict[str, Any] = {"emptyDir": {}}
+
+
+def part(**spec: Any) -> PodPart:
+    found = gen.cluster().wanting(**spec).read().spec
+    return server_part(found, audit_volume("x", found.audit_file_storage))
+
+
+def test_a_plain_cluster_needs_nothing() -> None:
+    assert part() == PodPart()
+
+
+def test_a_log_file_has_a_scratch_volume() -> None:
+    for name in ("file", "pidFile"):
+        found = part(configuration={"logging": {name: f"{mount_paths.LOGS}/x"}})
+        assert found.mounts == ({"name": "logs", "mountPath": mount_paths.LOGS},)
+        assert found.volumes == ({"name": "logs", **EMPTY},)
+
+
+def test_b11_a_plugin_folder_is_named_only_where_it_is() -> None:
+    """The server refuses to start when plugin_directory names a folder that is not there."""
+    ways: tuple[tuple[dict[str, Any], bool, bool], ...] = (
+        ({}, False, False),
+        ({"plugins": [IMAGE]}, True, True),
+        # The image brings the folder along; a volume would hide what is in it.
+        ({"plugins": [COMMAND]}, True, False),
+    )
+    for spec, named, mounted in ways:
+        cluster = gen.cluster().wanting(version="2.5.5", **spec).read()
+        text = render_config(ConfigInput.of(cluster, None))
+        assert ("plugin_directory" in text) is named
+        mounts = part(version="2.5.5", **spec).mounts
+        assert mounts == (
+            ({"name": "plugins", "mountPath": mount_paths.PLUGINS},) if mounted else ()
+        )
+
+
+@pytest.mark.parametrize(
+    ("storage", "claim"),
+    [
+        ({"mode": "ManagedPVC", "size": "1Gi"}, "x-audit"),
+        ({"mode": "ExistingPVC", "existingClaimName": "mine"}, "mine"),
+    ],
+)
+def test_audit_files_lie_on_their_claim(storage: dict[str, Any], claim: str) -> None:
+    found = part(auditFileStorage={**storage, "mountPath": "/srv/audit"})
+    assert found.mounts == ({"name": "audit", "mountPath": "/srv/audit"},)
+    assert found.volumes == ({"name": "audit", "persistentVolumeClaim": {"claimName": claim}},)
+
+
+@pytest.mark.parametrize(
+    ("metrics", "number"),
+    [
+        ({"enabled": False, "scrapeProfile": "AllNodes"}, None),
+        ({"enabled": True}, None),
+        ({"enabled": True, "scrapeProfile": "AllNodes"}, 8202),
+        ({"enabled": True, "metricsOnlyListener": {"enabled": True, "port": 9000}}, 9000),
+        ({"enabled": True, "metricsOnlyListener": {"port": 9000}}, None),
+    ],
+)
+def test_the_port_of_metrics_is_open_when_something_listens(
+    metrics: dict[str, Any], number: int | None
+) -> None:
+    spec = {"version": "2.5.5", "observability": {"metrics": metrics}}
+    wanted = (
+        () if number is None else ({"name": "metrics", "containerPort": number, "protocol": "TCP"},)
+    )
+    assert part(**spec).ports == wanted
+    text = render_config(ConfigInput.of(gen.cluster().wanting(**spec).read(), None))
+    assert text.count('listener "tcp"') == 1 + len(wanted)
+    assert (f'"[::]:{number}"' in text) is bool(wanted)

@@ -1,0 +1,111 @@
+"""managers.certs.actions: an authority is made once, a server certificate as often as asked."""
+
+import base64
+
+import pytest
+
+from contracts.records.desired import Effect
+from managers.certs.actions import issue_authority, issue_server_certificate
+from managers.certs.x509 import KeyPair, make_authority, read
+from runtime.builtin_kinds import SECRET
+from runtime.errors import Transient
+from runtime.types import Object, ObjectKey
+from tests import gen
+from tests.gen import key_files
+from tests.gen.api import Outside
+
+MEANT = gen.resolved(gen.cluster())
+CA, SERVER = (ObjectKey(gen.NAMESPACE, f"x-tls-{part}") for part in ("ca", "server"))
+MAKE = Effect("issue-authority", CA.name)
+RSA = key_files.rsa_key(8192)
+ISSUE = Effect("issue-server-certificate", SERVER.name)
+
+
+def files_of(live: Object) -> dict[str, bytes]:
+    return {name: base64.b64decode(text) for name, text in live["data"].items()}
+
+
+async def known(outside: Outside, key: ObjectKey) -> bool:
+    """Whether the cache has the Secret, without asking anybody."""
+    outside.api.calls.clear()
+    facts = await outside.secrets.facts(key, reader="uid-x", max_age=15, content=True)
+    return facts is not None and outside.api.asked == []
+
+
+async def test_authority_then_server_and_the_server_is_signed_by_it() -> None:
+    outside = Outside()
+    await issue_authority(outside.context, MEANT, MAKE)
+    await issue_server_certificate(outside.context, MEANT, ISSUE)
+    assert outside.api.asked == [
+        "create Secret x-tls-ca",
+        "get Secret x-tls-ca",
+        "apply Secret x-tls-server",
+    ]
+    ca = files_of(outside.api.objects[(SECRET, CA)])
+    server_secret = outside.api.objects[(SECRET, SERVER)]
+    server = files_of(server_secret)
+    assert server_secret["type"] == "kubernetes.io/tls"
+    assert server["ca.crt"] == ca["ca.crt"]
+    # The pods mount this Secret: the key of the authority must not be in it.
+    assert set(server) == {"tls.crt", "tls.key", "ca.crt"}
+    facts = read(KeyPair(server["tls.crt"], server["tls.key"]), ca["ca.crt"])
+    assert facts.issuer_fingerprint
+    assert facts.dns_names == frozenset(MEANT.certificate_names)
+    assert await known(outside, CA)
+    assert await known(outside, SERVER)
+
+
+async def test_an_authority_is_never_replaced() -> None:
+    outside = Outside()
+    await issue_authority(outside.context, MEANT, MAKE)
+    before = outside.api.objects[(SECRET, CA)]["data"]
+    await issue_authority(outside.context, MEANT, MAKE)
+    assert outside.api.objects[(SECRET, CA)]["data"] == before
+    # Whoever made it, the next look asks the server.
+    assert not await known(outside, CA)
+
+
+async def test_a_renewal_replaces_the_certificate_and_its_key() -> None:
+    outside = Outside()
+    await issue_authority(outside.context, MEANT, MAKE)
+    await issue_server_certificate(outside.context, MEANT, ISSUE)
+    first = files_of(outside.api.objects[(SECRET, SERVER)])
+    await outside.clock.advance(3600)
+    await issue_server_certificate(outside.context, MEANT, ISSUE)
+    second = files_of(outside.api.objects[(SECRET, SERVER)])
+    assert first["tls.key"] != second["tls.key"]
+    assert read(KeyPair(second["tls.crt"], second["tls.key"])).not_before > (
+        read(KeyPair(first["tls.crt"], first["tls.key"])).not_before
+    )
+
+
+# sentence: the files of the authority's Secret; None: there is none
+UNUSABLE: dict[str, dict[str, bytes] | None] = {
+    "it is gone": None,
+    "its key is gone": {"ca.crt": make_authority("x", gen.NOW).certificate},
+    "it cannot be read": {"ca.crt": b"garbage", "ca.key": b"garbage"},
+    "its key is of a kind that signs nothing": {
+        "ca.crt": key_files.certificate(RSA.public_key()),
+        "ca.key": key_files.key_pem(RSA),
+    },
+    "its key is too large": {
+        "ca.crt": make_authority("x", gen.NOW).certificate,
+        "ca.key": key_files.key_pem(key_files.rsa_key(10240)),
+    },
+}
+
+
+@pytest.mark.parametrize("files", UNUSABLE.values(), ids=UNUSABLE.keys())
+async def test_an_authority_that_went_bad_since_it_was_seen_is_looked_at_again(
+    files: dict[str, bytes] | None,
+) -> None:
+    outside = Outside()
+    await issue_authority(outside.context, MEANT, MAKE)
+    live = outside.api.objects.pop((SECRET, CA))
+    if files is not None:
+        data = {name: base64.b64encode(content).decode() for name, content in files.items()}
+        outside.api.holding((SECRET, {**live, "data": data}))
+    with pytest.raises(Transient, match="x-tls-ca"):
+        await issue_server_certificate(outside.context, MEANT, ISSUE)
+    assert (SECRET, SERVER) not in outside.api.objects
+    assert not await known(outside, CA)

@@ -1,0 +1,145 @@
+"""managers.certs.probe: real handshakes, and that nobody is asked twice for nothing."""
+
+import asyncio
+import base64
+import ssl
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+from random import Random
+
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import rsa
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+
+from contracts.naming.ports import Port
+from contracts.records.observed import PodFacts
+from e2e.harness import certificates
+from managers.certs import probe
+from managers.certs.chain import fingerprints
+from managers.certs.probe import KEPT, ServedCertificates, handshake
+from managers.certs.rollout import all_serve, behind
+from tests import gen
+
+ROOT = certificates.authority("Root")
+LEAF = certificates.leaf(ROOT, ("openbao-cluster-x.local",), days=-1)
+POD = gen.pod().ready().facts()
+
+
+async def test_the_certificate_is_seen_even_if_nobody_would_accept_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, content in (("c", LEAF.pem), ("k", LEAF.key_pem)):
+        (tmp_path / name).write_bytes(content)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(tmp_path / "c", tmp_path / "k")
+    server = await asyncio.start_server(lambda r, w: w.close(), "127.0.0.1", 0, ssl=context)
+    async with server:
+        monkeypatch.setattr(probe, "API", Port("api", server.sockets[0].getsockname()[1]))
+        seen = await handshake("127.0.0.1", "openbao-cluster-x.local")
+    assert seen == fingerprints(LEAF.pem)[0]
+    assert await handshake("127.0.0.1", "openbao-cluster-x.local") == ""
+
+
+def group_of_its_own(folder: Path) -> ssl.SSLContext:
+    """TLS 1.2 with DHE: the server chooses the numbers that both sides compute with."""
+    key = rsa.generate_private_key(65537, 2048)
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "x")])
+    made = x509.CertificateBuilder(name, name, key.public_key(), 1)
+    made = made.not_valid_before(gen.NOW).not_valid_after(gen.NOW + timedelta(days=1))
+    (folder / "c").write_bytes(made.sign(key, hashes.SHA256()).public_bytes(Encoding.PEM))
+    (folder / "k").write_bytes(key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
+    prime = (Random(1).getrandbits(2048) | 1 << 2047 | 1).to_bytes(257, "big")
+    # A sequence (RFC 2631) of that number, which nobody checks, and of 2.
+    group = b"\x30\x82\x01\x08\x02\x82\x01\x01" + prime + b"\x02\x01\x02"
+    lines = base64.encodebytes(group).decode()
+    (folder / "g").write_text(
+        f"-----BEGIN DH PARAMETERS-----\n{lines}-----END DH PARAMETERS-----\n"
+    )
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.maximum_version = ssl.TLSVersion.TLSv1_2
+    context.load_cert_chain(folder / "c", folder / "k")
+    context.load_dh_params(str(folder / "g"))
+    context.set_ciphers("DHE+AESGCM:@SECLEVEL=0")
+    return context
+
+
+async def test_no_server_chooses_what_we_compute_with(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With a group of 10,000 bits a handshake costs this one thread a second."""
+    context = group_of_its_own(tmp_path)
+    server = await asyncio.start_server(lambda r, w: w.close(), "127.0.0.1", 0, ssl=context)
+    async with server:
+        monkeypatch.setattr(probe, "API", Port("api", server.sockets[0].getsockname()[1]))
+        assert await handshake("127.0.0.1", "openbao-cluster-x.local") == ""
+
+
+class Servers:
+    """Answers by address, and who was asked."""
+
+    def __init__(self, **serving: str) -> None:
+        self.serving = serving
+        self.asked: list[str] = []
+
+    async def shake(self, address: str, server_name: str) -> str:
+        assert server_name == "name"
+        self.asked.append(address)
+        return self.serving.get(f"ip{address.rpartition('.')[2]}", "")
+
+
+async def seen_by(served: ServedCertificates, *pods: PodFacts, expected: str = "new") -> list[str]:
+    found = await served.of(pods, expected, "name")
+    return [found.get(pod.uid, "-") for pod in pods]
+
+
+async def test_a_server_is_asked_until_it_serves_what_it_should() -> None:
+    servers = Servers(ip1="old")
+    served = ServedCertificates(servers.shake)
+    assert await seen_by(served, POD) == ["old"]
+    servers.serving["ip1"] = "new"
+    assert await seen_by(served, POD) == ["new"]
+    assert await seen_by(served, POD) == ["new"]
+    assert len(servers.asked) == 2
+    # Another certificate is expected: it is asked again.
+    assert await seen_by(served, POD, expected="newer") == ["new"]
+    assert len(servers.asked) == 3
+
+
+async def test_a_container_that_was_started_again_is_asked_again() -> None:
+    servers = Servers(ip1="new")
+    served = ServedCertificates(servers.shake)
+    await seen_by(served, POD)
+    await seen_by(served, replace(POD, restarts=1))
+    await seen_by(served, replace(POD, uid="another"))
+    assert len(servers.asked) == 3
+
+
+async def test_who_is_not_ready_is_left_alone() -> None:
+    servers = Servers(ip1="new")
+    served = ServedCertificates(servers.shake)
+    assert await seen_by(served, replace(POD, ready=False), replace(POD, ip="")) == ["-", "-"]
+    assert servers.asked == []
+
+
+async def test_memory_is_bounded() -> None:
+    servers = Servers()
+    served = ServedCertificates(servers.shake)
+    pods = [replace(POD, uid=str(n)) for n in range(KEPT + 10)]
+    assert set(await seen_by(served, *pods)) == {""}
+    assert len(served) == KEPT
+
+
+def test_judgement() -> None:
+    new, old = replace(POD, serves="new"), replace(POD, serves="old")
+    waiting = replace(POD, ready=False)
+    assert all_serve((new,), "new")
+    assert not all_serve((new, old), "new")
+    # What it serves once it is up nobody can tell.
+    assert not all_serve((new, waiting), "new")
+    assert behind((new, old, waiting), "new") == (old,)
+    assert behind((replace(old, ready=False),), "new") == (), "it may serve anything once it is up"
+    assert behind((POD,), "new") == (), "nobody looked"
+    assert behind((replace(POD, serves=""),), "new") != ()

@@ -1,0 +1,91 @@
+"""managers.cluster.adminops.keys.
+
+Which server is asked about keys, and that a duty done costs nothing.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from contracts.api.cluster.status import AdminOpsStatus
+from contracts.api.cluster.status_login import OperatorLoginStatus, RecoveryKeysStatus
+from contracts.records.observed import TokenIssuer
+from managers.bao.client import BaoError
+from managers.bao.login import StoredToken
+from managers.cluster.adminops.keys import KeyDuties
+from managers.cluster.observe.observer import Observer
+from managers.jwt_auth.decide import known
+from tests import gen
+from tests.gen.api import FakeApi, Outside
+from tests.managers.membership.servers import Servers
+
+ISSUER = TokenIssuer("https://issuer.example.com", ("PEM",))
+WISHING = gen.cluster().self_init(login=True)
+
+
+class Told(Servers):
+    """Servers that note where they were asked for the settings of their login."""
+
+    async def login_settings(self, address: str, token: str) -> Mapping[str, Any]:
+        self.asked.append(f"settings {address}")
+        if self.trouble is not None:
+            raise self.trouble
+        return {"bound_issuer": ISSUER.issuer, "jwt_validation_pubkeys": list(ISSUER.public_keys)}
+
+
+class Knowing(Observer):
+    """An observer that knows the issuer, and nothing else."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    async def token_issuer(self) -> TokenIssuer | None:
+        self.asked += 1
+        return ISSUER
+
+
+async def _look(
+    servers: Told, cluster: gen.Cluster, *pods: gen.Pod, status: AdminOpsStatus | None = None
+) -> dict[str, Any]:
+    duties = KeyDuties(Outside(FakeApi()).context, Knowing())
+    read = cluster.read()
+    read = read.model_copy(update={"status": read.status.model_copy(update={"admin_ops": status})})
+    return await duties.look(
+        servers, [pod.facts() for pod in pods], StoredToken("t"), read, cluster.owner()
+    )
+
+
+async def test_b32_the_server_that_leads_is_asked_whatever_its_name() -> None:
+    servers = Told()
+    second, third = gen.pod(1).ready(), gen.pod(2).ready(leading=True)
+    found = await _look(servers, WISHING, second, third)
+    assert servers.asked == [f"settings {third.facts().ip}"]
+    assert found["operator_login"] == known(ISSUER)
+
+
+async def test_a_duty_that_is_done_asks_nobody() -> None:
+    servers = Told()
+    status = AdminOpsStatus(operator_login=known(ISSUER))
+    found = await _look(servers, WISHING, gen.pod().ready(leading=True), status=status)
+    assert servers.asked == []
+    assert found["operator_login"] == known(ISSUER)
+
+
+@pytest.mark.parametrize("leading", [True, False])
+async def test_what_is_known_stays_while_nobody_answers(leading: bool) -> None:
+    servers = Told()
+    servers.trouble = BaoError("no answer")
+    before = AdminOpsStatus(
+        operator_login=OperatorLoginStatus(keys="older"),
+        recovery_keys=RecoveryKeysStatus(stored=True),
+    )
+    found = await _look(servers, WISHING, gen.pod().ready(leading=leading), status=before)
+    assert found["operator_login"] == before.operator_login
+    assert found["recovery_keys"] == before.recovery_keys
+
+
+async def test_a_cluster_without_a_login_of_the_operator_has_no_keys_to_compare() -> None:
+    servers = Told()
+    found = await _look(servers, gen.cluster(), gen.pod().ready(leading=True))
+    assert (servers.asked, found["operator_login"]) == ([], None)

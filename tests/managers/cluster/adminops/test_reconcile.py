@@ -1,0 +1,297 @@
+"""managers.cluster.adminops.reconcile.
+
+When the servers are asked, with which login, and what is written.
+"""
+
+import base64
+
+import pytest
+
+from contracts.api.group import CLUSTERS
+from managers.autopilot.decide import REFUSED_RECHECK
+from managers.bao import login
+from managers.bao.login import Logins
+from managers.bao.models import Member
+from managers.certs.x509 import issue_server, make_authority
+from managers.cluster.adminops.reconcile import AdminOpsReconciler
+from managers.cluster.apply.status_writer import StatusWriter
+from managers.cluster.observe.observer import Observer, Witnesses
+from managers.context.reads.api_server import ApiServer
+from managers.context.secret_builder import secret_object
+from managers.context.service_account_token import REFUSED_SECONDS
+from managers.membership.decide import CONVERGING_RECHECK, QUIET_RECHECK
+from runtime.builtin_kinds import POD, PVC, SECRET, STATEFUL_SET
+from runtime.client.write_guard import Guard
+from runtime.errors import TransportError
+from runtime.outcome import Done, Outcome, Wait
+from runtime.types import Object, ObjectKey
+from tests import gen
+from tests.gen.api import FakeApi, Outside, StillInformer, api_error
+from tests.managers.membership.servers import Servers
+
+KEY = ObjectKey(gen.NAMESPACE, "x")
+WRITE = "apply/status OpenBaoCluster x"
+OLD = gen.cluster(replicas=1).initialized()
+LOGIN = OLD.self_init(login=True)
+AUTHORITY = make_authority("x", gen.NOW)
+SERVER = issue_server(AUTHORITY, ("openbao-cluster-x.local",), (), gen.NOW)
+TLS = secret_object(
+    OLD.owner(),
+    "x-tls-server",
+    {"tls.crt": SERVER.certificate, "tls.key": SERVER.key, "ca.crt": AUTHORITY.certificate},
+)
+TOKEN = secret_object(OLD.owner(), "x-root-token", {"token": b"root-abc"})
+LEADER = Member(node_id="x-0", leader=True, voter=True)
+
+
+class Bench:
+    """One reconciler whose sessions end at servers in memory."""
+
+    def __init__(
+        self,
+        monkeypatch: pytest.MonkeyPatch,
+        cluster: gen.Cluster,
+        *secrets: Object,
+    ) -> None:
+        self.api = FakeApi().holding(
+            (CLUSTERS, cluster.object()), *((SECRET, secret) for secret in secrets)
+        )
+        self.servers = Servers()
+        self.servers.raft = (LEADER,)
+        self.sessions: list[tuple[str, str]] = []
+        monkeypatch.setattr(login, "Bao", self.session)
+        outside = Outside(self.api)
+        logins = Logins(self.api, outside.clock, gen.INSTALLATION)
+        self.logins, self.clock = logins, outside.clock
+        self.clusters = StillInformer(CLUSTERS)
+        caches = {kind: StillInformer(kind) for kind in (POD, PVC, STATEFUL_SET)}
+        observer = Observer(
+            caches,
+            outside.secrets,
+            ApiServer(self.api, outside.clock, "10.96.0.1"),
+            outside.clock,
+            gen.INSTALLATION,
+            Witnesses(
+                logins,
+                outside.context.attempts,
+            ),
+        )
+        self.pods = caches[POD]
+        self.pods.says(gen.pod(0).ready(leading=True).object())
+        self.reconcile = AdminOpsReconciler(
+            self.clusters,
+            caches,
+            observer,
+            StatusWriter(self.api, self.clusters, outside.events, outside.clock),
+            outside.context,
+            logins,
+        )
+
+    def session(self, authority: str, server_name: str, *, guard: Guard) -> Servers:
+        self.sessions.append((authority, server_name))
+        return self.servers
+
+    async def turn(self) -> Outcome:
+        self.clusters.says(*self.api.of(CLUSTERS))
+        self.api.calls.clear()
+        return await self.reconcile(KEY)
+
+    @property
+    def written(self) -> Object:
+        status = self.api.objects[(CLUSTERS, KEY)].get("status", {})
+        part: Object = status.get("adminOps", {})
+        return part
+
+
+# sentence: (cluster, Secrets)
+SILENT: dict[str, gen.Cluster] = {
+    "a cluster without data": gen.cluster(),
+    "a paused cluster": OLD.wanting(paused=True),
+    "a cluster that sleeps, or falls asleep": OLD.wanting(hibernate=True),
+    "a cluster that is being deleted": OLD.marked(deletionTimestamp="2030-01-01T00:00:00Z"),
+    "a spec that nobody can read": OLD.wanting(replicas="many"),
+}
+
+
+@pytest.mark.parametrize("cluster", SILENT.values(), ids=SILENT.keys())
+async def test_nobody_is_asked_about(monkeypatch: pytest.MonkeyPatch, cluster: gen.Cluster) -> None:
+    bench = Bench(monkeypatch, cluster, TLS, TOKEN)
+    assert await bench.turn() == Done()
+    assert bench.sessions == []
+    assert bench.api.asked == []
+
+
+async def test_a_cluster_that_is_gone_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
+    bench = Bench(monkeypatch, OLD)
+    bench.api.objects.clear()
+    assert await bench.turn() == Done()
+
+
+async def test_the_root_token_of_the_first_boot_is_the_login(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    bench = Bench(monkeypatch, OLD, TLS, TOKEN)
+    assert await bench.turn() == Done(QUIET_RECHECK)
+    assert bench.servers.asked[-4:] == [
+        "members 10.0.0.1 root-abc",
+        "autopilot 10.0.0.1 root-abc",
+        "set autopilot 10.0.0.1 root-abc",
+        "bye",
+    ]
+    assert bench.written["raft"]["voters"] == 1
+    # Only servers of the cluster's own authority and name are spoken to.
+    assert bench.sessions == [(AUTHORITY.certificate.decode(), "openbao-cluster-x.local")]
+
+
+def autopilot_of(bench: Bench) -> list[str]:
+    return [line for line in bench.servers.asked if "autopilot" in line]
+
+
+async def test_the_autopilot_is_set_once_and_read_no_more_often_than_the_members(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    bench = Bench(monkeypatch, OLD, TLS, TOKEN)
+    for _ in range(3):
+        await bench.turn()
+    asked = bench.servers.asked
+    read = [line for line in asked if line.startswith("autopilot")]
+    assert len(read) == len([line for line in asked if line.startswith("members")]) == 3
+    assert asked.count("set autopilot 10.0.0.1 root-abc") == 1
+    assert bench.written["autopilot"]["applied"] is True
+
+
+async def test_an_autopilot_that_we_may_not_set_is_left_alone_for_a_while(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    bench = Bench(monkeypatch, OLD, TLS, TOKEN)
+    bench.servers.refused = "set autopilot"
+    for _ in range(3):
+        await bench.turn()
+    assert autopilot_of(bench) == [
+        "autopilot 10.0.0.1 root-abc",
+        "set autopilot 10.0.0.1 root-abc",
+    ]
+    assert bench.written["autopilot"]["applied"] is False
+    assert "policy" in bench.written["autopilot"]["message"]
+    await bench.clock.advance(REFUSED_RECHECK.total_seconds())
+    await bench.turn()
+    assert len(autopilot_of(bench)) == 4
+
+
+async def test_a_cluster_that_is_gone_leaves_no_login_behind(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    bench = Bench(monkeypatch, LOGIN, TLS)
+    gone = gen.cluster("gone").self_init(login=True)
+    await bench.logins.of_cluster(gone.read(), gone.owner())
+    assert len(bench.logins) == 1
+    await bench.reconcile(gone.owner().key)
+    assert len(bench.logins) == 0
+
+
+async def test_the_same_answer_is_written_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    bench = Bench(monkeypatch, OLD, TLS, TOKEN)
+    await bench.turn()
+    assert WRITE in bench.api.asked
+    await bench.turn()
+    assert WRITE not in bench.api.asked
+
+
+async def test_a_token_that_the_user_deleted_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    bench = Bench(monkeypatch, OLD, TLS)
+    await bench.turn()
+    assert bench.written["lastError"]["reason"] == "MembershipUnknown"
+    assert not any(line.startswith("members") for line in bench.servers.asked)
+
+
+async def test_a_cluster_without_a_login_is_asked_for_its_health_alone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    bench = Bench(monkeypatch, OLD.self_init(), TLS, TOKEN)
+    await bench.turn()
+    assert bench.servers.asked == ["health 10.0.0.1", "bye"]
+    assert not any("root-token" in line for line in bench.api.asked)
+
+
+async def test_an_answer_that_was_not_read_is_told_of_until_all_are(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    bench = Bench(monkeypatch, OLD, TLS, TOKEN)
+    bench.servers.unusable = "sys/health of 10.0.0.1: the answer is longer than 262144 bytes"
+    assert await bench.turn() == Done(QUIET_RECHECK)
+    assert bench.written["lastError"]["reason"] == "AnswerUnusable"
+    assert bench.servers.unusable in bench.written["lastError"]["message"]
+    bench.servers.unusable = ""
+    await bench.turn()
+    assert "lastError" not in bench.written
+
+
+async def test_a_token_that_the_api_server_refuses_is_told(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    bench = Bench(monkeypatch, LOGIN, TLS)
+    bench.api.refuse("create/token ServiceAccount the-operator", api_error(403))
+    await bench.turn()
+    assert bench.servers.logins == 0
+    assert "ServiceAccount operators/the-operator" in bench.written["lastError"]["message"]
+    trouble = bench.written["operatorLogin"]
+    assert trouble["reason"] == "OperatorLoginMissing"
+    assert "serviceaccounts/token" in trouble["problem"]
+    assert requests(bench) == 1, "asked by many, refused once"
+    await bench.clock.advance(REFUSED_SECONDS)
+    await bench.turn()
+    assert bench.servers.logins == 1
+    assert not bench.api.body_of(WRITE)["status"]["adminOps"]["operatorLogin"]["problem"]
+
+
+async def test_an_api_server_that_is_away_is_no_refusal(monkeypatch: pytest.MonkeyPatch) -> None:
+    bench = Bench(monkeypatch, LOGIN, TLS)
+    bench.api.refuse("create/token ServiceAccount the-operator", TransportError("away"))
+    await bench.turn()
+    assert bench.written["lastError"]["reason"] == "MembershipUnknown"
+    assert "operatorLogin" not in bench.written
+
+
+def requests(bench: Bench) -> int:
+    return bench.api.asked.count("create/token ServiceAccount the-operator")
+
+
+async def test_a_login_is_kept_from_one_look_to_the_next(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    bench = Bench(monkeypatch, LOGIN, TLS)
+    await bench.turn()
+    await bench.turn()
+    assert bench.servers.logins == 1
+
+
+async def test_members_that_are_missing_are_looked_for_soon(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    bench = Bench(monkeypatch, OLD.wanting(replicas=3), TLS, TOKEN)
+    bench.pods.says(gen.pod(0).ready(leading=True).object(), gen.pod(1).ready().object())
+    bench.servers.raft = (LEADER, Member(node_id="x-1"))
+    outcome = await bench.turn()
+    assert outcome == Wait("VotersMissing", "1 of 3 servers are voters", CONVERGING_RECHECK)
+
+
+# sentence: the Secret with the server certificate; None: there is none
+UNKNOWN: dict[str, Object | None] = {
+    "it is not there": None,
+    "it belongs to somebody else": secret_object(
+        OLD.marked(uid="uid-2").owner(), "x-tls-server", {"tls.crt": b"x"}
+    ),
+    "it cannot be read": {**TLS, "data": {"tls.crt": base64.b64encode(b"garbage").decode()}},
+}
+
+
+@pytest.mark.parametrize("secret", UNKNOWN.values(), ids=UNKNOWN.keys())
+async def test_without_a_known_authority_nobody_is_asked_and_we_look_again(
+    monkeypatch: pytest.MonkeyPatch, secret: Object | None
+) -> None:
+    bench = Bench(monkeypatch, OLD, *([] if secret is None else [secret]), TOKEN)
+    outcome = await bench.turn()
+    assert isinstance(outcome, Wait)
+    assert outcome.after == gen.INSTALLATION.secret_recheck
+    assert bench.sessions == []
+    assert bench.written == {}

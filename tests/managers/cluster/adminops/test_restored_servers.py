@@ -1,0 +1,89 @@
+"""managers.cluster.adminops.restored_servers.
+
+How far the copies of the servers are, and who is asked first.
+"""
+
+from collections.abc import Mapping
+
+from contracts.records.observed import PodFacts
+from managers.bao.client import BaoError
+from managers.cluster.adminops.restored_servers import copies_of, servers_there
+from managers.restore.server_recovery import CopiesSeen, CopySeen
+from tests import gen
+from tests.managers.membership.servers import Servers
+
+NAMES = ("x-0", "x-1", "x-2")
+PODS = {f"x-{n}": gen.pod(n).ready(leading=n == 0).facts() for n in range(3)}
+ADDRESS = {name: pod.ip for name, pod in PODS.items()}
+
+
+class Copies(Servers):
+    """Servers of which each has a copy of its own; x-0 leads."""
+
+    def __init__(self, **applied: int) -> None:
+        super().__init__()
+        self.standby = {ADDRESS["x-1"], ADDRESS["x-2"]}
+        self.applied = {ADDRESS[name.replace("_", "-")]: at for name, at in applied.items()}
+
+    async def applied_index(self, address: str) -> int:
+        self.asked.append(f"applied {address}")
+        if address in self.silent:
+            raise BaoError("no answer")
+        return self.applied[address]
+
+
+async def seen(servers: Servers, pods: Mapping[str, PodFacts] = PODS) -> CopiesSeen:
+    return await copies_of(servers, NAMES, pods)
+
+
+async def test_each_server_says_how_far_it_is_and_the_leader_first() -> None:
+    servers = Copies(x_0=9, x_1=8, x_2=9)
+    found = await seen(servers)
+    assert found == CopiesSeen(
+        [CopySeen("x-0", index=9), CopySeen("x-1", index=8), CopySeen("x-2", index=9)], "x-0", 9
+    )
+    asked = [one for one in servers.asked if one.startswith("applied")]
+    assert asked[0] == f"applied {ADDRESS['x-0']}", "before anybody is held against it"
+
+
+async def test_one_that_does_not_answer_ends_or_is_away_is_at_no_index() -> None:
+    servers = Copies(x_0=9, x_1=9, x_2=9)
+    servers.silent = {ADDRESS["x-1"]}
+    pods = {**PODS, "x-2": gen.pod(2).ready().terminating().facts()}
+    assert [one.index for one in (await seen(servers, pods)).copies] == [9, None, None]
+    del pods["x-2"]
+    assert [one.index for one in (await seen(servers, pods)).copies] == [9, None, None]
+
+
+async def test_one_that_does_not_know_how_far_it_is_is_at_no_index() -> None:
+    assert (await seen(Copies(x_0=9, x_1=0, x_2=9))).copies[1].index is None
+
+
+async def test_two_that_lead_are_none() -> None:
+    servers = Copies(x_0=9, x_1=9, x_2=9)
+    servers.standby = {ADDRESS["x-2"]}
+    found = await seen(servers)
+    assert (found.leader, found.reached) == ("", None)
+
+
+async def test_sealed_ones_are_told_apart() -> None:
+    servers = Copies(x_0=0, x_1=0, x_2=0)
+    servers.sealed = True
+    found = await seen(servers)
+    assert found == CopiesSeen([CopySeen(name, sealed=True) for name in NAMES])
+
+
+def test_servers_beyond_what_the_spec_asks_for_count_as_long_as_they_run() -> None:
+    """They are restarted with the others, and may be needed for a majority."""
+    fewer = gen.cluster(replicas=1).read()
+    assert list(servers_there(fewer, "x", PODS)) == list(NAMES)
+    leaving = {**PODS, "x-2": gen.pod(2).ready().terminating().facts()}
+    assert list(servers_there(fewer, "x", leaving)) == ["x-0", "x-1"]
+    reader = gen.read_pod(0).ready().facts()
+    assert list(servers_there(fewer, "x", {reader.name: reader})) == ["x-0", "x-read-0"]
+
+
+def test_a_server_that_is_not_there_is_waited_for_and_a_fenced_one_is_not() -> None:
+    fenced = gen.cluster(replicas=3, fencedPods=["x-2"]).read()
+    assert list(servers_there(fenced, "x", {})) == ["x-0", "x-1"]
+    assert list(servers_there(fenced, "x", PODS)) == ["x-0", "x-1"]

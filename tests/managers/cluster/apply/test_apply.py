@@ -1,0 +1,235 @@
+"""managers.cluster.apply.apply.
+
+The order in which a plan is applied, and what each answer means.
+"""
+
+import random
+from dataclasses import replace
+
+import pytest
+
+from contracts.records.desired import AppliedSet, Desired
+from managers.cluster.apply.apply import IMMUTABLE, PRUNED, Applier, outcome_of
+from managers.cluster.plan.steps import fold
+from managers.context.context import FIELD_MANAGER, MARKS
+from runtime.apply.apply import OwnedApply
+from runtime.apply.apply_cache import Settled
+from runtime.apply.apply_result import Applied
+from runtime.builtin_kinds import CONFIG_MAP, PVC, ROLE, ROLE_BINDING, SECRET, STATEFUL_SET
+from runtime.errors import ServerError, status_error
+from runtime.metrics.metrics import Metrics
+from runtime.outcome import Blocked, Done, Wait
+from runtime.testing.clock import ManualClock
+from runtime.types import Object, ObjectKey
+from runtime.verdict import Verdict
+from tests import gen
+from tests.gen.api import FakeApi, StillInformer, api_error
+from tests.gen.worlds import with_good_secrets
+from tests.house.checkout import ROOT
+
+CLUSTER = gen.cluster()
+OWNER = CLUSTER.owner()
+BOOTING = with_good_secrets(CLUSTER, gen.world())
+DESIRED = fold(gen.resolved(CLUSTER, BOOTING), BOOTING.facts())
+HELD = fold(gen.resolved(CLUSTER), gen.world().facts())
+NAMES = [f"{intent.resource.kind} {intent.key.name}" for intent in DESIRED.intents]
+
+
+class Bench:
+    def __init__(self, api: FakeApi | None = None) -> None:
+        self.api = api or FakeApi()
+        kinds = {intent.resource for intent in DESIRED.intents} | set(PRUNED)
+        self.caches = {kind: StillInformer(kind) for kind in kinds}
+        for kind, cache in self.caches.items():
+            cache.says(*self.api.of(kind))
+        owned = OwnedApply(
+            self.api,
+            self.caches,
+            field_manager=FIELD_MANAGER,
+            marks=MARKS,
+            metrics=Metrics(),
+            settled=Settled(ManualClock(), random.Random(1)),
+        )
+        self.applier = Applier(owned)
+
+    async def apply(self, desired: Desired = DESIRED) -> AppliedSet:
+        return await self.applier.apply(OWNER, desired)
+
+    @property
+    def written(self) -> list[str]:
+        return [str(call).partition(" ")[2] for call in self.api.calls if call.verb == "apply"]
+
+
+def child(name: str, **metadata: object) -> Object:
+    return {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {
+            "name": name,
+            "namespace": gen.NAMESPACE,
+            "uid": f"uid-{name}",
+            "ownerReferences": [OWNER.reference()],
+            **metadata,
+        },
+    }
+
+
+async def test_everything_is_applied_and_the_pods_last() -> None:
+    bench = Bench()
+    done = await bench.apply()
+    assert done.in_place
+    assert sorted(bench.written) == sorted(NAMES)
+    assert set(bench.written[-2:]) == {"StatefulSet x", "PodDisruptionBudget x-pdb"}
+
+
+async def test_a_binding_comes_after_its_role() -> None:
+    bench = Bench()
+    await bench.apply()
+    role = next(i for i in DESIRED.intents if i.resource == ROLE).key.name
+    binding = next(i for i in DESIRED.intents if i.resource == ROLE_BINDING).key.name
+    assert bench.written.index(f"Role {role}") < bench.written.index(f"RoleBinding {binding}")
+
+
+async def test_a_second_pass_asks_for_nothing() -> None:
+    bench = Bench()
+    await bench.apply()
+    bench.api.calls.clear()
+    done = await bench.apply()
+    assert {applied.verdict for applied in done.objects} == {Verdict.SKIPPED}
+    assert bench.api.asked == []
+
+
+async def test_no_pod_starts_while_the_foundation_is_not_in_place() -> None:
+    foreign = child("x-config", ownerReferences=[])
+    bench = Bench(FakeApi().holding((CONFIG_MAP, foreign)))
+    done = await bench.apply()
+    assert not done.in_place
+    assert done.conflicts == ("ConfigMap ns/x-config exists and belongs to nobody that we know",)
+    assert not any(name.startswith("StatefulSet") for name in bench.written)
+    # The others are applied all the same.
+    assert "Service x" in bench.written
+
+
+async def test_a_plan_without_pods_applies_its_foundation() -> None:
+    bench = Bench()
+    await bench.apply(HELD)
+    assert len(bench.written) == len(HELD.foundation)
+    assert not any(name.startswith("StatefulSet") for name in bench.written)
+
+
+async def test_an_error_holds_back_the_pods_and_is_raised() -> None:
+    bench = Bench()
+    bench.api.refuse("apply Service x", api_error(500))
+    with pytest.raises(ServerError):
+        await bench.apply()
+    assert not any(name.startswith("StatefulSet") for name in bench.written)
+
+
+class TestPruning:
+    STALE = ((CONFIG_MAP, child("x-config-init-of-before")),)
+
+    async def test_what_a_complete_plan_does_not_name_goes(self) -> None:
+        bench = Bench(FakeApi().holding(*self.STALE))
+        await bench.apply()
+        assert "delete ConfigMap x-config-init-of-before" in bench.api.asked
+
+    async def test_a_plan_that_stopped_early_deletes_nothing(self) -> None:
+        bench = Bench(FakeApi().holding(*self.STALE))
+        await bench.apply(HELD)
+        assert not any(call.verb == "delete" for call in bench.api.calls)
+
+    async def test_nothing_goes_while_something_is_in_the_way(self) -> None:
+        foreign = child("x-config", ownerReferences=[])
+        bench = Bench(FakeApi().holding(*self.STALE, (CONFIG_MAP, foreign)))
+        await bench.apply()
+        assert not any(call.verb == "delete" for call in bench.api.calls)
+
+    async def test_it_comes_after_the_pods_no_longer_need_it(self) -> None:
+        bench = Bench(FakeApi().holding(*self.STALE))
+        await bench.apply()
+        words = bench.api.asked
+        assert words.index("apply StatefulSet x") < words.index(
+            "delete ConfigMap x-config-init-of-before"
+        )
+
+    def test_volumes_keys_and_the_servers_themselves_are_never_pruned(self) -> None:
+        assert not {PVC, SECRET, STATEFUL_SET} & set(PRUNED)
+        # Everything else that is made can also go again.
+        assert {i.resource for i in DESIRED.intents} <= {*PRUNED, STATEFUL_SET}
+
+
+# sentence: (verdict, the outcome's class, its reason)
+OUTCOMES: dict[str, tuple[Verdict, type[object], str]] = {
+    "as it was": (Verdict.SKIPPED, Done, ""),
+    "made": (Verdict.CREATED, Done, ""),
+    "repaired": (Verdict.UPDATED, Done, ""),
+    "somebody else's": (Verdict.FOREIGN, Blocked, "ForeignObject"),
+    "refused by the server": (Verdict.REJECTED, Blocked, "Rejected"),
+    "still going away": (Verdict.TERMINATING, Wait, "Reconciling"),
+}
+
+
+@pytest.mark.parametrize(("verdict", "kind", "reason"), OUTCOMES.values(), ids=OUTCOMES.keys())
+def test_outcome(verdict: Verdict, kind: type[object], reason: str) -> None:
+    outcome = outcome_of(
+        Applied(DESIRED.foundation[0], verdict, None, "ConfigMap ns/x-config: why")
+    )
+    assert isinstance(outcome, kind)
+    if not isinstance(outcome, Done):
+        assert outcome.reason == reason
+        assert "ConfigMap ns/x-config: why" in outcome.message
+
+
+def test_every_verdict_has_an_outcome() -> None:
+    assert {row[0] for row in OUTCOMES.values()} == set(Verdict)
+
+
+def test_an_object_that_goes_away_is_looked_at_again() -> None:
+    outcome = outcome_of(Applied(DESIRED.foundation[0], Verdict.TERMINATING, None, "m"))
+    assert isinstance(outcome, Wait)
+    assert outcome.after is not None
+
+
+async def test_a_refusal_of_the_server_is_an_outcome_and_no_crash() -> None:
+    bench = Bench()
+    invalid = status_error({"code": 422, "reason": "Invalid", "message": "field is immutable"})
+    bench.api.refuse("apply StatefulSet x", invalid)
+    done = await bench.apply()
+    assert any(isinstance(o, Blocked) and o.reason == "Rejected" for o in done.outcomes)
+    assert (STATEFUL_SET, ObjectKey(gen.NAMESPACE, "x")) not in bench.api.objects
+
+
+def test_a_change_that_nobody_can_make_in_place_is_named_with_a_way_around_it() -> None:
+    """For fields that managers.workload.storage.recreate_statefulset does not know of."""
+    intent = next(intent for intent in DESIRED.intents if intent.resource == STATEFUL_SET)
+    words = f"{intent}: Forbidden: {IMMUTABLE} 'replicas' are forbidden"
+    outcome = outcome_of(Applied(intent, Verdict.REJECTED, None, words))
+    assert isinstance(outcome, Blocked)
+    assert outcome.reason == "StatefulSetImmutable"
+    assert "delete statefulset x --cascade=orphan" in outcome.message
+
+
+def test_those_words_are_the_ones_that_a_server_says() -> None:
+    recorded = (ROOT / "tests/runtime/refusals.json").read_text(encoding="utf-8")
+    assert IMMUTABLE in recorded
+
+
+async def test_what_is_spared_is_neither_written_nor_deleted() -> None:
+    """A former account of pods that still run under it."""
+    former = {
+        "apiVersion": ROLE.api_version,
+        "kind": ROLE.kind,
+        "metadata": {
+            "name": "former-role",
+            "namespace": gen.NAMESPACE,
+            "uid": "uid-former",
+            "ownerReferences": [OWNER.reference()],
+        },
+    }
+    named = (ROLE, ObjectKey(gen.NAMESPACE, "former-role"))
+    for spared, left in (((named,), 1), ((), 0)):
+        bench = Bench(FakeApi().holding((ROLE, former)))
+        await bench.apply(replace(DESIRED, spared=spared))
+        roles = [one for one in bench.api.of(ROLE) if one["metadata"]["name"] == "former-role"]
+        assert len(roles) == left
+        assert not any("former" in call for call in bench.written) or not left

@@ -1,0 +1,266 @@
+"""managers.cluster.apply.status_writer.
+
+One write per change, none without one, details a little late.
+"""
+
+import copy
+from typing import Any
+
+import pytest
+
+from contracts.api.cluster.status import ClusterStatus
+from contracts.api.group import CLUSTERS
+from managers.cluster.apply.status_writer import (
+    ADMINOPS_MANAGER,
+    DETAIL_INTERVAL,
+    STATUS_MANAGER,
+    StatusWriter,
+)
+from runtime.client.client import ApplyResult
+from runtime.errors import Conflict, status_error
+from runtime.types import Object, ObjectKey, Resource, key_of
+from tests import gen
+from tests.gen.api import FakeApi, Outside, StillInformer
+from tests.managers.cluster.passes import status_of
+
+OLD = gen.cluster().initialized()
+FINE = gen.running(OLD)
+WRITE = "apply/status OpenBaoCluster x"
+KEY = ObjectKey(gen.NAMESPACE, "x")
+
+
+class Recording(FakeApi):
+    """Notes who wrote, and with how much force."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.managers: list[tuple[str, bool]] = []
+
+    async def apply(
+        self,
+        resource: Resource,
+        body: Object,
+        *,
+        field_manager: str,
+        force: bool,
+        subresource: str | None = None,
+        dry_run: bool = False,
+    ) -> ApplyResult:
+        self.managers.append((field_manager, force))
+        return await super().apply(
+            resource, body, field_manager=field_manager, force=force, subresource=subresource
+        )
+
+
+class Bench:
+    def __init__(self, cluster: gen.Cluster = OLD) -> None:
+        self.api = Recording()
+        self.api.holding((CLUSTERS, cluster.object()))
+        self.outside = Outside(self.api)
+        self.cache = StillInformer(CLUSTERS)
+        self.sync()
+        self.writer = StatusWriter(self.api, self.cache, self.outside.events, self.outside.clock)
+
+    def sync(self) -> None:
+        self.cache.says(copy.deepcopy(self.api.objects[(CLUSTERS, KEY)]))
+
+    @property
+    def live(self) -> Object:
+        found = self.cache.get(KEY)
+        assert found is not None
+        return found
+
+    async def write(self, status: ClusterStatus) -> float | None:
+        return await self.writer.write(self.live, status)
+
+
+STEADY = status_of(OLD, FINE)
+DETAIL = STEADY.model_copy(update={"sealed": "unknown"})
+HEADLINE = status_of(OLD, FINE.with_pods(*FINE.pods[:2]))
+
+
+async def test_a_status_is_written_once() -> None:
+    bench = Bench()
+    assert await bench.write(STEADY) is None
+    assert bench.api.managers == [(STATUS_MANAGER, True)]
+    assert bench.api.asked == [WRITE]
+    assert await bench.write(STEADY) is None
+    assert bench.api.asked == []
+
+
+async def test_the_write_is_seen_before_the_watch_tells() -> None:
+    bench = Bench()
+    await bench.write(STEADY)
+    assert ClusterStatus.model_validate(bench.live["status"]) == STEADY
+
+
+async def test_it_speaks_of_that_very_object() -> None:
+    bench = Bench()
+    await bench.write(STEADY)
+    body = bench.api.body_of(WRITE)
+    assert body["metadata"] == {"name": "x", "namespace": gen.NAMESPACE, "uid": "uid-x"}
+    assert "spec" not in body
+
+
+THEIRS: dict[str, Any] = {
+    "adminOps": {"raft": {"voters": 3, "nonVoters": 0, "leader": "x-0", "clusterID": "c"}},
+    "backup": {"lastBackupTime": "2030-01-01T00:00:00Z", "restoreTest": {"conditions": []}},
+    "operationLock": {"operation": "Backup", "holder": "openbaobackup/nightly", "epoch": 3},
+    "operationLockEpoch": 3,
+    "restore": {"name": "monday", "uid": "u"},
+}
+
+
+async def test_the_parts_of_other_writers_are_neither_written_nor_compared() -> None:
+    bench = Bench(OLD.having(**THEIRS))
+    await bench.write(status_of(OLD.having(**THEIRS), FINE))
+    assert not THEIRS.keys() & bench.api.body_of(WRITE)["status"].keys()
+    assert {part: bench.live["status"][part] for part in THEIRS} == THEIRS
+    bench.api.calls.clear()
+    assert await bench.write(status_of(OLD.having(**THEIRS), FINE)) is None
+    assert bench.api.asked == []
+
+
+class TestDetails:
+    async def test_a_detail_right_after_a_write_waits(self) -> None:
+        bench = Bench()
+        await bench.write(STEADY)
+        bench.api.calls.clear()
+        await bench.outside.clock.advance(0.5)
+        assert await bench.write(DETAIL) == pytest.approx(DETAIL_INTERVAL - 0.5)
+        assert bench.api.asked == []
+
+    async def test_it_waits_to_the_last(self) -> None:
+        bench = Bench()
+        await bench.write(STEADY)
+        await bench.outside.clock.advance(DETAIL_INTERVAL - 0.1)
+        assert await bench.write(DETAIL) == pytest.approx(0.1)
+
+    async def test_it_is_written_when_its_time_has_come(self) -> None:
+        bench = Bench()
+        await bench.write(STEADY)
+        due = await bench.write(DETAIL)
+        assert due is not None
+        await bench.outside.clock.advance(due)
+        assert await bench.write(DETAIL) is None
+        assert bench.api.asked == [WRITE, WRITE]
+
+    async def test_a_detail_that_passed_is_never_written(self) -> None:
+        bench = Bench()
+        await bench.write(STEADY)
+        await bench.write(DETAIL)
+        await bench.outside.clock.advance(DETAIL_INTERVAL)
+        assert await bench.write(STEADY) is None
+        assert bench.api.asked == [WRITE]
+
+    async def test_a_headline_never_waits(self) -> None:
+        bench = Bench()
+        await bench.write(STEADY)
+        assert await bench.write(HEADLINE) is None
+        assert bench.api.asked == [WRITE, WRITE]
+
+    # sentence: (fields of the status that differ)
+    HEADLINES = (
+        {"phase": "Failed"},
+        {"observed_generation": 2},
+        {"initialized": False},
+        {"active_leader": "x-2"},
+        {"ready_replicas": 2},
+    )
+
+    async def test_that_nobody_leads_for_a_moment_is_a_detail(self) -> None:
+        """The name of the next leader comes next, and that one does not wait."""
+        bench = Bench()
+        await bench.write(STEADY)
+        assert await bench.write(STEADY.model_copy(update={"active_leader": ""})) is not None
+
+    async def test_servers_that_come_up_one_by_one_are_a_detail(self) -> None:
+        bench = Bench()
+        young = STEADY.model_copy(update={"phase": "Initializing", "ready_replicas": 1})
+        await bench.write(young)
+        assert await bench.write(young.model_copy(update={"ready_replicas": 2})) is not None
+
+    @pytest.mark.parametrize("fields", HEADLINES, ids=lambda fields: next(iter(fields)))
+    async def test_these_are_headlines_too(self, fields: dict[str, Any]) -> None:
+        bench = Bench()
+        await bench.write(STEADY)
+        assert await bench.write(STEADY.model_copy(update=fields)) is None
+        assert bench.api.asked == [WRITE, WRITE]
+
+    async def test_one_cluster_does_not_delay_another(self) -> None:
+        bench = Bench()
+        await bench.write(STEADY)
+        other = gen.cluster("y").initialized()
+        bench.api.holding((CLUSTERS, other.object()))
+        live = bench.api.objects[(CLUSTERS, ObjectKey(gen.NAMESPACE, "y"))]
+        assert await bench.writer.write(copy.deepcopy(live), DETAIL) is None
+
+    async def test_a_cluster_that_is_gone_delays_no_successor(self) -> None:
+        bench = Bench()
+        await bench.write(STEADY)
+        bench.writer.forget(key_of(bench.live))
+        assert await bench.write(DETAIL) is None
+
+
+class TestEvents:
+    async def test_a_flip_is_told_once_it_is_written(self) -> None:
+        bench = Bench()
+        await bench.write(STEADY)
+        await bench.write(HEADLINE)
+        told = await bench.outside.told()
+        assert [(kind, reason) for kind, reason, _ in told] == [
+            ("Normal", "AllReplicasReady"),
+            ("Normal", "Initialized"),
+            ("Warning", "NotReady"),
+        ]
+
+    async def test_a_flip_that_was_not_written_is_not_told(self) -> None:
+        bench = Bench()
+        refused = status_error({"code": 409, "reason": "Conflict"})
+        bench.api.refuse(WRITE, refused)
+        with pytest.raises(Conflict):
+            await bench.write(STEADY)
+        assert await bench.outside.told() == []
+
+    async def test_a_cluster_that_is_gone_is_told_nothing(self) -> None:
+        bench = Bench()
+        del bench.api.objects[(CLUSTERS, KEY)]
+        assert await bench.write(STEADY) is None
+        assert await bench.outside.told() == []
+
+
+async def test_a_successor_of_the_name_gets_no_status_of_its_predecessor() -> None:
+    bench = Bench()
+    bench.api.objects.clear()
+    bench.api.holding((CLUSTERS, gen.cluster().marked(uid="uid-2").object()))
+    assert await bench.write(STEADY) is None
+    assert "status" not in bench.api.objects[(CLUSTERS, KEY)]
+
+
+async def test_a_status_that_nobody_can_read_is_replaced() -> None:
+    bench = Bench(OLD.having(conditions="none"))
+    assert await bench.write(STEADY) is None
+    assert ClusterStatus.model_validate(bench.live["status"]) == STEADY
+
+
+class TestAdminOps:
+    PART = {"raft": {"voters": 3, "nonVoters": 0, "leader": "x-0", "clusterID": "c"}}  # noqa: RUF012  a constant
+
+    async def test_it_is_written_alone_and_once(self) -> None:
+        bench = Bench()
+        assert await bench.writer.write_adminops(bench.live, self.PART)
+        assert bench.api.body_of(WRITE)["status"] == {"adminOps": self.PART}
+        assert bench.api.managers == [(ADMINOPS_MANAGER, True)]
+        assert not await bench.writer.write_adminops(bench.live, self.PART)
+        assert bench.api.asked == [WRITE]
+
+    async def test_nothing_is_nothing_new(self) -> None:
+        bench = Bench()
+        assert not await bench.writer.write_adminops(bench.live, {})
+        assert bench.api.asked == []
+
+    async def test_the_other_part_stays(self) -> None:
+        bench = Bench()
+        await bench.write(STEADY)
+        await bench.writer.write_adminops(bench.live, self.PART)
+        assert bench.live["status"]["phase"] == "Running"

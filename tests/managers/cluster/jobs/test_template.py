@@ -1,0 +1,366 @@
+"""managers.cluster.jobs.template and executors: image, login, authority and addresses of jobs."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from contracts.jobs.template import Asked, AuthorityFile, Executor, JobLogin
+from contracts.naming import names
+from contracts.naming.names import Job
+from contracts.pools.owned_names import ORDINALS_MAX
+from contracts.records.environment import ApiEndpoints
+from contracts.records.observed import ImageVerdict
+from managers.cluster.jobs.template import (
+    authority_of,
+    forbidden_addresses,
+    login_of,
+    proven_image,
+    servers_of,
+)
+from managers.cluster.jobs.template_source import ExecutorSource
+from managers.context.reads.api_server import ApiServer
+from managers.images.policy import Question
+from managers.images.verifier import ImageVerifier
+from runtime.builtin_kinds import PVC, SERVICE_ACCOUNT
+from runtime.outcome import Blocked, Wait
+from runtime.types import Object, Resource
+from tests import gen
+from tests.gen.api import FakeApi, Outside
+
+S3: dict[str, Any] = {"endpoint": "https://s3.example.com", "bucket": "b"}
+KEY = "-----BEGIN PUBLIC KEY-----\nx\n-----END PUBLIC KEY-----\n"
+
+
+def backup(**fields: Any) -> dict[str, Any]:
+    return {"schedule": "0 3 * * *", "target": S3, **fields}
+
+
+PLAIN = gen.cluster()
+LOGIN = PLAIN.self_init(login=True)
+OWN_ROLE = backup(jwtAuthRole="mine")
+OWN_TOKEN = backup(tokenSecretRef={"name": "own"})
+DEFAULT = JobLogin(role="openbao-operator-backup")
+MISSING = "ExecutorLoginMissing"
+
+# sentence: (cluster, job, what the restore says, the login or the reason why there is none)
+LOGINS: dict[str, tuple[gen.Cluster, Job, Asked, JobLogin | str]] = {
+    "the role of the first boot": (LOGIN.wanting(backup=backup()), "backup", Asked(), DEFAULT),
+    "nobody made a role": (PLAIN.wanting(backup=backup()), "backup", Asked(), MISSING),
+    "a role by name": (PLAIN.wanting(backup=OWN_ROLE), "backup", Asked(), JobLogin(role="mine")),
+    "a token before the usual role": (
+        LOGIN.wanting(backup=OWN_TOKEN),
+        "backup",
+        Asked(),
+        JobLogin(token_secret="own"),
+    ),
+    "a role before a token": (
+        PLAIN.wanting(backup={**OWN_TOKEN, **OWN_ROLE}),
+        "backup",
+        Asked(),
+        JobLogin(role="mine"),
+    ),
+    "upgrades with the role of the first boot": (
+        LOGIN.wanting(backup=OWN_TOKEN),
+        "upgrade",
+        Asked(),
+        JobLogin(role="openbao-operator-upgrade"),
+    ),
+    "upgrades with a token of their own": (
+        PLAIN.wanting(upgrade={"tokenSecretRef": {"name": "own"}}),
+        "upgrade",
+        Asked(),
+        JobLogin(token_secret="own"),
+    ),
+    "nobody made a role for upgrades": (
+        PLAIN.wanting(backup=OWN_TOKEN),
+        "upgrade",
+        Asked(),
+        MISSING,
+    ),
+    "a restore has a role of its own": (
+        LOGIN.wanting(backup=OWN_ROLE),
+        "restore",
+        Asked(),
+        JobLogin(role="openbao-operator-restore"),
+    ),
+    "the token of backups restores nothing": (
+        PLAIN.wanting(backup=OWN_TOKEN),
+        "restore",
+        Asked(),
+        MISSING,
+    ),
+    "the cluster names the role of restores": (
+        PLAIN.wanting(restore={"jwtAuthRole": "mine"}),
+        "restore",
+        Asked(),
+        JobLogin(role="mine"),
+    ),
+    "one restore names another role": (
+        PLAIN.wanting(restore={"jwtAuthRole": "mine"}),
+        "restore",
+        Asked(role="its"),
+        JobLogin(role="its"),
+    ),
+    "one restore brings a token": (
+        LOGIN.wanting(restore={"jwtAuthRole": "mine"}),
+        "restore",
+        Asked(token_secret="its"),
+        JobLogin(token_secret="its"),
+    ),
+}
+
+
+@pytest.mark.parametrize(("cluster", "job", "asked", "expected"), LOGINS.values(), ids=LOGINS)
+def test_how_a_job_logs_in(
+    cluster: gen.Cluster, job: Job, asked: Asked, expected: JobLogin | str
+) -> None:
+    found = login_of(cluster.read(), job, asked)
+    if isinstance(found, Blocked):
+        assert found.reason == expected
+        assert f"spec.{job}.jwtAuthRole" in found.message
+    else:
+        assert found == expected
+
+
+EXTERNAL = {"mode": "External", "external": {"serverSecretRef": {"name": "mine"}}}
+ACME = {"mode": "ACME", "acme": {"directoryURL": "https://acme.example.com/d", "email": "a@b.c"}}
+PRIVATE_ACME = {"mode": "ACME", "acme": {**ACME["acme"], "caSecretRef": {"name": "acme-ca"}}}  # type: ignore[dict-item]
+
+# sentence: (spec.tls, the file that is believed)
+AUTHORITIES: dict[str, tuple[dict[str, Any] | None, AuthorityFile | None]] = {
+    "our own": (None, AuthorityFile("x-tls-server", "ca.crt")),
+    "of somebody else": (EXTERNAL, AuthorityFile("mine", "ca.crt")),
+    "public": (ACME, None),
+    "private, by ACME": (PRIVATE_ACME, AuthorityFile("acme-ca", "pki-ca.crt")),
+}
+
+
+@pytest.mark.parametrize(("tls", "expected"), AUTHORITIES.values(), ids=AUTHORITIES.keys())
+def test_whom_a_job_believes(tls: dict[str, Any] | None, expected: AuthorityFile | None) -> None:
+    found = authority_of(PLAIN.wanting(tls=tls).read())
+    assert found == expected
+    assert found is None or found.secret != names.tls_ca_secret("x")
+
+
+def test_no_store_is_where_the_api_server_is() -> None:
+    endpoints = ApiEndpoints(("192.0.2.1", "2001:db8::1"), 6443)
+    assert forbidden_addresses(("10.96.0.1", "fd00::1"), endpoints) == (
+        "10.96.0.1:443",
+        "[fd00::1]:443",
+        "192.0.2.1:6443",
+        "[2001:db8::1]:6443",
+    )
+
+
+def raft(voters: int, others: int = 0, readers: int | None = None) -> dict[str, Any]:
+    found = {"voters": voters, "nonVoters": others, "leader": "x-0"}
+    return {"raft": {**found, **({} if readers is None else {"readReplicas": readers})}}
+
+
+# sentence: (cluster, how many pods may lead)
+SIZES: dict[str, tuple[gen.Cluster, int]] = {
+    "as many as are wanted": (PLAIN.wanting(replicas=3), 3),
+    "more while it shrinks": (PLAIN.wanting(replicas=3).having(adminOps=raft(5)), 5),
+    "no more while it grows": (PLAIN.wanting(replicas=5).having(adminOps=raft(3, 1)), 5),
+    "a status of any number stays small": (PLAIN.having(adminOps=raft(100_000)), ORDINALS_MAX),
+    "none of the read replicas": (PLAIN.wanting(replicas=3).having(adminOps=raft(3, 2, 2)), 3),
+}
+
+
+@pytest.mark.parametrize(("cluster", "count"), SIZES.values(), ids=SIZES.keys())
+def test_which_servers_are_asked(cluster: gen.Cluster, count: int) -> None:
+    assert servers_of(cluster.read()) == tuple(f"x-{ordinal}" for ordinal in range(count))
+
+
+# --- the image ----------------------------------------------------------------------------------
+
+IMAGE = "registry.example.com/op:1"
+PINNED = "registry.example.com/op@sha256:" + "a" * 64
+STRICT = {"enabled": True, "publicKey": KEY}
+WARN = {**STRICT, "failurePolicy": "Warn"}
+KEYLESS = {"enabled": True, "issuer": "https://i.example.com", "subject": "s"}
+PROVEN = ImageVerdict(IMAGE, pinned=PINNED)
+UNPROVEN = ImageVerdict(IMAGE, problem="unproven", message="no signature", retry_after=30.0)
+AWAY = ImageVerdict(IMAGE, problem="unreachable", message="no answer", retry_after=15.0)
+FAILED = "BackupExecutorImageVerificationFailed"
+
+# sentence: (spec.operatorImageVerification, what is known, the reference or the reason)
+IMAGES: dict[str, tuple[dict[str, Any] | None, ImageVerdict | None, str]] = {
+    "nobody asks": (None, None, IMAGE),
+    "it is switched off": ({**STRICT, "enabled": False}, None, IMAGE),
+    "it is proven": (STRICT, PROVEN, PINNED),
+    "it is proven, and only a warning was asked for": (WARN, PROVEN, PINNED),
+    "nothing proves it": (STRICT, UNPROVEN, FAILED),
+    "nothing proves it, and that is fine": (WARN, UNPROVEN, IMAGE),
+    "the registry is away": (STRICT, AWAY, "ImageRegistryUnavailable"),
+    "nobody has looked": (STRICT, None, "ImageRegistryUnavailable"),
+    "an identity is asked for": (KEYLESS, None, FAILED),
+    "an identity is asked for, with a warning": (
+        {**KEYLESS, "failurePolicy": "Warn"},
+        None,
+        FAILED,
+    ),
+}
+
+
+@pytest.mark.parametrize(("policy", "verdict", "expected"), IMAGES.values(), ids=IMAGES.keys())
+def test_which_image_runs(
+    policy: dict[str, Any] | None, verdict: ImageVerdict | None, expected: str
+) -> None:
+    cluster = PLAIN.wanting(operatorImageVerification=policy).read()
+    found = proven_image(cluster, "backup", IMAGE, verdict)
+    assert (found if isinstance(found, str) else found.reason) == expected
+    if isinstance(found, Blocked):
+        assert IMAGE in found.message or "signature" in found.message
+    if not isinstance(found, str):
+        assert not isinstance(found, Wait) or found.after
+
+
+def test_a_restore_says_its_own_reason() -> None:
+    cluster = PLAIN.wanting(operatorImageVerification=STRICT).read()
+    found = proven_image(cluster, "restore", IMAGE, UNPROVEN)
+    assert isinstance(found, Blocked)
+    assert found.reason == "RestoreExecutorImageVerificationFailed"
+
+
+# --- what has to be asked -----------------------------------------------------------------------
+
+BACKED_UP = LOGIN.wanting(backup=backup())
+ACCOUNT = "x-backup-serviceaccount"
+OTHER = {"apiVersion": "v1", "kind": "Other", "name": "o", "uid": "uid-o", "controller": True}
+
+
+class Verifier(ImageVerifier):
+    """Proves everything, and tells of what it was asked."""
+
+    def __init__(self, outside: Outside) -> None:
+        super().__init__(outside.api, outside.clock)
+        self.asked: list[Question] = []
+
+    async def verdict(self, question: Question, records: Any = ()) -> ImageVerdict:
+        self.asked.append(question)
+        return ImageVerdict(question.reference, pinned=PINNED)
+
+
+class Bench:
+    def __init__(self, image: str = IMAGE, platform: Any = "kubernetes") -> None:
+        self.outside = Outside()
+        self.api: FakeApi = self.outside.api
+        self.verifier = Verifier(self.outside)
+        installation = replace(gen.INSTALLATION, operator_image=image, platform=platform)
+        server = ApiServer(self.api, self.outside.clock, "10.96.0.1")
+        self.source = ExecutorSource(self.api, installation, self.verifier, server)
+
+    def having(self, resource: Resource, name: str, owner: Object | None = None) -> "Bench":
+        owners = [gen.cluster().owner().reference() if owner is None else owner]
+        metadata: Object = {"name": name, "namespace": gen.NAMESPACE, "ownerReferences": owners}
+        head = {"apiVersion": resource.api_version, "kind": resource.kind}
+        self.api.holding((resource, {**head, "metadata": metadata}))
+        return self
+
+    async def of(
+        self, cluster: gen.Cluster, asked: Asked | None = None, job: Job = "backup"
+    ) -> Any:
+        return await self.source.of(cluster.read(), job, asked or Asked())
+
+
+async def test_an_executor_is_described() -> None:
+    found = await Bench().having(SERVICE_ACCOUNT, ACCOUNT).of(BACKED_UP)
+    assert isinstance(found, Executor)
+    assert (found.image, found.account, found.login) == (IMAGE, ACCOUNT, DEFAULT)
+    assert found.audience == "openbao-internal/ns/x"
+    assert found.forbidden == ("10.96.0.1:443",)
+    assert found.server_env().ca_path
+
+
+async def test_the_spec_decides_what_the_pod_looks_like() -> None:
+    cluster = BACKED_UP.wanting(
+        imagePullSecrets=[{"name": "pull"}],
+        scheduling={"nodeSelector": {"disk": "ssd"}, "affinity": {"nodeAffinity": {}}},
+        workloadHardening={"appArmorEnabled": True},
+    )
+    found = await Bench(platform="openshift").having(SERVICE_ACCOUNT, ACCOUNT).of(cluster)
+    assert found.pull_secrets == ("pull",)
+    assert found.nodes == {"nodeSelector": {"disk": "ssd"}}
+    assert found.confined
+    assert not found.fixed_ids
+
+
+async def test_the_image_that_is_asked_for_is_the_one_that_is_proven() -> None:
+    bench = Bench().having(SERVICE_ACCOUNT, ACCOUNT)
+    cluster = BACKED_UP.wanting(
+        backup=backup(image="registry.example.com/own:1"), operatorImageVerification=STRICT
+    )
+    found = await bench.of(cluster)
+    assert found.image == PINNED
+    assert [one.reference for one in bench.verifier.asked] == ["registry.example.com/own:1"]
+    await bench.of(cluster, Asked(image="registry.example.com/its:1"))
+    assert bench.verifier.asked[-1].reference == "registry.example.com/its:1"
+
+
+async def test_without_an_image_nothing_can_run() -> None:
+    found = await Bench(image="").having(SERVICE_ACCOUNT, ACCOUNT).of(BACKED_UP)
+    assert isinstance(found, Blocked)
+    assert found.reason == "ExecutorImageUnknown"
+
+
+@pytest.mark.parametrize(("job", "field"), [("backup", "backup"), ("upgrade", "upgrade")])
+async def test_the_field_that_names_the_image_is_told(job: Job, field: str) -> None:
+    found = await Bench(image="").of(BACKED_UP, job=job)
+    assert f"set spec.{field}.image" in found.message
+
+
+async def test_a_step_of_an_upgrade_has_its_own_image_and_account_and_needs_no_store() -> None:
+    bench = Bench().having(SERVICE_ACCOUNT, "x-upgrade-serviceaccount")
+    cluster = VOLUME.wanting(upgrade={"image": "registry.example.com/step:1"})
+    found = await bench.of(cluster, job="upgrade")
+    assert isinstance(found, Executor)
+    assert (found.image, found.account) == (
+        "registry.example.com/step:1",
+        "x-upgrade-serviceaccount",
+    )
+    assert found.login == JobLogin(role="openbao-operator-upgrade")
+
+
+async def test_a_job_waits_for_its_account() -> None:
+    found = await Bench().of(BACKED_UP)
+    assert isinstance(found, Wait)
+    assert (found.reason, found.after) == ("ExecutorAccountMissing", 1.0)
+
+
+async def test_an_account_of_somebody_else_is_not_used() -> None:
+    found = await Bench().having(SERVICE_ACCOUNT, ACCOUNT, OTHER).of(BACKED_UP)
+    assert isinstance(found, Blocked)
+    assert found.reason == "ForeignObject"
+    assert "Other o" in found.message
+
+
+VOLUME = BACKED_UP.wanting(
+    backup=backup(target={"provider": "pvc", "bucket": "b", "pvc": {"claimName": "snapshots"}})
+)
+
+# sentence: (what the restore says of its volume, the volume that exists, is it enough)
+VOLUMES: dict[str, tuple[Asked, str, bool]] = {
+    "that of the cluster": (Asked(), "snapshots", True),
+    "that of the cluster is missing": (Asked(), "", False),
+    "another one": (Asked(claim="other"), "other", True),
+    "another one is missing": (Asked(claim="other"), "snapshots", False),
+    "a store in the network": (Asked(claim=""), "", True),
+}
+
+
+@pytest.mark.parametrize(("asked", "there", "enough"), VOLUMES.values(), ids=VOLUMES.keys())
+async def test_the_volume_of_snapshots_has_to_be_there(
+    asked: Asked, there: str, enough: bool
+) -> None:
+    bench = Bench().having(SERVICE_ACCOUNT, ACCOUNT)
+    if there:
+        bench.having(PVC, there)
+    found = await bench.of(VOLUME, asked)
+    if enough:
+        assert isinstance(found, Executor)
+    else:
+        assert isinstance(found, Blocked)
+        assert found.reason == "SnapshotVolumeMissing"
+        assert "create it" in found.message

@@ -1,0 +1,79 @@
+"""managers.cluster.observe.client_config.
+
+Whom the operator trusts, while certificates move too (B-12).
+"""
+
+from dataclasses import replace
+
+from contracts.api.cluster.spec import OpenBaoCluster
+from contracts.records.observed import PodFacts, Reach
+from contracts.records.secrets import SecretFacts
+from managers.cluster.observe.client_config import reach_of, tls_secrets
+from tests import gen
+
+NAME = "openbao-cluster-x.local"
+REFS = {"serverSecretRef": {"name": "mine"}, "caSecretRef": {"name": "roots"}}
+EXTERNAL = gen.cluster().wanting(tls={"mode": "External", "external": REFS}).read()
+OURS = gen.cluster().read()
+
+
+def acme(**settings: object) -> OpenBaoCluster:
+    wish = {"directoryURL": "https://acme.example.com/dir", **settings}
+    return gen.cluster().wanting(tls={"mode": "ACME", "acme": wish}).read()
+
+
+def secret(name: str, authority: str, *, of: str = "") -> SecretFacts:
+    return replace(gen.secret(name, of=of), authority=authority)
+
+
+def pods(*secrets: str) -> tuple[PodFacts, ...]:
+    return tuple(
+        replace(gen.pod(n).ready().facts(), tls_secret=name) for n, name in enumerate(secrets)
+    )
+
+
+def reached(cluster: OpenBaoCluster, *secrets: SecretFacts, on: tuple[str, ...]) -> Reach | None:
+    return reach_of(cluster, {one.name: one for one in secrets}, pods(*on))
+
+
+def test_our_own_authority() -> None:
+    found = reached(OURS, secret("x-tls-server", "A"), on=("x-tls-server",))
+    assert found == Reach("A\n", NAME)
+
+
+def test_somebody_elses_secret_is_not_trusted_in_place_of_ours() -> None:
+    assert reached(OURS, secret("x-tls-server", "A", of="Shop"), on=()) is None
+    assert reached(OURS, on=()) is None
+
+
+def test_comments_of_a_bundle_are_no_obstacle_to_a_connection() -> None:
+    """The TLS library takes ASCII alone, and the bundle of all public authorities has more."""
+    reach = reached(OURS, secret("x-tls-server", "# Fő\nA"), on=("x-tls-server",))
+    assert reach == Reach("# F?\nA\n", NAME)
+    roots = secret("roots", "# Fő\nA", of="nobody")
+    assert reached(acme(caSecretRef={"name": "roots"}), roots, on=()) == Reach(
+        "# F?\nA", "x-acme.ns.svc"
+    )
+
+
+def test_b12_during_a_switch_both_kinds_of_servers_are_trusted() -> None:
+    """Pods are replaced one at a time: some still serve what the former Secret holds."""
+    ours, mine = secret("x-tls-server", "A"), secret("mine", "B", of="nobody")
+    assert tls_secrets(EXTERNAL, pods("x-tls-server", "mine")) == ("roots", "mine", "x-tls-server")
+    there = reached(EXTERNAL, ours, mine, on=("x-tls-server", "mine"))
+    assert there == Reach("B\nA\n", NAME)
+    back = reached(OURS, ours, mine, on=("mine", "mine"))
+    assert back == Reach("A\nB\n", NAME)
+    over = reached(EXTERNAL, ours, mine, on=("mine", "mine"))
+    assert over == Reach("B\n", NAME)
+
+
+def test_a_public_acme_server_is_trusted_as_the_host_trusts_it() -> None:
+    assert reached(acme(), on=("", "")) == Reach("", "x-acme.ns.svc")
+
+
+def test_a_private_acme_server_is_trusted_by_its_secret() -> None:
+    private = acme(caSecretRef={"name": "roots"})
+    assert reached(private, on=()) is None
+    found = reached(private, secret("roots", "R", of="nobody"), on=())
+    assert found == Reach("R", "x-acme.ns.svc")

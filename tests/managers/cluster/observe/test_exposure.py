@@ -1,0 +1,252 @@
+"""managers.cluster.observe.exposure, and how objects that no pod needs are applied: alone, last,
+prunable.
+"""
+
+import random
+from dataclasses import replace
+
+import pytest
+
+from contracts.naming import names
+from contracts.optional_kinds import (
+    BACKEND_TLS_POLICY,
+    GATEWAY,
+    GATEWAY_CLASS,
+    HTTP_ROUTE,
+    OPTIONAL_KINDS,
+    SERVICE_MONITOR,
+)
+from contracts.records.desired import AppliedSet, Desired
+from contracts.records.exposure import WaysFacts
+from contracts.records.observed import Observed
+from managers.cluster.apply.apply import PRUNED, Applier
+from managers.cluster.observe.exposure import WaysIn
+from managers.cluster.plan.steps import fold
+from managers.context.context import FIELD_MANAGER, MARKS
+from managers.context.reads.negative_ttl_getter import SeenObjects
+from runtime.apply.apply import OwnedApply
+from runtime.apply.apply_cache import Settled
+from runtime.builtin_kinds import INGRESS, POD_DISRUPTION_BUDGET, STATEFUL_SET
+from runtime.cache.optional import OptionalKinds
+from runtime.cache.optional_kind import Offer
+from runtime.metrics.metrics import Metrics
+from runtime.outcome import Blocked, Wait
+from runtime.testing.clock import ManualClock
+from runtime.types import Object, ObjectKey, Resource
+from tests import gen
+from tests.gen.api import FakeApi, StillInformer, api_error
+from tests.gen.worlds import with_good_secrets
+from tests.managers.networking.ways_in import ALL, NONE, gateway, ingress, monitor
+
+ROUTE, POLICY = HTTP_ROUTE.resources[0], BACKEND_TLS_POLICY.resources[0]
+MONITOR = SERVICE_MONITOR.resources[0]
+OWNER = gen.cluster().owner()
+
+
+def booting(cluster: gen.Cluster, offers: dict[str, Offer]) -> Desired:
+    world = with_good_secrets(cluster, gen.world())
+    observed: Observed = replace(world.facts(), ways=WaysFacts(offers))
+    return fold(gen.resolved(cluster, world), observed)
+
+
+class Bench:
+    def __init__(self) -> None:
+        self.api = FakeApi()
+        kinds = (*PRUNED, STATEFUL_SET, *(one for kind in OPTIONAL_KINDS for one in kind.resources))
+        self.caches = {kind: StillInformer(kind) for kind in kinds}
+        self.applier = Applier(
+            OwnedApply(
+                self.api,
+                self.caches,
+                field_manager=FIELD_MANAGER,
+                marks=MARKS,
+                metrics=Metrics(),
+                settled=Settled(ManualClock(), random.Random(1)),
+            )
+        )
+
+    async def apply(self, desired: Desired) -> AppliedSet:
+        for kind, cache in self.caches.items():
+            cache.says(*self.api.of(kind))
+        self.api.calls.clear()
+        return await self.applier.apply(OWNER, desired)
+
+    @property
+    def asked_of(self) -> set[str]:
+        return {call.kind for call in self.api.calls}
+
+
+WANTED = booting(gateway(), ALL)
+
+
+async def test_b09_whatever_is_wrong_with_a_way_in_the_pods_start() -> None:
+    bench = Bench()
+    bench.api.refuse(f"apply HTTPRoute {names.http_route('x')}", api_error(403))
+    done = await bench.apply(WANTED)
+    assert done.in_place
+    written = [str(call) for call in bench.api.calls if call.verb == "apply"]
+    assert "apply StatefulSet x" in written
+    # One that is refused does not stop its neighbour.
+    assert f"apply BackendTLSPolicy {names.backend_tls_policy('x')}" in written
+    (told,) = [one for one in done.outcomes if isinstance(one, Wait)]
+    assert told.reason == "TransientError"
+    assert "HTTPRoute" in told.message
+    assert told.after is not None
+
+
+async def test_b09_a_way_in_is_made_after_the_pods() -> None:
+    bench = Bench()
+    await bench.apply(WANTED)
+    kinds = [call.kind for call in bench.api.calls if call.verb == "apply"]
+    assert kinds.index(STATEFUL_SET.kind) < kinds.index(ROUTE.kind)
+
+
+async def test_b09_an_absent_api_is_not_asked_for() -> None:
+    bench = Bench()
+    done = await bench.apply(booting(gateway(), NONE))
+    assert done.in_place
+    assert not bench.asked_of & {kind.kind for kind in OPTIONAL_KINDS}
+
+
+async def test_attack_t11_a_way_in_of_somebody_else_is_told_and_not_touched() -> None:
+    name = names.http_route("x")
+    theirs: Object = {
+        "metadata": {"name": name, "namespace": gen.NAMESPACE, "labels": {"a": "b"}},
+        "spec": {"hostnames": ["theirs.example.com"]},
+    }
+    bench = Bench()
+    bench.api.holding((ROUTE, theirs))
+    done = await bench.apply(WANTED)
+    assert done.in_place
+    assert len(done.conflicts) == 1
+    assert name in done.conflicts[0]
+    assert any(isinstance(one, Blocked) for one in done.outcomes)
+    assert bench.api.objects[(ROUTE, ObjectKey(gen.NAMESPACE, name))]["spec"] == theirs["spec"]
+    # Nor is it pruned when nobody asks for a route any more.
+    await bench.apply(booting(gen.cluster(), ALL))
+    assert (ROUTE, ObjectKey(gen.NAMESPACE, name)) in bench.api.objects
+
+
+# sentence: (before, after, kinds that are gone)
+CHANGES: dict[str, tuple[gen.Cluster, gen.Cluster, set[Resource]]] = {
+    "no gateway any more": (gateway(), gen.cluster(), {ROUTE, POLICY}),
+    "passthrough": (gateway(), gateway(tlsPassthrough=True), {ROUTE, POLICY}),
+    "no check of the servers": (gateway(), gateway(backendTLS={"enabled": False}), {POLICY}),
+    "no ingress any more": (ingress(), gen.cluster(), {INGRESS}),
+    "no monitor any more": (monitor(), gen.cluster(version="2.5.0"), {MONITOR}),
+}
+
+
+@pytest.mark.parametrize("sentence", CHANGES)
+async def test_what_is_no_longer_asked_for_goes(sentence: str) -> None:
+    before, after, gone = CHANGES[sentence]
+    bench = Bench()
+    await bench.apply(booting(before, ALL))
+    assert all(bench.api.of(kind) for kind in gone)
+    await bench.apply(booting(after, ALL))
+    assert not any(bench.api.of(kind) for kind in gone)
+    assert bench.api.of(POD_DISRUPTION_BUDGET)
+
+
+async def test_nothing_is_pruned_of_a_kind_that_was_not_known_to_be_there() -> None:
+    """Its cache may fill between the look and the pruning, and what is in it may be wanted."""
+    bench = Bench()
+    await bench.apply(WANTED)
+    await bench.apply(booting(gateway(), {}))
+    assert bench.api.of(ROUTE)
+    assert bench.api.of(POLICY)
+
+
+async def test_a_second_pass_asks_for_nothing() -> None:
+    bench = Bench()
+    await bench.apply(WANTED)
+    await bench.apply(WANTED)
+    assert bench.api.asked == []
+
+
+class Kinds(OptionalKinds):
+    """Offers that a test sets."""
+
+    def __init__(self, offers: dict[str, Offer]) -> None:
+        self._offers = offers
+
+
+class Looking:
+    def __init__(self, offers: dict[str, Offer]) -> None:
+        self.api = FakeApi()
+        kinds = (INGRESS, *(one for kind in OPTIONAL_KINDS for one in kind.resources))
+        self.caches = {kind: StillInformer(kind) for kind in kinds}
+        seen = SeenObjects(self.api, ManualClock(), 9.0)
+        self.ways = WaysIn(Kinds(offers), self.caches, seen)
+
+    async def facts(self, cluster: gen.Cluster) -> WaysFacts:
+        return await self.ways.facts(cluster.read(), cluster.owner())
+
+    def mine(self, resource: Resource, name: str, **content: object) -> None:
+        metadata = {"name": name, "namespace": gen.NAMESPACE, "resourceVersion": "1"}
+        metadata |= {"ownerReferences": [OWNER.reference()]}  # type: ignore[dict-item]
+        self.caches[resource].says({"metadata": metadata, **content})
+
+
+async def test_b09_looking_at_an_absent_api_costs_no_request() -> None:
+    looking = Looking(NONE)
+    found = await looking.facts(gateway())
+    assert looking.api.asked == []
+    assert found.route is None
+    assert found.usable == ()
+
+
+async def test_a_cluster_without_ways_in_costs_no_request() -> None:
+    looking = Looking(ALL)
+    assert await looking.facts(gen.cluster()) == WaysFacts(ALL)
+    assert looking.api.asked == []
+
+
+async def test_the_gateway_and_its_class_are_read_by_name() -> None:
+    looking = Looking(ALL)
+    spec = {"gatewayClassName": "edge", "listeners": [{"name": "https", "protocol": "HTTPS"}]}
+    looking.api.holding(
+        (GATEWAY, {"metadata": {"name": "public", "namespace": gen.NAMESPACE}, "spec": spec}),
+        (GATEWAY_CLASS, {"metadata": {"name": "edge"}}),
+    )
+    looking.mine(ROUTE, names.http_route("x"))
+    looking.mine(POLICY, names.backend_tls_policy("x"))
+    found = await looking.facts(gateway())
+    assert looking.api.asked == ["get Gateway public", "get GatewayClass edge"]
+    assert found.gateway is not None
+    assert found.gateway_class is not None
+    assert found.route is not None
+    assert found.route.mine
+    assert found.policy is not None
+    # Many passes share the answer.
+    await looking.facts(gateway())
+    assert looking.api.asked == []
+
+
+async def test_a_gateway_that_is_not_there_has_no_class_to_ask_for() -> None:
+    looking = Looking(ALL)
+    found = await looking.facts(gateway())
+    assert looking.api.asked == ["get Gateway public"]
+    assert (found.gateway, found.gateway_class, found.gateway_readable) == (None, None, True)
+
+
+async def test_our_ingress_and_monitor_are_seen() -> None:
+    looking = Looking(ALL)
+    looking.mine(INGRESS, "x")
+    looking.mine(MONITOR, "x")
+    both = ingress().wanting(version="2.5.0", observability=monitor().spec["observability"])
+    found = await looking.facts(both)
+    assert found.ingress is not None
+    assert found.ingress.mine
+    assert found.monitor
+    assert looking.api.asked == []
+
+
+async def test_what_belongs_to_another_cluster_is_not_ours() -> None:
+    looking = Looking(ALL)
+    looking.caches[INGRESS].says(
+        {"metadata": {"name": "x", "namespace": gen.NAMESPACE, "resourceVersion": "1"}}
+    )
+    found = await looking.facts(ingress())
+    assert found.ingress is not None
+    assert not found.ingress.mine

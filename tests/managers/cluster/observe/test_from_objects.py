@@ -1,0 +1,329 @@
+"""managers.cluster.observe.from_objects: from objects to facts, whatever the objects lack."""
+
+import base64
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import ec, rsa
+
+from contracts.naming import labels
+from contracts.pools.voter_pool import VoterSet
+from contracts.records.observed import ContainerExit, PodFacts
+from managers.certs.x509 import issue_server, make_authority
+from managers.cluster.observe.from_objects import (
+    claim_facts,
+    pod_facts,
+    secret_facts,
+    secret_reading,
+    stateful_set_facts,
+)
+from managers.context.secret_builder import secret_object
+from runtime.types import Object
+from tests import gen
+
+OWNER = gen.cluster().owner()
+
+
+def bare_pod(**parts: Any) -> Object:
+    return {"metadata": {"name": "x-0", "uid": "u", "namespace": "ns"}, **parts}
+
+
+# sentence: (pod, the fact's name, its value)
+PODS: dict[str, tuple[Object, str, Any]] = {
+    "a pod without a status is not ready": (bare_pod(), "ready", False),
+    "a pod without a status has no address": (bare_pod(), "ip", ""),
+    "a pod without a status has not restarted": (bare_pod(), "restarts", 0),
+    "an empty list of containers is not started": (
+        bare_pod(status={"containerStatuses": []}),
+        "last_exit",
+        None,
+    ),
+    "a null list of containers is not started": (
+        bare_pod(status={"containerStatuses": None, "conditions": None}),
+        "waiting",
+        "",
+    ),
+    "a null state is no state": (
+        bare_pod(status={"containerStatuses": [{"name": "openbao", "state": None}]}),
+        "waiting",
+        "",
+    ),
+    "another container's restarts are not the server's": (
+        bare_pod(status={"containerStatuses": [{"name": "sidecar", "restartCount": 7}]}),
+        "restarts",
+        0,
+    ),
+    "a pod without annotations comes from no template": (bare_pod(), "template", ""),
+    "the kubelet's reason and words are told": (
+        gen.pod().waiting("ImagePullBackOff", "no such image").object(),
+        "waiting",
+        "ImagePullBackOff: no such image",
+    ),
+    "a reason without words is told alone": (
+        gen.pod().waiting("ContainerCreating").object(),
+        "waiting",
+        "ContainerCreating",
+    ),
+    "the scheduler's words are told": (
+        gen.pod().unscheduled("0/3 nodes are available").object(),
+        "waiting",
+        "Unschedulable: 0/3 nodes are available",
+    ),
+    "a pod that has its node is not waiting for one": (
+        bare_pod(
+            status={
+                "conditions": [{"type": "PodScheduled", "status": "True", "reason": "Scheduled"}]
+            }
+        ),
+        "waiting",
+        "",
+    ),
+    "the last end is told": (
+        gen.pod().restarted(2, code=137, reason="OOMKilled").object(),
+        "last_exit",
+        ContainerExit(137, "OOMKilled"),
+    ),
+    "an end without a code is told": (
+        bare_pod(
+            status={
+                "containerStatuses": [{"name": "openbao", "lastState": {"terminated": {"x": 1}}}]
+            }
+        ),
+        "last_exit",
+        ContainerExit(-1, ""),
+    ),
+    "a ready pod is ready": (gen.pod().ready().object(), "ready", True),
+    "a ready pod that goes away is not": (gen.pod().ready().terminating().object(), "ready", False),
+    "an unknown readiness is none": (
+        bare_pod(status={"conditions": [{"type": "Ready", "status": "Unknown"}]}),
+        "ready",
+        False,
+    ),
+    "a condition without a type is passed over": (
+        bare_pod(status={"conditions": [{}, {"type": "Ready", "status": "True"}]}),
+        "ready",
+        True,
+    ),
+}
+
+
+@pytest.mark.parametrize(("pod", "fact", "value"), PODS.values(), ids=PODS.keys())
+def test_pod(pod: Object, fact: str, value: Any) -> None:
+    (facts,) = pod_facts(VoterSet("x"), [pod])
+    assert getattr(facts, fact) == value
+
+
+@pytest.mark.parametrize("status", [None, {}, {"containerStatuses": None}, {"conditions": []}])
+def test_b40_a_pod_that_was_just_made_has_not_started(status: Any) -> None:
+    (facts,) = pod_facts(VoterSet("x"), [bare_pod(status=status)])
+    assert (facts.ready, facts.restarts, facts.last_exit, facts.ip) == (False, 0, None, "")
+
+
+def test_what_the_server_says_is_kept_apart_from_what_is() -> None:
+    said = gen.pod().ready(leading=True).unready().facts()
+    assert not said.ready
+    assert said.registration.active is True
+    assert said.registration.sealed is False
+    assert said.registration.version == "2.4.0"
+    assert gen.pod().saying(active="perhaps").facts().registration.active is None
+
+
+def test_pods_come_in_the_order_of_their_ordinals() -> None:
+    pods = [gen.pod(n).object() for n in (10, 2, 0)]
+    assert [facts.ordinal for facts in pod_facts(VoterSet("x"), pods)] == [0, 2, 10]
+
+
+@pytest.mark.parametrize("name", ["x-backup-1", "y-0", "x-01", "x", "x--1", "x-a", "x-0-abc"])
+def test_a_pod_that_is_not_of_the_set_is_passed_over(name: str) -> None:
+    pod = gen.pod().object()
+    pod["metadata"]["name"] = name
+    assert pod_facts(VoterSet("x"), [pod]) == ()
+
+
+class TestStatefulSet:
+    def test_what_is_absent_or_going_is_none(self) -> None:
+        assert stateful_set_facts(None) is None
+        assert gen.stateful_set().terminating().facts() is None
+
+    def test_a_new_one_is_not_settled(self) -> None:
+        live = gen.stateful_set().object()
+        del live["status"]
+        facts = stateful_set_facts(live)
+        assert facts is not None
+        assert not facts.settled
+        assert facts.ready_replicas == 0
+
+    def test_the_very_first_spec_is_not_settled_before_it_was_seen(self) -> None:
+        live = replace(gen.stateful_set(), generation=1).object()
+        live["status"] = {}
+        facts = stateful_set_facts(live)
+        assert facts is not None
+        assert not facts.settled
+
+    def test_an_old_observation_is_not_settled(self) -> None:
+        now, before = gen.stateful_set().facts(), gen.stateful_set().unsettled().facts()
+        assert now is not None
+        assert before is not None
+        assert now.settled
+        assert not before.settled
+
+    def test_the_first_boot_is_seen_by_its_volume(self) -> None:
+        first, later = gen.stateful_set().first_boot().facts(), gen.stateful_set().facts()
+        assert first is not None
+        assert later is not None
+        assert first.first_boot
+        assert not later.first_boot
+
+    def test_a_bare_one_has_defaults(self) -> None:
+        facts = stateful_set_facts({"metadata": {"name": "x"}, "spec": {"template": {"spec": {}}}})
+        assert facts is not None
+        assert (facts.replicas, facts.template, facts.claim_size) == (1, "", "")
+        assert facts.claim_class is None
+
+
+class TestClaims:
+    @staticmethod
+    def claim(name: str, **metadata: Any) -> Object:
+        return {"metadata": {"name": name, "namespace": "ns", "uid": f"uid-{name}", **metadata}}
+
+    def test_the_mark_says_whose_it_is(self) -> None:
+        marked = self.claim("data-x-0", annotations={labels.OWNER_UID: "uid-x"})
+        found = claim_facts(VoterSet("x"), [self.claim("data-x-1"), marked])
+        assert [(c.name, c.owner_uid) for c in found] == [("data-x-0", "uid-x"), ("data-x-1", "")]
+
+    def test_its_growth_is_read(self) -> None:
+        live = self.claim("data-x-0", annotations={labels.ADOPT: "x"})
+        live["spec"] = {"resources": {"requests": {"storage": "2Gi"}}, "storageClassName": "fast"}
+        told = {
+            "type": "FileSystemResizePending",
+            "status": "True",
+            "message": "restart it",
+            "lastTransitionTime": "2030-01-01T00:00:00Z",
+        }
+        live["status"] = {
+            "phase": "Bound",
+            "capacity": {"storage": "1Gi"},
+            "conditions": [{**told, "type": "Resizing", "status": "False"}, told],
+        }
+        (found,) = claim_facts(VoterSet("x"), [live])
+        assert (found.requested, found.capacity, found.storage_class) == ("2Gi", "1Gi", "fast")
+        assert (found.phase, found.adopt) == ("Bound", "x")
+        assert (found.resizing, found.resize_message) == (told["type"], "restart it")
+        assert found.resizing_since == datetime(2030, 1, 1, tzinfo=UTC)
+
+    def test_a_claim_that_goes_is_told(self) -> None:
+        (found,) = claim_facts(VoterSet("x"), [self.claim("data-x-0", deletionTimestamp="t")])
+        assert found.terminating
+
+    @pytest.mark.parametrize("name", ["data-y-0", "audit-x-0", "data-x-0a", "data-x", "x-0"])
+    def test_a_volume_of_another_name_holds_no_data_of_ours(self, name: str) -> None:
+        assert claim_facts(VoterSet("x"), [self.claim(name)]) == ()
+
+
+AUTHORITY = make_authority("x", gen.NOW)
+SERVER = issue_server(AUTHORITY, ("a.example.com",), ("127.0.0.1",), gen.NOW)
+KEY = ec.generate_private_key(ec.SECP256R1())
+
+
+def pem(
+    key: ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey, password: bytes | None = None
+) -> bytes:
+    how: serialization.KeySerializationEncryption = (
+        serialization.BestAvailableEncryption(password)
+        if password
+        else serialization.NoEncryption()
+    )
+    return key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, how)
+
+
+def secret(**data: bytes) -> Object:
+    """A Secret of ours; `_` in a name stands for a dot."""
+    files = {name.replace("_", "."): value for name, value in data.items()}
+    return secret_object(OWNER, "x-tls-server", files)
+
+
+# sentence: files
+UNUSABLE = {
+    "nothing of a certificate": {"password": b"x"},
+    "no files": {},
+    "a certificate without its key": {"tls_crt": SERVER.certificate},
+    "an empty key": {"tls_crt": SERVER.certificate, "tls_key": b""},
+    "garbage for a certificate": {"tls_crt": b"garbage", "tls_key": SERVER.key},
+    "garbage for a key": {"tls_crt": SERVER.certificate, "tls_key": b"garbage"},
+    "bytes for a certificate": {"tls_crt": bytes(range(256)), "tls_key": SERVER.key},
+    "a key behind a password": {
+        "tls_crt": SERVER.certificate,
+        "tls_key": pem(KEY, b"password"),
+    },
+    "garbage for the authority": {
+        "tls_crt": SERVER.certificate,
+        "tls_key": SERVER.key,
+        "ca_crt": b"garbage",
+    },
+}
+
+
+class TestSecrets:
+    def test_a_server_certificate_is_read_and_no_key_is_kept(self) -> None:
+        live = secret(tls_crt=SERVER.certificate, tls_key=SERVER.key, ca_crt=AUTHORITY.certificate)
+        reading = secret_reading(live)
+        assert reading.content.certificate is not None
+        assert reading.content.certificate.key_matches
+        assert reading.content.certificate.issuer_fingerprint
+        assert reading.content.authority == AUTHORITY.certificate.decode()
+        assert reading.content.problem == ""
+        assert "data" not in reading.live
+        kept = repr(reading)
+        for key in (SERVER.key, AUTHORITY.key):
+            assert base64.b64encode(key).decode() not in kept
+            assert key.decode().splitlines()[1] not in kept
+
+    def test_an_authority_signs_itself(self) -> None:
+        reading = secret_reading(secret(ca_crt=AUTHORITY.certificate, ca_key=AUTHORITY.key))
+        assert reading.content.certificate is not None
+        found = reading.content.certificate
+        assert found.issuer_fingerprint == found.fingerprint
+
+    def test_metadata_alone_has_no_problem(self) -> None:
+        live = secret()
+        del live["data"]
+        reading = secret_reading(live)
+        assert (reading.content.certificate, reading.content.problem) == (None, "")
+
+    @pytest.mark.parametrize("files", UNUSABLE.values(), ids=UNUSABLE.keys())
+    def test_content_that_cannot_be_used_is_a_problem_and_no_crash(
+        self, files: dict[str, bytes]
+    ) -> None:
+        reading = secret_reading(secret(**files))
+        assert reading.content.certificate is None
+        assert reading.content.problem
+        assert reading.content.authority == ""
+
+    def test_an_authority_without_its_key_can_still_be_trusted(self) -> None:
+        content = secret_reading(secret(ca_crt=AUTHORITY.certificate)).content
+        assert (content.certificate, content.authority) == (None, AUTHORITY.certificate.decode())
+        assert "ca.key" in content.problem
+
+    @pytest.mark.parametrize("key", [KEY, rsa.generate_private_key(65537, 2048)])
+    def test_a_key_of_another_certificate_is_seen(
+        self, key: ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey
+    ) -> None:
+        reading = secret_reading(secret(tls_crt=SERVER.certificate, tls_key=pem(key)))
+        assert reading.content.certificate is not None
+        assert not reading.content.certificate.key_matches
+        assert reading.content.certificate.issuer_fingerprint == ""
+
+    def test_whose_it_is_depends_on_who_asks(self) -> None:
+        reading = secret_reading(secret(a=b"b"))
+        ours = secret_facts(reading, OWNER)
+        theirs = secret_facts(reading, gen.cluster().marked(uid="uid-2").owner())
+        assert (ours.mine, ours.owner) == (True, "")
+        assert (theirs.mine, theirs.owner) == (False, "OpenBaoCluster x (uid uid-x)")
+
+
+def test_the_builder_of_pods_makes_what_the_reader_reads() -> None:
+    assert isinstance(gen.pod().ready().facts(), PodFacts)
+    assert gen.pod(3).facts().ip == "10.0.0.4"

@@ -1,0 +1,299 @@
+"""managers.cluster.observe.observer: where each fact comes from, and what it costs."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from contracts.naming import labels
+from contracts.records.observed import Reach
+from contracts.unseal_keys import KEYS_SOUGHT
+from managers.certs.chain import fingerprints
+from managers.certs.probe import ServedCertificates
+from managers.certs.x509 import issue_server, make_authority
+from managers.cluster.observe.observer import (
+    CLUSTER_INDEX,
+    Observer,
+    Witnesses,
+    by_cluster,
+    secret_names,
+)
+from managers.context.reads.api_server import DISCOVERY, KEYS, ApiServer
+from managers.context.reads.pvcs import NamedClaims
+from managers.context.secret_builder import secret_object
+from runtime.builtin_kinds import POD, PVC, SECRET, STATEFUL_SET
+from runtime.types import Object, ObjectKey
+from tests import gen
+from tests.gen.api import FakeApi, Outside, StillInformer
+
+NEW = gen.cluster()
+OLD = gen.cluster().initialized()
+SELF = gen.cluster().self_init()
+SUPPLIED = SELF.wanting(unseal={"credentialsSecretRef": {"name": "mine"}})
+CA = make_authority("x", gen.NOW)
+SERVER = issue_server(CA, ("openbao-cluster-x.local",), (), gen.NOW)
+FIRST_LOOK = [
+    "get EndpointSlice kubernetes",
+    "get Secret x-tls-ca",
+    "get Secret x-tls-server",
+    "peek Secret x-unseal-key",
+    "peek Secret x-root-token",
+]
+
+
+class Bench:
+    def __init__(self, *secrets: Object) -> None:
+        self.api = FakeApi().holding(*((SECRET, secret) for secret in secrets))
+        self.api.raw = {DISCOVERY: {"issuer": "https://i.example.com"}, KEYS: {"keys": []}}
+        self.outside = Outside(self.api)
+        self.caches = {kind: StillInformer(kind) for kind in (POD, PVC, STATEFUL_SET)}
+        self.witness()
+
+    def witness(self, **more: Any) -> None:
+        """Ask these, too."""
+        context = self.outside.context
+        self.observer = Observer(
+            self.caches,
+            self.outside.secrets,
+            ApiServer(self.api, self.outside.clock, "10.96.0.1"),
+            self.outside.clock,
+            gen.INSTALLATION,
+            Witnesses(self.outside.logins, context.attempts, **more),
+        )
+
+    async def look(self, cluster: gen.Cluster = NEW) -> Any:
+        return await self.observer.observe(cluster.read(), cluster.owner())
+
+
+# sentence: (cluster, the Secrets and whether their content is read)
+SECRETS: dict[str, tuple[gen.Cluster, dict[str, bool]]] = {
+    "certificates are read, keys are only looked at": (
+        NEW,
+        {"x-unseal-key": False, "x-root-token": False},
+    ),
+    "a cluster that initialises itself has no root token": (
+        SELF,
+        {"x-unseal-key": False},
+    ),
+    "a supplied key is looked at in the place of ours": (
+        SUPPLIED,
+        {"mine": True},
+    ),
+}
+
+
+@pytest.mark.parametrize(("cluster", "wanted"), SECRETS.values(), ids=SECRETS.keys())
+def test_which_secrets(cluster: gen.Cluster, wanted: dict[str, bool]) -> None:
+    assert dict(secret_names(cluster.read())) == wanted
+
+
+async def test_an_empty_namespace_is_observed_as_empty() -> None:
+    bench = Bench()
+    observed = await bench.look()
+    assert (observed.stateful_set, observed.pods, observed.claims) == (None, (), ())
+    assert observed.secrets == {}
+    assert observed.token_issuer is None
+    assert observed.api_server_hosts == ("10.96.0.1",)
+    assert observed.now == bench.outside.clock.now()
+    assert sorted(bench.api.asked) == sorted(FIRST_LOOK)
+
+
+async def test_a_second_look_asks_nobody() -> None:
+    bench = Bench(secret_object(NEW.owner(), "x-unseal-key", {"key": b"k"}))
+    await bench.look()
+    bench.api.calls.clear()
+    observed = await bench.look()
+    assert set(observed.secrets) == {"x-unseal-key"}
+    assert bench.api.asked == []
+
+
+async def test_over_data_of_an_earlier_cluster_every_key_is_looked_for_by_name() -> None:
+    rotated = secret_object(NEW.owner(), "x.13-unseal-key", {"key": b"k"})
+    bench = Bench(rotated)
+    claim = {
+        "apiVersion": "v1",
+        "kind": "PersistentVolumeClaim",
+        "metadata": {
+            "name": "data-x-0",
+            "namespace": gen.NAMESPACE,
+            "uid": "uid-data-x-0",
+            "labels": labels.base("x"),
+        },
+    }
+    bench.caches[PVC].says(claim)
+    observed = await bench.look()
+    assert "x.13-unseal-key" in observed.secrets
+    asked = [one for one in bench.api.asked if one.endswith("unseal-key")]
+    assert len(asked) == len(set(asked)) == KEYS_SOUGHT
+    # What was not there is asked for again later than what was.
+    bench.api.calls.clear()
+    await bench.outside.clock.advance(gen.INSTALLATION.secret_recheck)
+    await bench.look()
+    again = [one for one in bench.api.asked if one.endswith("unseal-key")]
+    assert sorted(again) == ["peek Secret x-unseal-key", "peek Secret x.13-unseal-key"]
+
+
+async def test_a_key_with_another_id_has_a_new_cluster_look_for_the_others() -> None:
+    marks = {labels.UNSEAL_KEY_ID: "another"}
+    bench = Bench(secret_object(NEW.owner(), "x-unseal-key", {"key": b"k"}, annotations=marks))
+    await bench.look()
+    assert f"peek Secret x.{KEYS_SOUGHT}-unseal-key" in bench.api.asked
+
+
+async def test_after_a_while_only_versions_are_asked_for() -> None:
+    bench = Bench(secret_object(NEW.owner(), "x-unseal-key", {"key": b"k"}))
+    await bench.look()
+    bench.api.calls.clear()
+    await bench.outside.clock.advance(gen.INSTALLATION.secret_recheck)
+    await bench.look()
+    assert "peek Secret x-unseal-key" in bench.api.asked
+
+
+async def test_the_facts_of_a_successor_are_its_own() -> None:
+    """A cluster that was deleted and made anew within the age of what was read."""
+    bench = Bench()
+    await bench.look()
+    bench.api.holding((SECRET, secret_object(NEW.owner(), "x-unseal-key", {"key": b"k"})))
+    observed = await bench.look(NEW.marked(uid="uid-2"))
+    assert observed.secrets["x-unseal-key"].mine is False
+
+
+async def test_only_objects_of_the_cluster_are_seen() -> None:
+    bench = Bench()
+    elsewhere = gen.pod(1).object()
+    elsewhere["metadata"]["namespace"] = "elsewhere"
+    bench.caches[POD].says(gen.pod(0).object(), elsewhere, gen.pod(0, "y").object())
+    bench.caches[STATEFUL_SET].says(gen.stateful_set("y").object())
+    observed = await bench.look()
+    assert [pod.name for pod in observed.pods] == ["x-0"]
+    assert observed.stateful_set is None
+
+
+class TestIssuer:
+    # sentence: (cluster, is the API server asked)
+    ASKING = {  # noqa: RUF012  a constant
+        "before the first boot of a cluster with a login": (
+            gen.cluster().self_init(login=True),
+            True,
+        ),
+        "not once data exists": (gen.cluster().self_init(login=True).initialized(), False),
+        "not for a cluster without a login": (SELF, False),
+    }
+
+    @pytest.mark.parametrize(("cluster", "asked"), ASKING.values(), ids=ASKING.keys())
+    async def test_when_it_is_asked_for(self, cluster: gen.Cluster, asked: bool) -> None:
+        bench = Bench()
+        observed = await bench.look(cluster)
+        assert (observed.token_issuer is not None) is asked
+        assert (f"get path {DISCOVERY}" in bench.api.asked) is asked
+
+
+class TestReach:
+    async def test_ours_is_trusted_and_somebody_elses_is_not(self) -> None:
+        files = {"tls.crt": SERVER.certificate, "tls.key": SERVER.key, "ca.crt": CA.certificate}
+        ours = secret_object(OLD.owner(), "x-tls-server", files)
+        bench = Bench(ours)
+        found = await bench.observer.reach(OLD.read(), OLD.owner())
+        assert found == Reach(CA.certificate.decode(), "openbao-cluster-x.local")
+        assert bench.api.asked == ["get Secret x-tls-server"]
+        stranger = OLD.marked(uid="uid-2").owner()
+        assert await Bench(ours).observer.reach(OLD.read(), stranger) is None
+        assert await Bench().observer.reach(OLD.read(), OLD.owner()) is None
+
+
+class TestServed:
+    async def test_ready_pods_are_looked_at_and_others_are_not(self) -> None:
+        files = {"tls.crt": SERVER.certificate, "tls.key": SERVER.key, "ca.crt": CA.certificate}
+        asked: list[str] = []
+
+        async def shake(address: str, server_name: str) -> str:
+            asked.append(address)
+            return fingerprints(SERVER.certificate)[0]
+
+        bench = Bench(secret_object(OLD.owner(), "x-tls-server", files))
+        bench.witness(served=ServedCertificates(shake))
+        bench.caches[POD].says(gen.pod(0).ready().object(), gen.pod(1).object())
+        seen = [(await bench.look(OLD)).pods for _ in range(3)]
+        assert [bool(pod.serves) for pod in seen[-1]] == [True, False]
+        assert asked == ["10.0.0.1"]
+
+    async def test_without_a_certificate_nobody_is_looked_at(self) -> None:
+        bench = Bench()
+        bench.witness(served=ServedCertificates())
+        bench.caches[POD].says(gen.pod(0).ready().object())
+        assert [pod.serves for pod in (await bench.look(OLD)).pods] == [None]
+
+
+class TestForget:
+    async def test_what_was_read_is_asked_for_again(self) -> None:
+        bench = Bench()
+        await bench.look()
+        bench.observer.forget(ObjectKey(gen.NAMESPACE, "x"))
+        bench.api.calls.clear()
+        await bench.look()
+        # Where the API server is belongs to no cluster.
+        assert sorted(bench.api.asked) == sorted({*FIRST_LOOK} - {"get EndpointSlice kubernetes"})
+
+    @pytest.mark.parametrize("name", ["Not_A_Name", "", "x" * 41, "a-public"])
+    def test_a_name_that_no_cluster_can_have_is_nothing_to_forget(self, name: str) -> None:
+        """Anybody may label a pod with it, which wakes the reconciler for that name."""
+        Bench().observer.forget(ObjectKey(gen.NAMESPACE, name))
+
+
+def test_an_object_is_filed_under_its_cluster() -> None:
+    assert list(by_cluster(gen.pod(0).object())) == ["ns/x"]
+    assert list(by_cluster({"metadata": {"name": "a", "labels": {}}})) == []
+    assert list(by_cluster({"metadata": {"name": "a", "labels": {labels.CLUSTER: "b"}}})) == ["/b"]
+    assert CLUSTER_INDEX
+
+
+async def test_since_when_pods_are_replaced_is_in_the_last_status() -> None:
+    rolling = OLD.having(workload={"rollingSince": "2029-12-31T23:59:00Z"})
+    observed = await Bench().look(rolling)
+    assert gen.NOW - observed.rolling_since == timedelta(minutes=1)
+
+
+ERROR = {"reason": "Rejected", "message": "m"}
+
+
+@pytest.mark.parametrize(
+    "cluster", [NEW, OLD, OLD.having(workload={"lastError": ERROR})], ids=["new", "old", "else"]
+)
+async def test_else_no_pods_are_replaced(cluster: gen.Cluster) -> None:
+    assert (await Bench().look(cluster)).rolling_since is None
+
+
+@pytest.mark.parametrize(
+    ("storage", "name"),
+    [
+        ({"mode": "ManagedPVC", "size": "1Gi"}, "x-audit"),
+        ({"mode": "ExistingPVC", "existingClaimName": "mine"}, "mine"),
+    ],
+)
+async def test_the_claim_of_audit_files_is_read_by_name(storage: dict[str, Any], name: str) -> None:
+    bench = Bench()
+    claims = NamedClaims(bench.api, bench.outside.clock, 15.0)
+    observer = Observer(
+        bench.caches,
+        bench.outside.secrets,
+        ApiServer(bench.api, bench.outside.clock, "10.96.0.1"),
+        bench.outside.clock,
+        gen.INSTALLATION,
+        Witnesses(
+            bench.outside.logins,
+            bench.outside.context.attempts,
+            named_claims=claims,
+        ),
+    )
+    wanting = NEW.wanting(auditFileStorage=storage)
+    assert (await observer.observe(wanting.read(), wanting.owner())).audit_claim is None
+    claim = {
+        "metadata": {"name": name, "namespace": gen.NAMESPACE, "uid": "u"},
+        "spec": {"accessModes": ["ReadWriteMany"]},
+    }
+    bench.api.holding((PVC, claim))
+    found = (await observer.observe(wanting.read(), wanting.owner())).audit_claim
+    assert found is not None
+    assert (found.name, found.access_modes, found.owner_uid) == (name, ("ReadWriteMany",), "")
+    # Not asked for, not read.
+    assert (await observer.observe(NEW.read(), NEW.owner())).audit_claim is None

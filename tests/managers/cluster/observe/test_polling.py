@@ -1,0 +1,357 @@
+"""managers.cluster.observe.polling: passes that see by asking, with every request counted."""
+
+import copy
+import random
+from collections import Counter
+
+import pytest
+
+from contracts.api.group import CLUSTERS
+from contracts.naming import names
+from managers.bao.client import BaoError
+from managers.bao.models import Health
+from managers.cluster.apply.actions import Effects
+from managers.cluster.apply.apply import PRUNED, Applier
+from managers.cluster.apply.status_writer import StatusWriter
+from managers.cluster.delete import PODS_RECHECK, Deletion
+from managers.cluster.observe.health_poller import Pulse
+from managers.cluster.observe.observer import Observer, Witnesses
+from managers.cluster.observe.polling import (
+    CALM,
+    CALM_AFTER,
+    JITTER,
+    PACE,
+    PULSE,
+    SLOWEST,
+    SWIFT,
+    Polling,
+)
+from managers.cluster.reconcile import WorkloadReconciler
+from managers.context.context import FIELD_MANAGER, MARKS
+from managers.context.reads.api_server import ApiServer
+from runtime.apply.apply import OwnedApply
+from runtime.apply.apply_cache import Settled
+from runtime.builtin_kinds import CONFIG_MAP, POD, PVC, SERVICE, STATEFUL_SET
+from runtime.cache.polling import PolledMirror
+from runtime.cache.selection import Selection
+from runtime.errors import Transient
+from runtime.metrics.metrics import Metrics
+from runtime.outcome import Outcome, timer_of
+from runtime.types import Object, ObjectKey
+from tests import gen
+from tests.gen.api import FakeApi, StillInformer
+from tests.managers.cluster.test_reconcile import KEY, Bench
+
+
+class Servers:
+    """What the servers answer when they are asked how they are."""
+
+    def __init__(self) -> None:
+        self.leader = ""
+        self.silent: set[str] = set()
+        self.asked = 0
+        self.closed = 0
+
+    def __call__(self, authority: str, server_name: str) -> "Servers":
+        return self
+
+    async def health(self, address: str) -> Health:
+        self.asked += 1
+        if address in self.silent:
+            raise BaoError("no answer")
+        return Health(initialized=True, sealed=False, standby=address != self.leader)
+
+    async def close(self) -> None:
+        self.closed += 1
+
+
+class PolledBench(Bench):
+    """The bench of the reconciler, without anybody who tells its caches anything."""
+
+    def __init__(self, cluster: gen.Cluster, api: FakeApi | None = None) -> None:
+        super().__init__(cluster, api)
+        self.servers = Servers()
+        self.restart()
+
+    def restart(self) -> None:
+        """Make everything anew that lives in a process."""
+        clock, rng, metrics = self.outside.clock, random.Random(1), Metrics()
+        kinds = (*PRUNED, STATEFUL_SET, POD, PVC)
+        self.mirrors = {
+            kind: PolledMirror(self.api, Selection(kind), clock=clock, rng=rng, metrics=metrics)
+            for kind in kinds
+        }
+        self.clusters = StillInformer(CLUSTERS)
+        owned = OwnedApply(
+            self.api,
+            self.mirrors,
+            field_manager=FIELD_MANAGER,
+            marks=MARKS,
+            metrics=metrics,
+            settled=Settled(clock, rng),
+        )
+        self.polling = Polling(self.mirrors, dict, Pulse(self.servers), clock, rng)
+        context = self.outside.context
+        observer = Observer(
+            self.mirrors,
+            self.outside.secrets,
+            ApiServer(self.api, clock, "10.96.0.1"),
+            clock,
+            gen.INSTALLATION,
+            Witnesses(self.outside.logins, context.attempts, sight=self.polling),
+        )
+        self.reconcile = WorkloadReconciler(
+            self.clusters,
+            observer,
+            Applier(owned),
+            Deletion(context, self.mirrors),
+            StatusWriter(self.api, self.clusters, self.outside.events, clock),
+            Effects(context, self.outside.logins),
+        )
+
+    async def turn(self) -> Outcome:
+        """Run one pass; the cluster itself is watched, and nothing else."""
+        self.clusters.says(*self.api.of(CLUSTERS))
+        self.api.calls.clear()
+        return await self.reconcile(KEY)
+
+    async def follow(self, seconds: float) -> Counter[str]:
+        """Run the passes that the timers ask for, and count all requests."""
+        counted: Counter[str] = Counter()
+        end = self.outside.clock.monotonic() + seconds
+        while True:
+            after = timer_of(await self.turn())
+            counted.update(f"{call.verb} {call.kind}" for call in self.api.calls)
+            if after is None or self.outside.clock.monotonic() + after > end:
+                return counted
+            await self.outside.clock.advance(after)
+
+    def asked_for(self, kind: str) -> list[str]:
+        return sorted(
+            call.name for call in self.api.calls if (call.verb, call.kind) == ("get", kind)
+        )
+
+    def address(self, ordinal: int) -> str:
+        key = ObjectKey(gen.NAMESPACE, names.pod("x", ordinal))
+        return str(self.api.objects[(POD, key)]["status"]["podIP"])
+
+
+async def booted(cluster: gen.Cluster | None = None) -> PolledBench:
+    bench = PolledBench(cluster or gen.cluster(replicas=3))
+    replicas = bench.cluster["spec"]["replicas"]
+    await bench.follow(3.0)
+    bench.start_pods(1)
+    await bench.follow(5.0)
+    bench.start_pods(replicas)
+    bench.servers.leader = bench.address(0)
+    await bench.follow(3.0 * CALM_AFTER)
+    return bench
+
+
+async def test_a_new_cluster_is_made_without_asking_for_what_cannot_be_there() -> None:
+    bench = PolledBench(gen.cluster())
+    await bench.turn()
+    for kind in PRUNED:
+        assert bench.asked_for(kind.kind) == []
+    assert bench.asked_for("StatefulSet") == ["x", "x-read"]
+    # As far as somebody's retained volumes could reach.
+    claims = bench.asked_for("PersistentVolumeClaim")
+    assert claims[:3] == ["data-x-0", "data-x-1", "data-x-2"]
+    assert len(claims) <= 7
+
+
+async def test_the_objects_of_the_set_that_serves_and_of_the_second_are_asked_for() -> None:
+    blue, green = "0" * 16, "1" * 16
+    told = {"blueRevision": blue, "greenRevision": green}
+    cluster = gen.cluster().initialized().having(blueGreen=told)
+    bench = PolledBench(cluster.marked(finalizers=[names.FINALIZER]))
+    await bench.turn()
+    assert bench.asked_for("StatefulSet") == sorted((f"x-{blue}", f"x-{green}", "x-read"))
+    for row in ("x-{}-0", "x-{}-1"):
+        assert {row.format(blue), row.format(green)} <= set(bench.asked_for("Pod"))
+    claims = bench.asked_for("PersistentVolumeClaim")
+    assert {f"data-x-{blue}-2", f"data-x-{green}-0"} <= set(claims)
+    assert "data-x-0" not in claims
+    assert {f"x-{blue}-config", f"x-{green}-config"} <= set(bench.asked_for("ConfigMap"))
+
+
+async def test_it_comes_up_and_what_is_awaited_is_asked_for_each_second() -> None:
+    bench = await booted()
+    assert bench.condition("Ready") == ("True", "AllReplicasReady")
+    assert bench.condition("Available")[0] == "True"
+
+
+async def test_a_server_that_runs_is_looked_at_sooner_until_it_is_ready() -> None:
+    bench = PolledBench(gen.cluster(replicas=1))
+    await bench.follow(3.0)
+    assert timer_of(await bench.turn()) == PACE
+    bench.start_pods(1)
+    key = (POD, ObjectKey(gen.NAMESPACE, "x-0"))
+    ready = copy.deepcopy(bench.api.objects[key])
+    started = copy.deepcopy(ready)
+    for condition in started["status"]["conditions"]:
+        condition["status"] = "False"
+    bench.api.holding((POD, started))
+    await bench.follow(2 * PACE)
+    assert timer_of(await bench.turn()) == SWIFT
+    bench.api.holding((POD, ready))
+    await bench.follow(2 * SWIFT)
+    assert bench.condition("Ready")[0] == "True"
+
+
+async def test_pods_that_go_together_are_all_seen_to_go() -> None:
+    cluster = gen.cluster(replicas=3, deletionPolicy="DeleteAll")
+    bench = await booted(cluster)
+    live = bench.api.objects[(CLUSTERS, KEY)]
+    leaving = bench.outside.clock.now().isoformat()
+    bench.api.holding(
+        (CLUSTERS, {**live, "metadata": {**live["metadata"], "deletionTimestamp": leaving}})
+    )
+    await bench.turn()
+    for ordinal in range(3):
+        bench.api.objects.pop((POD, ObjectKey(gen.NAMESPACE, f"x-{ordinal}")))
+    bench.api.objects.pop((STATEFUL_SET, KEY), None)
+    await bench.follow(PODS_RECHECK * 1.5)
+    assert not bench.mirrors[POD].list()
+    left = bench.api.objects.get((CLUSTERS, KEY)) or {"metadata": {}}
+    assert not left["metadata"].get("finalizers")
+
+
+async def test_a_foreign_object_of_a_name_of_ours_is_found_by_the_write_and_left_alone() -> None:
+    bench = PolledBench(gen.cluster())
+    other: Object = {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": {"namespace": gen.NAMESPACE, "name": "x-public"},
+        "spec": {},
+    }
+    bench.api.holding((SERVICE, other))
+    with pytest.raises(Transient):
+        await bench.follow(8.0)
+    await bench.follow(8.0)
+    assert bench.condition("Conflict") == ("True", "ForeignObject")
+    live = bench.api.objects[(SERVICE, ObjectKey(gen.NAMESPACE, "x-public"))]
+    assert live["metadata"]["resourceVersion"] == other["metadata"].get(
+        "resourceVersion", live["metadata"]["resourceVersion"]
+    )
+    assert live["spec"] == {}
+
+
+async def test_a_calm_cluster_asks_its_servers_and_hardly_the_api() -> None:
+    bench = await booted()
+    before = bench.servers.asked
+    asked = await bench.follow(600.0)
+    assert bench.servers.asked - before >= 3 * 600 / (PULSE * (1 + JITTER)) * 0.9
+    assert sum(asked.values()) / 10.0 <= 6.0, asked
+    assert {what.split()[0] for what in asked} <= {"get", "peek"}
+
+
+async def test_a_server_that_falls_silent_is_looked_at_by_the_next_pulse() -> None:
+    bench = await booted()
+    live = copy.deepcopy(bench.api.objects[(POD, ObjectKey(gen.NAMESPACE, "x-1"))])
+    for condition in live["status"]["conditions"]:
+        condition["status"] = "False"
+    bench.servers.silent.add(bench.address(1))
+    bench.api.holding((POD, live))
+    await bench.follow(PULSE * (1 + JITTER) + PACE)
+    assert bench.cluster["status"]["readyReplicas"] == 2
+
+
+async def test_servers_that_nobody_can_reach_cost_no_more_than_others() -> None:
+    bench = await booted()
+    for ordinal in range(3):
+        bench.servers.silent.add(bench.address(ordinal))
+    await bench.follow(60.0)
+    asked = await bench.follow(600.0)
+    assert sum(asked.values()) / 10.0 <= 6.0, asked
+
+
+async def test_a_new_process_looks_once_and_writes_nothing() -> None:
+    bench = await booted()
+    before = {
+        str(what): obj["metadata"]["resourceVersion"] for what, obj in bench.api.objects.items()
+    }
+    bench.restart()
+    asked = await bench.follow(30.0)
+    assert {what.split()[0] for what in asked} <= {"get", "peek"}
+    after = {
+        str(what): obj["metadata"]["resourceVersion"] for what, obj in bench.api.objects.items()
+    }
+    assert after == before
+
+
+async def test_a_new_process_finds_what_the_last_one_had_yet_to_remove() -> None:
+    bench = await booted()
+    left = copy.deepcopy(bench.api.objects[(CONFIG_MAP, ObjectKey(gen.NAMESPACE, "x-config"))])
+    left["metadata"]["name"] = names.self_init_config_map("x")
+    left["metadata"]["uid"] = "uid-left"
+    bench.api.holding((CONFIG_MAP, left))
+    bench.restart()
+    await bench.follow(10.0)
+    assert [obj["metadata"]["name"] for obj in bench.api.of(CONFIG_MAP)] == ["x-config"]
+
+
+async def test_an_edit_of_somebody_is_undone_within_the_age_of_what_is_calm() -> None:
+    bench = await booted()
+    key = (SERVICE, ObjectKey(gen.NAMESPACE, "x-public"))
+    edited = copy.deepcopy(bench.api.objects[key])
+    edited["spec"]["selector"] = {}
+    bench.api.holding((SERVICE, edited))
+    await bench.follow(CALM.children * 1.2)
+    assert bench.api.objects[key]["spec"]["selector"] != {}
+
+
+async def test_a_paused_cluster_and_one_that_sleeps_are_not_looked_at() -> None:
+    bench = await booted()
+    bench.ask_for(paused=True)
+    assert timer_of(await bench.turn()) is None
+    bench.ask_for(paused=False, hibernate=True)
+    await bench.follow(5.0)
+    assert bench.api.objects[(STATEFUL_SET, KEY)]["spec"]["replicas"] == 0
+    for ordinal in range(3):
+        del bench.api.objects[(POD, ObjectKey(gen.NAMESPACE, f"x-{ordinal}"))]
+    await bench.follow(20.0)
+    after = timer_of(await bench.turn())
+    assert after is None or after > 3600.0, "the age of certificates alone"
+    bench.ask_for(hibernate=False)
+    await bench.follow(2.0)
+    assert bench.api.objects[(STATEFUL_SET, KEY)]["spec"]["replicas"] > 0
+
+
+async def test_what_lasts_is_asked_for_less_and_less() -> None:
+    bench = PolledBench(gen.cluster())
+    await bench.follow(600.0)
+    asked = await bench.follow(600.0)
+    # Pod 0 is awaited and does not come.
+    assert asked["get Pod"] <= 600 / SLOWEST * 1.3
+
+
+async def test_what_is_forgotten_is_asked_for_by_nobody() -> None:
+    bench = await booted()
+    del bench.api.objects[(CLUSTERS, KEY)]
+    await bench.turn()
+    assert bench.api.asked == []
+    assert not any(mirror.list() for mirror in bench.mirrors.values())
+    assert bench.servers.closed <= 1
+
+
+def retained(ordinal: int) -> Object:
+    return {
+        "apiVersion": "v1",
+        "kind": "PersistentVolumeClaim",
+        "metadata": {
+            "namespace": gen.NAMESPACE,
+            "name": names.data_claim("x", ordinal),
+            "labels": {"openbao.org/cluster": "x"},
+        },
+        "spec": {},
+        "status": {"phase": "Bound"},
+    }
+
+
+async def test_volumes_of_removed_servers_are_found_one_after_the_other() -> None:
+    bench = PolledBench(gen.cluster(replicas=1))
+    bench.api.holding(*((PVC, retained(ordinal)) for ordinal in (0, 1, 3, 5)))
+    await bench.turn()
+    found = {obj["metadata"]["name"] for obj in bench.mirrors[PVC].list()}
+    assert found == {"data-x-0", "data-x-1", "data-x-3", "data-x-5"}

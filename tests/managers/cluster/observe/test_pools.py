@@ -1,0 +1,111 @@
+"""managers.cluster.observe.pools: which pods, volumes and StatefulSets are of which set."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from contracts.naming import labels
+from contracts.pools.voter_pool import VoterSet
+from managers.cluster.observe.pools import Pools, pools_of
+from runtime.types import Object, ObjectKey
+from tests import gen
+
+BLUE, GREEN = "0123456789abcdef", "fedcba9876543210"
+ALL = ("", BLUE, GREEN)
+
+
+def volume(name: str) -> Object:
+    annotations = {labels.OWNER_UID: "uid-x"}
+    metadata = {"namespace": gen.NAMESPACE, "name": name, "uid": f"uid-{name}"}
+    return {"metadata": {**metadata, "annotations": annotations}}
+
+
+PODS = [gen.pod(n).of(revision).object() for revision in ALL for n in range(2)]
+PODS.append(gen.read_pod(0).object())
+VOLUMES = [volume(VoterSet("x", revision).data_claim(0)) for revision in ALL]
+VOLUMES.append(volume("data-x-read-0"))
+SETS = {f"x-{revision}".rstrip("-"): gen.stateful_set().of(revision).object() for revision in ALL}
+
+
+def seen(sets: dict[str, Object] | None = None, **status: Any) -> Pools:
+    cluster = gen.cluster().having(blueGreen=status)
+    live = SETS if sets is None else sets
+
+    def one(key: ObjectKey) -> Object | None:
+        return live.get(key.name)
+
+    return pools_of(cluster.read(), cluster.owner(), one, (PODS, VOLUMES))
+
+
+def told(found: Pools) -> list[list[str]]:
+    pools = (found.voters, found.second, found.read)
+    return [[p.name for p in pool.pods] + [c.name for c in pool.claims] for pool in pools]
+
+
+def set_of(revision: str) -> list[str]:
+    voters = VoterSet("x", revision)
+    return [voters.pod(0), voters.pod(1), voters.data_claim(0)]
+
+
+READERS = ["x-read-0", "data-x-read-0"]
+
+
+def test_without_a_word_in_the_status_the_first_set_serves_and_no_other_is_seen() -> None:
+    found = seen()
+    assert told(found) == [set_of(""), [], READERS]
+    assert found.voters.stateful_set is not None
+    assert found.voters.stateful_set.uid == "uid-sts-x"
+    assert found.second.stateful_set is None
+
+
+def test_green_is_seen_beside_the_first_set() -> None:
+    found = seen(greenRevision=GREEN)
+    assert told(found) == [set_of(""), set_of(GREEN), READERS]
+    assert found.second.stateful_set is not None
+    assert found.second.stateful_set.uid == f"uid-sts-x-{GREEN}"
+
+
+def test_blue_serves_once_it_has_a_revision() -> None:
+    found = seen(blueRevision=BLUE, greenRevision=GREEN)
+    assert told(found) == [set_of(BLUE), set_of(GREEN), READERS]
+    assert found.voters.stateful_set is not None
+    assert found.voters.stateful_set.uid == f"uid-sts-x-{BLUE}"
+
+
+def test_a_second_set_of_somebody_else_is_none_of_ours_to_judge() -> None:
+    theirs = gen.stateful_set().of(GREEN).object()
+    del theirs["metadata"]["ownerReferences"]
+    theirs["metadata"]["labels"] = {}
+    found = seen({f"x-{GREEN}": theirs}, greenRevision=GREEN)
+    assert found.second.stateful_set is None
+
+
+def test_a_set_of_somebody_else_that_has_the_name_of_the_serving_one_is_no_witness() -> None:
+    theirs = gen.stateful_set().sized(100_000).object()
+    del theirs["metadata"]["ownerReferences"]
+    assert seen({"x": theirs}).voters.stateful_set is None
+
+
+def test_a_set_that_a_person_hands_over_serves() -> None:
+    handed = gen.stateful_set().object()
+    del handed["metadata"]["ownerReferences"]
+    handed["metadata"]["annotations"] = {labels.ADOPT: "x"}
+    assert seen({"x": handed}).voters.stateful_set is not None
+
+
+def test_what_is_learnt_of_the_pods_goes_back_to_the_set_that_they_are_of() -> None:
+    before = seen(greenRevision=GREEN)
+    after = before.seen(tuple(gen.pod(7).facts() for _ in before.servers))
+    counts = [len(pool.pods) for pool in (after.voters, after.second, after.read)]
+    assert counts == [2, 2, 1]
+    assert {pod.name for pod in after.servers} == {"x-7"}
+    assert (after.second.claims, after.second.stateful_set) == (
+        before.second.claims,
+        before.second.stateful_set,
+    )
+
+
+def test_sets_that_no_status_names_are_looked_for_once_the_one_that_serves_is_gone() -> None:
+    assert seen().strays == ()
+    assert seen({}).strays == (f"x-{BLUE}", f"x-{GREEN}")
+    assert seen({}, blueRevision=BLUE).strays == ("x", f"x-{GREEN}")

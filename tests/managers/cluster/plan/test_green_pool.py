@@ -1,0 +1,144 @@
+"""managers.cluster.plan.green_pool.
+
+What a second set of voters is made of, and what it is later.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from contracts.hcl.render import restart_text
+from contracts.naming import labels
+from contracts.pools.voter_pool import Green
+from contracts.records.resolved import Resolved
+from managers.bootstrap.plan import config_map
+from managers.workload.green_pool import green_inputs, green_set, green_shape, green_view
+from managers.workload.objects.statefulset import disruption_budget, template_digest
+from managers.workload.plan import Inputs
+from managers.workload.rollout.reload import Files
+from runtime.apply.intent import Intent
+from tests import gen
+
+REVISION, BEFORE = "0123456789abcdef", "fedcba9876543210"
+GREEN = Green(REVISION, "2.5.0", "registry.example.com/openbao@sha256:1", 5, (("proof", "it"),))
+OLD = gen.cluster().initialized()
+BLUES = {"the first set": "", "a set with a revision": BEFORE}
+
+
+def serving(blue: str, cluster: gen.Cluster = OLD) -> Resolved:
+    return gen.resolved(cluster.having(blueGreen={"blueRevision": blue}))
+
+
+def inputs(meant: Resolved) -> Inputs:
+    return Inputs(meant.restart_text, Files(meant.config_text, "fingerprint", "authority"))
+
+
+def second_set(meant: Resolved, green: Green, read: Inputs) -> tuple[Intent, Intent]:
+    view = green_view(meant, green)
+    return config_map(view), green_set(view, green_shape(view, green_inputs(view, read), None))
+
+
+def made(blue: str = "", cluster: gen.Cluster = OLD, green: Green = GREEN) -> tuple[Any, Any]:
+    meant = serving(blue, cluster)
+    config, servers = second_set(meant, green, inputs(meant))
+    return config.body, servers.body
+
+
+def pod_of(servers: Any) -> Any:
+    return servers["spec"]["template"]["spec"]
+
+
+class TestServers:
+    def test_they_have_names_and_labels_of_their_own(self) -> None:
+        config, servers = made()
+        assert servers["metadata"]["name"] == f"x-{REVISION}"
+        assert config["metadata"]["name"] == f"x-{REVISION}-config"
+        assert servers["spec"]["selector"]["matchLabels"][labels.REVISION] == REVISION
+        assert servers["spec"]["template"]["metadata"]["labels"][labels.REVISION] == REVISION
+
+    def test_they_are_as_many_as_when_the_upgrade_began_and_from_its_image(self) -> None:
+        servers = made()[1]
+        assert servers["spec"]["replicas"] == 5
+        assert pod_of(servers)["containers"][0]["image"] == GREEN.image
+        assert servers["metadata"]["annotations"]["proof"] == "it"
+
+    def test_they_are_reached_as_the_others_are_and_read_their_own_file(self) -> None:
+        servers = made()[1]
+        assert servers["spec"]["serviceName"] == "x"
+        (config,) = (one for one in pod_of(servers)["volumes"] if one["name"] == "config")
+        assert config["configMap"]["name"] == f"x-{REVISION}-config"
+        assert labels.servers("x").items() <= (
+            servers["spec"]["template"]["metadata"]["labels"].items()
+        )
+
+    @pytest.mark.parametrize("cluster", [OLD, gen.cluster()], ids=["with data", "before any"])
+    def test_they_can_never_make_a_cluster_of_their_own(self, cluster: gen.Cluster) -> None:
+        servers = made("", cluster)[1]
+        assert {one["name"] for one in pod_of(servers)["volumes"]}.isdisjoint(
+            {"init", "root-token"}
+        )
+        assert len(pod_of(servers)["containers"][0]["command"]) == 3
+
+    def test_no_fence_of_the_others_holds_them(self) -> None:
+        fenced = OLD.wanting(fencedPods=["x-1"])
+        assert "schedulingGates" not in pod_of(made("", fenced)[1])
+
+    def test_they_are_never_replaced_behind_our_back(self) -> None:
+        assert made()[1]["spec"]["updateStrategy"] == {"type": "OnDelete"}
+
+
+class TestJoining:
+    @pytest.mark.parametrize("blue", BLUES.values(), ids=BLUES)
+    def test_they_join_at_the_pods_that_serve_and_without_a_vote(self, blue: str) -> None:
+        text = made(blue)[0]["data"]["config.hcl"]
+        hosts = serving(blue).voter_set
+        assert "retry_join_as_non_voter = true" in " ".join(text.split())
+        assert all(f"https://{hosts.pod_dns(gen.NAMESPACE, n)}:8200" in text for n in range(3))
+        assert text.count("leader_api_addr") == 3
+        assert f"x-{REVISION}" not in text
+
+    @pytest.mark.parametrize("blue", BLUES.values(), ids=BLUES)
+    def test_but_for_that_their_file_is_that_of_the_others(self, blue: str) -> None:
+        ours, theirs = (
+            [" ".join(line.split()) for line in text.splitlines()]
+            for text in (made(blue)[0]["data"]["config.hcl"], serving(blue).config_text)
+        )
+        differing = [line for line in ours if line not in theirs]
+        assert differing == ["retry_join_as_non_voter = true"]
+
+    @pytest.mark.parametrize("blue", BLUES.values(), ids=BLUES)
+    def test_none_is_replaced_when_they_come_to_serve(self, blue: str) -> None:
+        before = serving(blue)
+        view = green_view(before, GREEN)
+        # What the same servers are once the upgrade is over.
+        after = replace(serving(REVISION), pod=replace(before.pod, image=GREEN.image), replicas=5)
+        assert template_digest(view, green_inputs(view, inputs(before)).restart) == (
+            template_digest(after, after.restart_text)
+        )
+
+    def test_a_change_that_needs_a_restart_is_one_for_them_too(self) -> None:
+        quiet = serving("")
+        config = replace(quiet.config, performance_multiplier=5)
+        other = replace(quiet, config=config, restart_text=restart_text(config))
+        views = [green_view(meant, GREEN) for meant in (quiet, other)]
+        digests = {template_digest(view, view.restart_text) for view in views}
+        assert len(digests) == 2
+
+
+class TestBeside:
+    def test_nothing_of_the_set_that_serves_is_touched(self) -> None:
+        meant = serving("")
+        mine = {one.body["metadata"]["name"] for one in second_set(meant, GREEN, inputs(meant))}
+        theirs = {config_map(meant).body["metadata"]["name"], meant.voter_set.stateful_set}
+        assert not mine & theirs
+
+    def test_one_budget_guards_both(self) -> None:
+        budget = disruption_budget(serving(""), 6)
+        assert isinstance(budget, Intent)
+        selector = budget.body["spec"]["selector"]["matchLabels"]
+        for servers in (made()[1], made(BEFORE)[1]):
+            assert selector.items() <= servers["spec"]["template"]["metadata"]["labels"].items()
+        assert disruption_budget(serving(BEFORE), 6) == budget

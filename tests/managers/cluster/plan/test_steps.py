@@ -1,0 +1,138 @@
+"""managers.cluster.plan.steps: how the steps fold into one plan, and what holds back the pods."""
+
+import pytest
+
+from contracts.naming import names
+from contracts.records.desired import Desired
+from managers.cluster.plan.steps import FOUNDATION, WORKLOAD, fold
+from runtime.builtin_kinds import CONFIG_MAP, POD_DISRUPTION_BUDGET, STATEFUL_SET
+from runtime.outcome import Blocked, Done, Wait, combine
+from tests import gen
+from tests.gen.worlds import with_good_secrets
+
+FRESH = gen.cluster()
+RUNNING = gen.cluster().initialized()
+
+
+def folded(cluster: gen.Cluster, world: gen.World) -> Desired:
+    return fold(gen.resolved(cluster, world), world.facts())
+
+
+def test_the_steps_are_named_once_and_keys_come_first() -> None:
+    names_of_steps = [step.name for step in (*FOUNDATION, WORKLOAD)]
+    assert names_of_steps[:3] == ["bootstrap", "audit", "certs"]
+    assert names_of_steps[-1] == "workload"
+    assert len(set(names_of_steps)) == len(names_of_steps)
+    for step in (*FOUNDATION, WORKLOAD):
+        assert step.name
+
+
+@pytest.mark.parametrize("replicas", [1, 3, 5])
+def test_a_cluster_that_runs_wants_nothing(replicas: int) -> None:
+    cluster = RUNNING.wanting(replicas=replicas)
+    wanted = folded(cluster, gen.running(cluster))
+    assert wanted.effects == ()
+    assert isinstance(combine(*wanted.outcomes), Done)
+    assert wanted.complete
+
+
+def test_a_plan_is_a_function_of_its_facts() -> None:
+    world = gen.running(RUNNING)
+    assert folded(RUNNING, world) == folded(RUNNING, world)
+
+
+def test_no_object_is_wanted_twice() -> None:
+    for cluster, world in ((RUNNING, gen.running(RUNNING)), (FRESH, ready_to_boot(FRESH))):
+        keys = [(intent.resource, intent.key) for intent in folded(cluster, world).intents]
+        assert len(keys) == len(set(keys))
+
+
+def ready_to_boot(cluster: gen.Cluster) -> gen.World:
+    """The world after the secrets of the first boot were drawn."""
+    return with_good_secrets(cluster, gen.world())
+
+
+def test_the_first_pass_draws_everything_and_starts_no_pod() -> None:
+    wanted = folded(FRESH, gen.world())
+    assert wanted.workload == ()
+    assert not wanted.complete
+    assert {effect.name for effect in wanted.effects} == {
+        "draw-unseal-key",
+        "draw-root-token",
+        "issue-authority",
+    }
+    answer = combine(*wanted.outcomes)
+    assert isinstance(answer, Wait)
+    assert answer.after == 0.0
+
+
+def test_the_pods_come_when_all_secrets_are_there() -> None:
+    wanted = folded(FRESH, ready_to_boot(FRESH))
+    kinds = {intent.resource for intent in wanted.workload}
+    assert kinds == {STATEFUL_SET, POD_DISRUPTION_BUDGET}
+    assert wanted.effects == ()
+    assert wanted.complete
+
+
+def test_the_document_of_the_first_boot_is_no_longer_wanted_once_data_exists() -> None:
+    document = (CONFIG_MAP, (gen.NAMESPACE, names.self_init_config_map("x")))
+
+    def wants_it(wanted: Desired) -> bool:
+        return document in {(intent.resource, intent.key) for intent in wanted.intents}
+
+    assert wants_it(folded(FRESH, ready_to_boot(FRESH)))
+    assert not wants_it(folded(RUNNING, gen.running(RUNNING)))
+
+
+# sentence: (the world, are the pods held back, the reason that is told)
+GATES: dict[str, tuple[gen.World, bool, str]] = {
+    "a lost key holds back pods that would not unseal": (
+        gen.running(RUNNING).without_secrets("x-unseal-key"),
+        True,
+        "UnsealKeyMissing",
+    ),
+    "a lost authority lets the servers be": (
+        gen.running(RUNNING).without_secrets("x-tls-ca"),
+        False,
+        "CASecretMissing",
+    ),
+    "a lost server certificate is issued before any pod is touched": (
+        gen.running(RUNNING).without_secrets("x-tls-server"),
+        True,
+        "PrerequisitesMissing",
+    ),
+    "a lost root token is the user's business once data exists": (
+        gen.running(RUNNING).without_secrets("x-root-token"),
+        False,
+        "",
+    ),
+    "somebody else's authority holds back the pods": (
+        gen.running(RUNNING).with_secrets(gen.secret("x-tls-ca", of="Shop s (uid 1)")),
+        True,
+        "ForeignObject",
+    ),
+}
+
+
+@pytest.mark.parametrize(("world", "held", "reason"), GATES.values(), ids=GATES.keys())
+def test_gate(world: gen.World, held: bool, reason: str) -> None:
+    wanted = folded(RUNNING, world)
+    assert (wanted.workload == ()) is held
+    # What a plan that stopped early does not name may still be wanted.
+    assert wanted.complete is not held
+    answer = combine(*wanted.outcomes)
+    assert ("" if isinstance(answer, Done) else answer.reason) == reason
+
+
+def test_what_is_not_about_pods_goes_on_behind_a_gate() -> None:
+    whole = folded(RUNNING, gen.running(RUNNING))
+    held = folded(RUNNING, gen.running(RUNNING).without_secrets("x-unseal-key"))
+    # But for config.hcl, of which a server that restarts by itself must not read half a change.
+    kept = [i for i in whole.foundation if i.key.name != names.config_map("x")]
+    assert list(held.foundation) == kept
+
+
+def test_every_trouble_is_told() -> None:
+    world = gen.running(RUNNING).without_secrets("x-unseal-key", "x-tls-ca")
+    reasons = {o.reason for o in folded(RUNNING, world).outcomes if isinstance(o, Blocked)}
+    assert reasons == {"UnsealKeyMissing", "CASecretMissing"}

@@ -1,0 +1,355 @@
+"""managers.cluster.resolve.resolve: what a spec means, and when nothing may be done."""
+
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from managers.cluster.resolve.resolve import is_initialized, resolve
+from runtime.outcome import Blocked
+from tests import gen
+
+OWN_AUDIENCE = f"openbao-internal/{gen.NAMESPACE}/x"
+
+
+def refusal(cluster: gen.Cluster, world: gen.World | None = None) -> Blocked | None:
+    observed = (world or gen.world()).facts()
+    answer = resolve(cluster.read(), cluster.owner(), observed, gen.INSTALLATION)
+    return answer if isinstance(answer, Blocked) else None
+
+
+# sentence: (spec, the field of Resolved with dots into its parts, its value)
+MEANINGS: dict[str, tuple[Mapping[str, Any], str, Any]] = {
+    "three servers unless told otherwise": ({}, "replicas", 3),
+    "a leading v of a version is dropped": ({"version": "v2.4.0"}, "version", "2.4.0"),
+    "the image is the installation's, with the version as tag": (
+        {"version": "v2.4.1"},
+        "pod.image",
+        "registry.example.com/openbao:2.4.1",
+    ),
+    "an image of one's own is taken as it is": (
+        {"image": "example.com/bao@sha256:" + "0" * 64},
+        "pod.image",
+        "example.com/bao@sha256:" + "0" * 64,
+    ),
+    "no volume class is no opinion": ({}, "storage_class", None),
+    "a volume class is taken": (
+        {"storage": {"size": "2Gi", "storageClassName": "fast"}},
+        "storage_class",
+        "fast",
+    ),
+    "the public Service is internal unless told otherwise": ({}, "service_type", "ClusterIP"),
+    "the public Service may be more": (
+        {"service": {"type": "LoadBalancer", "annotations": {"a": "b"}}},
+        "service_annotations",
+        {"a": "b"},
+    ),
+    "the account has a name of ours": ({}, "service_account", "x-serviceaccount"),
+    "the account may have a name of the user's": (
+        {"serviceAccount": {"name": "mine"}},
+        "service_account",
+        "mine",
+    ),
+    "annotations of the account are taken": (
+        {"serviceAccount": {"annotations": {"a": "b"}}},
+        "service_account_annotations",
+        {"a": "b"},
+    ),
+    "labels of the pods are taken": (
+        {"podMetadata": {"labels": {"a": "b"}}},
+        "pod.labels",
+        {"a": "b"},
+    ),
+    "annotations of the pods are taken": (
+        {"podMetadata": {"annotations": {"a": "b"}}},
+        "pod.annotations",
+        {"a": "b", "openbao.org/unseal-keys": "operator-generated-v1=key"},
+    ),
+    "annotations alone keep our name": (
+        {"serviceAccount": {"annotations": {"a": "b"}}},
+        "service_account",
+        "x-serviceaccount",
+    ),
+    "the key is ours": ({}, "unseal_secret", "x-unseal-key"),
+    "the key may be the user's": (
+        {"unseal": {"credentialsSecretRef": {"name": "mine"}}},
+        "unseal_secret",
+        "mine",
+    ),
+    "a user's key is only read": (
+        {"unseal": {"credentialsSecretRef": {"name": "mine"}}},
+        "unseal_supplied",
+        True,
+    ),
+    "restartAt is read from runtime": ({"runtime": {"restartAt": "1"}}, "pod.restart_at", "1"),
+    "restartAt is read from its older place": (
+        {"maintenance": {"restartAt": "2"}},
+        "pod.restart_at",
+        "2",
+    ),
+    "the newer place wins": (
+        {"runtime": {"restartAt": "1"}, "maintenance": {"restartAt": "2"}},
+        "pod.restart_at",
+        "1",
+    ),
+    "nobody asked for a restart": ({}, "pod.restart_at", ""),
+    "pull secrets keep their order": (
+        {"imagePullSecrets": [{"name": "b"}, {"name": "a"}]},
+        "pod.pull_secrets",
+        ("b", "a"),
+    ),
+    "a certificate is renewed a month before its end": (
+        {},
+        "rotate_before",
+        timedelta(days=30),
+    ),
+    "or earlier, if asked": (
+        {"tls": {"rotationPeriod": "90m"}},
+        "rotate_before",
+        timedelta(minutes=90),
+    ),
+    "DNS runs where it always does": ({}, "network.dns_namespace", "kube-system"),
+    "the API server is found unless its range is named": ({}, "network.api_server_cidrs", ()),
+    "the API server's range may be named": (
+        {"network": {"apiServerCIDR": "10.0.0.0/8"}},
+        "network.api_server_cidrs",
+        ("10.0.0.0/8",),
+    ),
+    "without self-init a root token is left": ({}, "self_init", False),
+}
+
+
+@pytest.mark.parametrize(("spec", "path", "value"), MEANINGS.values(), ids=MEANINGS.keys())
+def test_meaning(spec: Mapping[str, Any], path: str, value: Any) -> None:
+    found: Any = gen.resolved(gen.cluster(**spec))
+    for step in path.split("."):
+        found = getattr(found, step)
+    assert found == value
+
+
+def test_extra_names_are_told_apart_from_addresses() -> None:
+    wished = ["bao.example.com", "192.0.2.10", "2001:DB8:0:0::1", "*.apps.example.com"]
+    meant = gen.resolved(gen.cluster(tls={"extraSANs": wished}))
+    assert meant.certificate_names[-2:] == ("bao.example.com", "*.apps.example.com")
+    # In the form in which a certificate gives it back, or it would be issued for ever.
+    assert meant.certificate_addresses == ("127.0.0.1", "::1", "192.0.2.10", "2001:db8::1")
+
+
+def test_the_name_that_peers_check_comes_first_and_no_name_twice() -> None:
+    wished = ["openbao-cluster-x.local", "localhost", "127.0.0.1"]
+    meant = gen.resolved(gen.cluster(tls={"extraSANs": wished}))
+    assert meant.certificate_names[0] == "openbao-cluster-x.local"
+    assert len(set(meant.certificate_names)) == len(meant.certificate_names)
+    assert meant.certificate_addresses == ("127.0.0.1", "::1")
+
+
+def test_a_change_of_replicas_changes_no_name() -> None:
+    few, many = gen.resolved(gen.cluster()), gen.resolved(gen.cluster(replicas=5))
+    assert few.certificate_names == many.certificate_names
+    assert few.config == many.config
+
+
+# sentence: (cluster, the world, reason, what the message names)
+REFUSALS: dict[str, tuple[gen.Cluster, gen.World, str, str]] = {
+    "a spec that breaks a rule": (
+        gen.cluster(version="2.3.0"),
+        gen.world(),
+        "InvalidSpec",
+        "spec.version",
+    ),
+    "a spec that needs what is not built": (
+        gen.cluster(
+            imageVerification={
+                "enabled": True,
+                "failurePolicy": "Block",
+                "issuer": "https://issuer.example.com",
+                "subject": "release",
+            }
+        ),
+        gen.world(),
+        "FieldsNotServed",
+        "spec.imageVerification",
+    ),
+    "a first server that was started twice": (
+        gen.cluster(),
+        gen.world()
+        .with_set(gen.stateful_set().first_boot())
+        .with_pods(gen.pod().ready().restarted(code=2)),
+        "SelfInitFailed",
+        "data-x-0",
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    ("cluster", "world", "reason", "named"), REFUSALS.values(), ids=REFUSALS.keys()
+)
+def test_refused(cluster: gen.Cluster, world: gen.World, reason: str, named: str) -> None:
+    found = refusal(cluster, world)
+    assert found is not None
+    assert found.reason == reason
+    assert named in found.message
+
+
+# sentence: (cluster, the world)
+ACCEPTED: dict[str, tuple[gen.Cluster, gen.World]] = {
+    "the version that runs": (gen.cluster().initialized("2.4.0"), gen.world()),
+    "a newer one": (gen.cluster(version="2.10.0").initialized("2.9.9"), gen.world()),
+    "the same version with a v": (gen.cluster(version="v2.4.0").initialized("2.4.0"), gen.world()),
+    "any, while nobody knows what runs": (gen.cluster().having(currentVersion=""), gen.world()),
+    "any, when what runs is no version": (
+        gen.cluster().having(currentVersion="main"),
+        gen.world(),
+    ),
+    "a field whose absence only costs comfort": (
+        gen.cluster(readReplicas={"replicas": 1}),
+        gen.world(),
+    ),
+    "a first server that is started for the first time": (
+        gen.cluster(),
+        gen.world().with_set(gen.stateful_set().first_boot()).with_pods(gen.pod().ready()),
+    ),
+    "a first server that tries again and is not ready": (
+        gen.cluster(),
+        gen.world().with_set(gen.stateful_set().first_boot()).with_pods(gen.pod().restarted()),
+    ),
+    "a restart after the cluster was known to be initialised": (
+        gen.cluster().initialized(),
+        gen.world()
+        .with_set(gen.stateful_set().first_boot())
+        .with_pods(gen.pod().ready().restarted()),
+    ),
+    "a restart under a template without a first boot": (
+        gen.cluster(),
+        gen.world().with_set(gen.stateful_set()).with_pods(gen.pod().ready().restarted()),
+    ),
+}
+
+
+@pytest.mark.parametrize(("cluster", "world"), ACCEPTED.values(), ids=ACCEPTED.keys())
+def test_accepted(cluster: gen.Cluster, world: gen.World) -> None:
+    assert refusal(cluster, world) is None
+
+
+def test_every_broken_rule_is_told_at_once() -> None:
+    found = refusal(gen.cluster(tls={"enabled": False}, version="2.3.0"))
+    assert found is not None
+    assert "spec.tls.enabled" in found.message
+    assert "spec.version" in found.message
+
+
+FIRST = gen.stateful_set().first_boot()
+# sentence: (cluster, the world, does data exist)
+WITNESSES: dict[str, tuple[gen.Cluster, gen.World, bool]] = {
+    "nothing is there": (gen.cluster(), gen.world(), False),
+    "the first pod starts": (
+        gen.cluster(),
+        gen.world().with_set(FIRST).with_pods(gen.pod()),
+        False,
+    ),
+    "a volume alone says nothing": (gen.cluster(), gen.world().with_claims(0), False),
+    "the first pod is ready": (
+        gen.cluster(),
+        gen.world().with_set(FIRST).with_pods(gen.pod().ready()),
+        True,
+    ),
+    "a pod that is going away is no witness": (
+        gen.cluster(),
+        gen.world().with_set(FIRST).with_pods(gen.pod().ready().terminating()),
+        False,
+    ),
+    "a server that only says so is no witness": (
+        gen.cluster(),
+        gen.world().with_set(FIRST).with_pods(gen.pod().saying(initialized="true")),
+        False,
+    ),
+    "the status says so, whatever became of the pods": (
+        gen.cluster().initialized(),
+        gen.world(),
+        True,
+    ),
+    "the status was lost and the template has no first boot": (
+        gen.cluster(),
+        gen.world().with_set(gen.stateful_set()),
+        True,
+    ),
+    "a StatefulSet that is being deleted is no witness": (
+        gen.cluster(),
+        gen.world().with_set(gen.stateful_set().terminating()),
+        False,
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    ("cluster", "world", "initialized"), WITNESSES.values(), ids=WITNESSES.keys()
+)
+def test_witness(cluster: gen.Cluster, world: gen.World, initialized: bool) -> None:
+    assert is_initialized(cluster.read(), world.facts()) is initialized
+    assert gen.resolved(cluster, world).initialized is initialized
+
+
+def test_the_operators_login_needs_the_wish_and_the_issuer() -> None:
+    wishing = gen.cluster().self_init(login=True)
+    assert gen.resolved(wishing, gen.world()).config.oidc is None
+    login = gen.resolved(wishing, gen.world().with_issuer()).config.oidc
+    assert login is not None
+    assert login.issuer == "https://issuer.example.com"
+    operator, *jobs = login.roles
+    assert operator.subjects == ("system:serviceaccount:operators:the-operator",)
+    assert [role.policy for role in jobs] == [
+        "openbao-operator-backup",
+        "openbao-operator-upgrade",
+        "openbao-operator-restore",
+    ]
+    assert login.audience == OWN_AUDIENCE
+    without = gen.resolved(gen.cluster().self_init(), gen.world().with_issuer())
+    assert without.config.oidc is None
+    assert not without.wants_operator_login
+
+
+def _resolve(cluster: gen.Cluster, world: gen.World) -> Any:
+    return resolve(cluster.read(), cluster.owner(), world.facts(), gen.INSTALLATION)
+
+
+def _with_audience(audience: str | None) -> gen.Cluster:
+    whole = gen.cluster().self_init(login=True)
+    wish = whole.spec["selfInit"]
+    return whole.wanting(
+        selfInit={**wish, "oidc": {"enabled": True, **({"audience": audience} if audience else {})}}
+    )
+
+
+@pytest.mark.parametrize(
+    "audience", ["other", f"{OWN_AUDIENCE}s", "openbao-internal/", "openbao-internal/y/x"]
+)
+def test_an_audience_that_the_operator_never_has_is_refused_before_the_first_boot(
+    audience: str,
+) -> None:
+    refusal = _resolve(_with_audience(audience), gen.world().with_issuer())
+    assert isinstance(refusal, Blocked)
+    assert refusal.reason == "OIDCBootstrapConfigurationInvalid"
+    assert OWN_AUDIENCE in refusal.message
+    started = _with_audience("other").initialized()
+    assert not isinstance(_resolve(started, gen.world()), Blocked)
+
+
+@pytest.mark.parametrize("audience", [None, "openbao-internal", OWN_AUDIENCE])
+def test_the_roles_bind_the_audience_of_their_own_cluster(audience: str | None) -> None:
+    login = gen.resolved(_with_audience(audience), gen.world().with_issuer()).config.oidc
+    assert login is not None
+    assert login.audience == OWN_AUDIENCE
+
+
+def test_an_issuer_of_the_users_choice_wins() -> None:
+    wish = {
+        "enabled": True,
+        "requests": [],
+        "oidc": {"enabled": True, "issuer": "https://mine.example.com"},
+    }
+    base = gen.cluster().self_init().spec["selfInit"]
+    cluster = gen.cluster(selfInit={**wish, "requests": base["requests"]})
+    login = gen.resolved(cluster, gen.world().with_issuer()).config.oidc
+    assert login is not None
+    assert login.issuer == "https://mine.example.com"

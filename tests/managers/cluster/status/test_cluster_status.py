@@ -1,0 +1,283 @@
+"""managers.cluster.status.cluster_status: one pass as the status of the cluster."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+
+from contracts.api.cluster.spec import OpenBaoCluster
+from contracts.api.cluster.status import ClusterStatus
+from contracts.conditions.condition import MESSAGE_MAX
+from contracts.records.desired import AppliedSet
+from managers.cluster.plan.steps import fold
+from managers.cluster.status.cluster_status import Pass, compute, failing, leaving
+from runtime.apply.apply_result import Applied
+from runtime.outcome import Blocked, Done, Outcome, Wait
+from runtime.verdict import Verdict
+from tests import gen
+from tests.managers.cluster.passes import (
+    OUTCOMES,
+    a_pass,
+    clusters,
+    condition_of,
+    said,
+    status_of,
+    worlds,
+)
+
+Tell = Callable[[OpenBaoCluster, str, datetime], ClusterStatus]
+NEW = gen.cluster()
+OLD = gen.cluster().initialized()
+FINE = gen.running(OLD)
+LEADER, SECOND, THIRD = FINE.pods
+
+
+def types(status: ClusterStatus) -> set[str]:
+    return {found.type for found in status.conditions}
+
+
+def carried_over(cluster: gen.Cluster, status: ClusterStatus) -> gen.Cluster:
+    """The cluster after that status was written, beside what adminops wrote."""
+    written = status.to_object()
+    written.pop("adminOps", None)
+    kept = {"adminOps": cluster.status["adminOps"]} if "adminOps" in cluster.status else {}
+    return replace(cluster, status={**written, **kept})
+
+
+@settings(deadline=None, max_examples=60)
+@given(clusters(), worlds(), OUTCOMES)
+def test_nothing_changes_merely_because_time_went_by(
+    cluster: gen.Cluster, world: gen.World, outcome: Outcome
+) -> None:
+    """The phase may learn from its own first status; after that, nothing moves."""
+    first = compute(a_pass(cluster, world, outcome))
+    assert compute(a_pass(cluster, world, outcome)) == first
+    second = carried_over(cluster, compute(a_pass(carried_over(cluster, first), world, outcome)))
+    third = compute(a_pass(second, world.at(gen.LATER), outcome))
+    written = third.to_object()
+    written.pop("adminOps", None)
+    assert {**second.status, "adminOps": 0} == {**written, "adminOps": 0}
+
+
+@settings(deadline=None, max_examples=60)
+@given(clusters(), worlds(), OUTCOMES)
+def test_what_is_written_can_be_read_back(
+    cluster: gen.Cluster, world: gen.World, outcome: Outcome
+) -> None:
+    status = compute(a_pass(cluster, world, outcome))
+    assert ClusterStatus.model_validate(status.to_object()) == status
+
+
+# sentence: (cluster, world, field in YAML, value)
+FIELDS: dict[str, tuple[gen.Cluster, gen.World, str, Any]] = {
+    "ready servers are counted": (OLD, FINE.with_pods(LEADER, SECOND), "ready", "2/3"),
+    "pods are counted": (OLD, FINE.with_pods(LEADER, gen.pod(1)), "replicas", 2),
+    "one leader is named": (OLD, FINE, "activeLeader", "x-0"),
+    "no leader is named before the first boot is done": (
+        NEW,
+        gen.world().with_pods(LEADER.unready()),
+        "activeLeader",
+        "",
+    ),
+    "of two leaders none is": (
+        OLD,
+        FINE.with_pods(LEADER, SECOND.ready(leading=True)),
+        "activeLeader",
+        "",
+    ),
+    "the version that all report is told": (OLD, FINE, "currentVersion", "2.4.0"),
+    "of two versions the former is kept": (
+        OLD,
+        FINE.with_pods(LEADER, SECOND.ready(version="2.4.1")),
+        "currentVersion",
+        "2.4.0",
+    ),
+    "the newer version is told when all report it": (
+        OLD.wanting(version="2.4.1"),
+        FINE.with_pods(LEADER.ready(version="2.4.1"), SECOND.unready()),
+        "currentVersion",
+        "2.4.1",
+    ),
+    "while nobody is ready the former version is kept": (
+        OLD,
+        FINE.with_pods(),
+        "currentVersion",
+        "2.4.0",
+    ),
+    "a cluster that serves runs": (NEW, FINE, "phase", "Running"),
+    "a cluster that served once runs": (OLD, FINE.with_pods(), "phase", "Running"),
+    "a cluster of which one server serves initialises": (
+        NEW,
+        gen.world().with_set(gen.stateful_set()).with_pods(LEADER),
+        "phase",
+        "Initializing",
+    ),
+    "a cluster that never served initialises": (NEW, gen.world(), "phase", "Initializing"),
+    "a failed first boot is a failure": (
+        NEW,
+        FINE.with_set(gen.stateful_set().first_boot()).with_pods(gen.pod().ready().restarted()),
+        "phase",
+        "Failed",
+    ),
+    "nothing is sealed": (OLD, FINE, "sealed", "false"),
+    "one is sealed": (OLD, FINE.with_pods(LEADER, SECOND.saying(sealed="true")), "sealed", "true"),
+    "one does not say": (OLD, FINE.with_pods(LEADER, gen.pod(1)), "sealed", "unknown"),
+    "no pod says": (OLD, FINE.with_pods(), "sealed", "unknown"),
+    "there is nothing to seal": (NEW, gen.world(), "sealed", "unknown"),
+    "a server that is not initialised is not sealed either": (
+        NEW,
+        gen.world().with_pods(gen.pod(0).saying(sealed="true")),
+        "sealed",
+        "unknown",
+    ),
+    "data exists": (OLD, FINE, "initialized", True),
+    "it did not initialise itself": (OLD, FINE, "selfInitialized", False),
+    "it initialised itself": (OLD.self_init(), FINE, "selfInitialized", True),
+    "the generation that was looked at is told": (
+        OLD.marked(generation=7),
+        FINE,
+        "observedGeneration",
+        7,
+    ),
+    "kubectl scale finds the pods": (
+        OLD,
+        FINE,
+        "selector",
+        "app.kubernetes.io/instance=x,app.kubernetes.io/managed-by=openbao-operator,"
+        "app.kubernetes.io/name=openbao,openbao.org/cluster=x,openbao.org/workload-pool=voter",
+    ),
+}
+
+
+@pytest.mark.parametrize(("cluster", "world", "field", "value"), FIELDS.values(), ids=FIELDS.keys())
+def test_field(cluster: gen.Cluster, world: gen.World, field: str, value: Any) -> None:
+    assert status_of(cluster, world).to_object().get(field) == value
+
+
+def test_a_paused_cluster_stays_initialised() -> None:
+    status = status_of(OLD.wanting(paused=True), gen.world())
+    assert status.initialized
+    assert status.phase == "Running"
+
+
+def test_a_status_that_is_lost_comes_back_from_what_is_observed() -> None:
+    lost = status_of(NEW, FINE)
+    assert lost.initialized
+    assert lost.phase == "Running"
+    assert lost.current_version == "2.4.0"
+
+
+class TestLastError:
+    BLOCKED = Blocked("UnsealKeyMissing", "the key is gone")
+
+    def test_it_says_since_when(self) -> None:
+        first = status_of(OLD, FINE, self.BLOCKED)
+        assert first.workload is not None
+        assert first.workload.last_error is not None
+        assert first.workload.last_error.at == gen.NOW
+        again = status_of(carried_over(OLD, first), FINE.at(gen.LATER), self.BLOCKED)
+        assert again.workload == first.workload
+
+    def test_another_trouble_is_a_new_one(self) -> None:
+        first = status_of(OLD, FINE, self.BLOCKED)
+        other = Blocked("UnsealKeyMissing", "another key is gone")
+        after = status_of(carried_over(OLD, first), FINE.at(gen.LATER), other)
+        assert after.workload is not None
+        assert after.workload.last_error is not None
+        assert after.workload.last_error.at == gen.LATER
+
+    def test_words_without_end_are_cut_and_still_the_same(self) -> None:
+        """A spec may break many rules at once; the API server takes 1024 characters."""
+        endless = Blocked("InvalidSpec", "a rule is broken\n" * 500)
+        first = status_of(OLD, FINE, endless)
+        assert first.workload is not None
+        assert first.workload.last_error is not None
+        assert len(first.workload.last_error.message) <= MESSAGE_MAX
+        again = status_of(carried_over(OLD, first), FINE.at(gen.LATER), endless)
+        assert again.workload == first.workload
+
+    @pytest.mark.parametrize("outcome", [Done(), Wait("RollingOut", "one goes")], ids=type)
+    def test_it_goes_when_nothing_is_blocked(self, outcome: Outcome) -> None:
+        first = status_of(OLD, FINE, self.BLOCKED)
+        workload = status_of(carried_over(OLD, first), FINE, outcome).workload
+        assert workload is None or workload.last_error is None
+        assert (workload is None) is isinstance(outcome, Done)
+
+
+def test_an_object_of_somebody_else_is_told_even_when_another_trouble_comes_first() -> None:
+    resolved = gen.resolved(OLD, FINE)
+    desired = fold(resolved, FINE.facts())
+    intent = desired.foundation[0]
+    foreign = Applied(intent, Verdict.FOREIGN, None, f"{intent} exists and belongs to Shop s")
+    applied = AppliedSet(desired, (foreign,))
+    outcome = Blocked("UnsealKeyMissing", "the key is gone")
+    status = compute(Pass(OLD.read(), FINE.facts(), outcome, resolved, applied))
+    assert said(status, "Stalled") == ("True", "UnsealKeyMissing")
+    assert said(status, "Conflict") == ("True", "ForeignObject")
+    assert "ConfigMap ns/x-config" in condition_of(status, "Conflict").message
+
+
+class TestFailing:
+    @pytest.mark.parametrize(
+        ("tell", "changes"),
+        [
+            (failing, ["Ready", "Reconciling", "Stalled"]),
+            (leaving, ["Ready", "Reconciling", "Stalled", "Available"]),
+        ],
+    )
+    def test_only_what_is_told_changes(self, tell: Tell, changes: list[str]) -> None:
+        before = status_of(OLD, FINE)
+        after = tell(carried_over(OLD, before).read(), "etcd is away", gen.LATER)
+        assert "etcd is away" in condition_of(after, "Reconciling").message
+        pairs = zip(before.conditions, after.conditions, strict=True)
+        assert [old.type for old, new in pairs if old != new] == changes
+        bare = {"conditions": ()}
+        assert after.model_copy(update=bare) == before.model_copy(update=bare)
+
+    def test_a_cluster_without_a_status_gets_its_first_conditions(self) -> None:
+        after = failing(NEW.read(), "no", gen.NOW)
+        assert [found.type for found in after.conditions] == ["Ready", "Reconciling", "Stalled"]
+
+    @pytest.mark.parametrize(
+        ("tell", "reason"), [(failing, "TransientError"), (leaving, "Deleting")]
+    )
+    def test_conditions_that_others_wrote_are_no_crash(self, tell: Tell, reason: str) -> None:
+        """A cluster that another operator had before; its deletion must come to an end, too."""
+        foreign = {"type": "Upgraded", "status": "True", "reason": "Theirs", "message": "m"}
+        cluster = OLD.having(conditions=[foreign])
+        after = tell(cluster.read(), "no", gen.NOW)
+        assert said(after, "Reconciling") == ("True", reason)
+        assert "Upgraded" not in {found.type for found in after.conditions}
+
+
+def test_a_stateful_set_without_volumes_is_no_crash() -> None:
+    bare = replace(gen.stateful_set(), claim_size="")
+    assert "FieldsNotServed" not in types(status_of(OLD, FINE.with_set(bare)))
+
+
+@pytest.mark.parametrize("size", ["1Gi", "1024Mi"])
+def test_a_volume_size_in_other_words_is_the_same(size: str) -> None:
+    status = status_of(OLD.wanting(storage={"size": size}), FINE)
+    assert "FieldsNotServed" not in types(status)
+
+
+def test_an_unreadable_status_is_computed_anew() -> None:
+    spoiled = OLD.having(conditions="none").read()
+    assert isinstance(spoiled, OpenBaoCluster)
+    resolved = gen.resolved(NEW, FINE)
+    status = compute(Pass(spoiled, FINE.facts(), Done(), resolved))
+    assert said(status, "Ready") == ("True", "AllReplicasReady")
+
+
+def test_a_cluster_that_goes_says_so_and_keeps_what_was_said_of_the_rest() -> None:
+    it = gen.cluster().initialized()
+    before = it.read()
+    now = datetime(2030, 1, 2, tzinfo=UTC)
+    status = leaving(before, "the servers stop before their volumes go", now)
+    told = {c.type: (c.status, c.reason) for c in status.conditions}
+    assert told["Ready"] == told["Available"] == ("False", "Deleting")
+    assert told["Reconciling"] == ("True", "Deleting")
+    assert status.initialized == before.status.initialized

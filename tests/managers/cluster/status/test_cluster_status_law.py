@@ -1,0 +1,125 @@
+"""What holds for every status that is ever written, whatever came before it.
+
+A history is any mix of passes, failures, specs that nobody can read, and deletions. The three of
+kstatus (Ready, Reconciling, Stalled) never contradict each other, times move with the status alone,
+and what is over is forgotten.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from contracts.api.cluster.status import ClusterStatus
+from contracts.api.meta import Condition
+from contracts.conditions.condition import MESSAGE_MAX
+from managers.cluster.status.cluster_status import compute, failing, leaving, unreadable
+from runtime.outcome import Done
+from tests import gen
+from tests.managers.cluster.passes import OUTCOMES, a_pass, clusters, worlds
+
+HOSTILE = 'line one\nline two\x1b[31m\x00{"level":"error"}\u202e' * 60
+Step = Callable[[gen.Cluster, datetime], ClusterStatus]
+
+
+def told(number: int) -> str:
+    return HOSTILE if number == 0 else f"trouble {number}"
+
+
+@st.composite
+def steps(draw: st.DrawFn) -> Step:
+    """One moment in the life of a cluster."""
+    words = told(draw(st.integers(0, 2)))
+    match draw(st.sampled_from(["pass", "pass", "pass", "fails", "leaves", "unreadable"])):
+        case "fails":
+            return lambda cluster, now: failing(cluster.read(), words, now)
+        case "leaves":
+            return lambda cluster, now: leaving(cluster.read(), words, now)
+        case "unreadable":
+            return lambda cluster, now: unreadable(cluster.object(), words, now)
+        case _:
+            world, outcome = draw(worlds()), draw(OUTCOMES)
+            return lambda cluster, now: compute(a_pass(cluster, world.at(now), outcome))
+
+
+def with_status(cluster: gen.Cluster, status: ClusterStatus) -> gen.Cluster:
+    """The cluster after that status was written, beside what adminops wrote."""
+    written = status.to_object()
+    written.pop("adminOps", None)
+    kept = {"adminOps": cluster.status["adminOps"]} if "adminOps" in cluster.status else {}
+    return replace(cluster, status={**written, **kept})
+
+
+@settings(deadline=None, max_examples=150)
+@given(clusters(), st.lists(steps(), min_size=1, max_size=5))
+def test_every_status_of_every_history_keeps_the_law(
+    cluster: gen.Cluster, history: list[Step]
+) -> None:
+    now = gen.NOW
+    before: tuple[Condition, ...] = ()
+    for number, step in enumerate(history):
+        cluster = cluster.marked(generation=number + 1)
+        status = step(cluster, now)
+        check(status.conditions)
+        check_times(before, status.conditions, now)
+        cluster, before = with_status(cluster, status), status.conditions
+        now += timedelta(minutes=1)
+
+
+def check(conditions: Sequence[Condition]) -> None:
+    """The law of one status."""
+    state = {found.type: found.status for found in conditions}
+    assert {"Ready", "Reconciling", "Stalled"} <= state.keys()
+    if state["Stalled"] == "True":
+        assert state["Reconciling"] == "False"
+        assert state["Ready"] != "True"
+    if state["Reconciling"] == "True":
+        assert state["Stalled"] == "False"
+        assert state["Ready"] != "True"
+    if state["Ready"] == "True":
+        assert state["Available"] == "True"
+        assert state["Degraded"] == "False"
+    trio = [found for found in conditions if found.type in ("Ready", "Reconciling", "Stalled")]
+    assert len({found.observed_generation for found in trio}) == 1
+    for found in conditions:
+        assert found.message
+        assert found.message.isprintable()
+        assert len(found.message) <= MESSAGE_MAX
+        assert found.observed_generation
+        assert found.last_transition_time is not None
+
+
+def check_times(before: Sequence[Condition], after: Sequence[Condition], now: datetime) -> None:
+    """A time moves when the status does, and only then."""
+    former = {found.type: found for found in before}
+    for found in after:
+        old = former.get(found.type)
+        if old is not None and old.status == found.status:
+            assert found.last_transition_time == old.last_transition_time
+        else:
+            assert found.last_transition_time == now
+
+
+@settings(deadline=None, max_examples=100)
+@given(clusters(), st.lists(steps(), max_size=4))
+def test_what_is_over_is_forgotten(cluster: gen.Cluster, history: list[Step]) -> None:
+    """Once all is well a status says what it would say if nothing had ever been wrong."""
+    cluster = replace(cluster, spec={**cluster.spec, "paused": False})
+    cluster = cluster.initialized().having(adminOps={})
+    world = gen.running(cluster)
+    fresh = compute(a_pass(cluster, world, Done()))
+    for step in history:
+        cluster = with_status(cluster, step(cluster, gen.NOW))
+    cluster = with_status(cluster, compute(a_pass(cluster, world, Done())))
+    found = compute(a_pass(cluster, world, Done()))
+    assert [_words(one) for one in found.conditions] == [_words(one) for one in fresh.conditions]
+    assert found.workload is None
+    assert found.operation is None
+
+
+def _words(found: Condition) -> tuple[str, str, str, str]:
+    return found.type, found.status, found.reason, found.message

@@ -1,0 +1,95 @@
+"""managers.cluster.status.events: what is told as an event, and what is no news."""
+
+import itertools
+from typing import Literal
+
+import pytest
+
+from contracts.api.meta import Condition
+from contracts.conditions.condition import TYPES
+from contracts.records.event import Note
+from managers.cluster.status.events import ASKED_FOR, GOOD, OVER, ROUTINE, TAKE_TIME, notes
+
+Kind = Literal["Normal", "Warning"]
+STATUSES = (None, "True", "False", "Unknown")
+
+
+def state(kind: str, status: str | None) -> tuple[Condition, ...]:
+    if status is None:
+        return ()
+    made = {"type": kind, "status": status, "reason": "Why", "message": "what is"}
+    return (Condition.model_validate(made),)
+
+
+# sentence: (condition, status before, status now, kind of event or None)
+FLIPS: dict[str, tuple[str, str | None, str, Kind | None]] = {
+    "it became available": ("Available", "False", "True", "Normal"),
+    "it is available at first sight": ("Available", None, "True", "Normal"),
+    "a new cluster is not available yet": ("Available", None, "False", None),
+    "it is still not available": ("Available", "False", "False", None),
+    "it is no longer available": ("Available", "True", "False", "Warning"),
+    "nobody knows whether it is available": ("Available", "True", "Unknown", None),
+    "it is available again after a pause": ("Available", "Unknown", "True", "Normal"),
+    "a pause ended and it is not available": ("Available", "Unknown", "False", None),
+    "a new cluster has no conflict": ("Conflict", None, "False", None),
+    "a new cluster has a conflict": ("Conflict", None, "True", "Warning"),
+    "a conflict came": ("Conflict", "False", "True", "Warning"),
+    "a conflict went": ("Conflict", "True", "False", "Normal"),
+    "a new cluster is not degraded": ("Degraded", None, "False", None),
+    "it is degraded": ("Degraded", "False", "True", "Warning"),
+    "it is fine again": ("Degraded", "True", "False", "Normal"),
+    "the first server initialised it": ("OpenBaoInitialized", "False", "True", "Normal"),
+    "a new cluster has no members": ("RaftMembershipReady", "Unknown", "False", None),
+    "all are voters": ("RaftMembershipReady", "Unknown", "True", "Normal"),
+    "a voter is missing": ("RaftMembershipReady", "True", "False", "Warning"),
+    "a type that repeats another is never told": ("Ready", "False", "True", None),
+    "it sleeps": ("Hibernated", None, "True", "Normal"),
+    "it sleeps, after it took a while": ("Hibernated", "False", "True", "Normal"),
+    "it still sleeps": ("Hibernated", "True", "True", None),
+    "it is about to sleep": ("Hibernated", None, "False", None),
+    "its pods are fenced": ("PodsFenced", "False", "True", "Normal"),
+    "it stays in maintenance, as the spec says": ("Maintenance", None, "True", None),
+    "its volumes cannot be as the spec asks": ("StorageConfigured", "True", "False", "Warning"),
+    "its volumes are made, as expected": ("StorageConfigured", "Unknown", "True", None),
+    "its volumes are as the spec asks again": ("StorageConfigured", "False", "True", "Normal"),
+    "the API server is reached": ("APIServerNetworkReady", None, "True", None),
+    "the API server is not reached": ("APIServerNetworkReady", None, "False", "Warning"),
+    "an account of a person's fits": ("ServiceAccountReady", None, "True", None),
+    "an account of a person's does not fit": ("ServiceAccountReady", "True", "False", "Warning"),
+    "advice is never told": ("ProductionReady", "True", "False", None),
+}
+
+
+@pytest.mark.parametrize(("kind", "was", "now", "told"), FLIPS.values(), ids=FLIPS.keys())
+def test_flip(kind: str, was: str | None, now: str, told: Kind | None) -> None:
+    text = OVER.get(kind, "what is") if told == "Normal" else "what is"
+    expected = () if told is None else (Note(told, "Why", text),)
+    assert notes(state(kind, was), state(kind, now)) == expected
+
+
+@pytest.mark.parametrize("kind", [kind.name for kind in TYPES])
+def test_no_type_is_told_without_a_change_and_unknown_is_never_news(kind: str) -> None:
+    for was, now in itertools.product(STATUSES, STATUSES):
+        told = notes(state(kind, was), state(kind, now))
+        if was == now or now in (None, "Unknown"):
+            assert told == ()
+        for note in told:
+            assert (note.kind == "Normal") is (now == GOOD.get(kind, "True"))
+
+
+def test_each_flip_is_told_in_the_order_of_the_status() -> None:
+    before = state("Available", "True") + state("Degraded", "False")
+    after = state("Available", "False") + state("Degraded", "True")
+    assert [note.kind for note in notes(before, after)] == ["Warning", "Warning"]
+    assert notes(after, after) == ()
+
+
+def test_the_tables_speak_of_conditions_that_exist() -> None:
+    names = {kind.name for kind in TYPES}
+    assert GOOD.keys() <= names
+    assert GOOD.keys() >= TAKE_TIME | ROUTINE
+    assert names >= ASKED_FOR
+    assert not ASKED_FOR & GOOD.keys()
+    polarity = {kind.name: kind.polarity for kind in TYPES}
+    for kind, good in GOOD.items():
+        assert good == ("True" if polarity[kind] == "good" else "False"), kind

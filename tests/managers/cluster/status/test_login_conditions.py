@@ -1,0 +1,105 @@
+"""managers.cluster.status.login_conditions: what is said about who can get in."""
+
+from typing import Any
+
+import pytest
+
+from contracts.api.cluster.status_login import OperatorLoginStatus, RecoveryKeysStatus
+from managers.cluster.status.login_conditions import operator_login, recovery_keys, user_access
+from tests import gen
+from tests.contracts.api.pgp import ALICE
+
+MOUNT = {"name": "m", "operation": "update", "path": "sys/auth/userpass"}
+USER = {"name": "u", "operation": "update", "path": "auth/userpass/users/a"}
+SETTINGS = {"name": "s", "operation": "update", "path": "auth/userpass/config"}
+MINE = {"name": "r", "operation": "create", "path": "auth/jwt-operator/role/people"}
+KV = {"name": "k", "operation": "update", "path": "sys/mounts/kv"}
+KEYS = {
+    "initial": {
+        "shares": 1,
+        "threshold": 1,
+        "recipients": [{"name": "alice", "pgpPublicKey": ALICE}],
+    }
+}
+
+
+@pytest.mark.parametrize(
+    ("requests", "reason"),
+    [
+        ((MOUNT, USER), "UserLoginFound"),
+        ((KV, MINE), "UserLoginFound"),
+        ((MOUNT,), "NoUserLogin"),
+        ((USER,), "NoUserLogin"),
+        ((MOUNT, SETTINGS), "NoUserLogin"),
+        (({**MOUNT, "operation": "read"}, USER), "NoUserLogin"),
+        ((MOUNT, {**USER, "path": "auth/userpass2/users/a"}), "NoUserLogin"),
+        ((KV,), "NoUserLogin"),
+    ],
+)
+def test_b30_nobody_but_the_operator_can_log_in_is_told(
+    requests: tuple[dict[str, Any], ...], reason: str
+) -> None:
+    found = user_access(gen.cluster().self_init(*requests, login=True).read().spec)
+    assert (found.reason, found.status) == (
+        reason,
+        "True" if reason == "UserLoginFound" else "False",
+    )
+
+
+def test_other_ways_in_count() -> None:
+    kept = gen.cluster(recoveryKeys=KEYS).self_init(KV, login=True)
+    assert user_access(kept.read().spec).reason == "RecoveryKeysOnly"
+
+
+@pytest.mark.parametrize(
+    ("known", "initialized", "reason", "status"),
+    [
+        (None, False, "NotInitialized", "False"),
+        (None, True, "Reconciling", "False"),
+        (RecoveryKeysStatus(stored=True), True, "RecoveryKeysStored", "True"),
+        (
+            RecoveryKeysStatus(reason="RecoveryKeysMissing", message="why"),
+            True,
+            "RecoveryKeysMissing",
+            "False",
+        ),
+    ],
+)
+def test_what_became_of_recovery_keys_is_told(
+    known: RecoveryKeysStatus | None, initialized: bool, reason: str, status: str
+) -> None:
+    spec = gen.cluster(recoveryKeys=KEYS).self_init(KV, login=True).read().spec
+    found = recovery_keys(spec, known, cluster="x", initialized=initialized)
+    assert found is not None
+    assert (found.reason, found.status) == (reason, status)
+
+
+def test_recovery_keys_that_nobody_asked_for_are_no_trouble() -> None:
+    spec = gen.cluster().read().spec
+    assert recovery_keys(spec, None, cluster="x", initialized=True) is None
+
+
+@pytest.mark.parametrize(
+    ("known", "status"),
+    [
+        (None, "Unknown"),
+        (OperatorLoginStatus(keys="k"), "True"),
+        (OperatorLoginStatus(keys="k", problem="why"), "False"),
+    ],
+)
+def test_whether_the_operator_can_log_in_is_told(
+    known: OperatorLoginStatus | None, status: str
+) -> None:
+    spec = gen.cluster().self_init(KV, login=True).read().spec
+    found = operator_login(spec, known, initialized=True)
+    assert found is not None
+    assert found.status == status
+
+
+def test_an_operator_without_a_login_says_so() -> None:
+    without = gen.cluster().self_init(KV).read().spec
+    found = operator_login(without, None, initialized=True)
+    assert found is not None
+    assert found.reason == "OperatorLoginMissing"
+    rooted = gen.cluster().read().spec
+    assert operator_login(rooted, None, initialized=True) is None

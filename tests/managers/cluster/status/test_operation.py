@@ -1,0 +1,67 @@
+"""managers.cluster.status.operation: what is being done, how far it is, and since when."""
+
+from datetime import timedelta
+
+import pytest
+
+from contracts.api.cluster.status import OperationStatus
+from contracts.records.desired import AppliedSet, Operation
+from managers.cluster.plan.steps import fold
+from managers.cluster.status.cluster_status import Pass, compute
+from managers.cluster.status.operation import operation_status, summary
+from runtime.outcome import Wait
+from tests import gen
+from tests.gen.worlds import digest_of
+from tests.managers.cluster.passes import FINE
+
+LATER = gen.NOW + timedelta(minutes=3)
+
+
+def told(operation: Operation | None, previous: OperationStatus | None) -> OperationStatus | None:
+    return operation_status(operation, previous, LATER)
+
+
+def test_it_began_when_its_kind_was_first_told() -> None:
+    first = operation_status(Operation("Rolling", 0, 3), None, gen.NOW)
+    assert first is not None
+    assert first.started_at == gen.NOW
+    next_step = told(Operation("Rolling", 1, 5), first)
+    assert next_step is not None
+    assert (next_step.started_at, next_step.summary) == (gen.NOW, "Rolling 1/5")
+    other = told(Operation("Scaling", 1, 2), first)
+    assert other is not None
+    assert other.started_at == LATER
+
+
+def test_what_is_over_is_told_no_more() -> None:
+    assert told(None, operation_status(Operation("Rolling", 2, 3), None, gen.NOW)) is None
+
+
+@pytest.mark.parametrize(
+    ("operation", "words"),
+    [(Operation("Rolling", 2, 3), "Rolling 2/3"), (Operation("Waking", 0, 0), "Waking")],
+)
+def test_it_is_said_in_short(operation: Operation, words: str) -> None:
+    assert summary(operation) == words
+
+
+def test_a_roll_is_an_operation_that_counts_new_pods() -> None:
+    cluster = gen.cluster(runtime={"restartAt": "now"}).initialized()
+    resolved = gen.resolved(cluster, FINE)
+    digest = digest_of(cluster)
+    live = gen.stateful_set().sized(3).made_from(digest)
+    first, second, third = FINE.pods
+    world = FINE.with_set(live).with_pods(first, second, third.made_from(digest))
+    desired = fold(resolved, world.facts())
+    assert desired.operation == Operation("Rolling", 1, 3)
+    outcome = Wait("RollingOut", "2 of 3")
+    status = compute(
+        Pass(cluster.read(), world.facts(), outcome, resolved, AppliedSet(desired, ()))
+    )
+    assert status.operation is not None
+    assert status.operation.summary == "Rolling 1/3"
+
+
+def test_a_settled_cluster_is_in_no_operation() -> None:
+    cluster = gen.cluster().initialized()
+    assert fold(gen.resolved(cluster, FINE), FINE.facts()).operation is None

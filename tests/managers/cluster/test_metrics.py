@@ -1,0 +1,258 @@
+"""managers.cluster.metrics: what a scrape tells of clusters, and for how long."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from prometheus_client import generate_latest
+from prometheus_client.parser import text_string_to_metric_families
+
+from contracts.api.group import CLUSTERS
+from managers.certs.secret_content import Content
+from managers.cluster.metrics import SERIES_PER_CLUSTER, TOLD_CONDITIONS, ClusterMetrics, counted
+from managers.cluster.observe.from_objects import SecretReading
+from managers.context.reads.secrets import SecretStore
+from runtime.metrics.metrics import Metrics
+from runtime.outcome import Done, Outcome
+from runtime.testing.clock import ManualClock
+from runtime.types import Object, ObjectKey, Request
+from tests import gen
+from tests.gen.api import FakeApi, StillInformer
+from tests.managers.cluster.passes import status_of
+
+OLD = gen.cluster(replicas=3).initialized()
+STEADY = status_of(OLD, gen.running(OLD)).to_object()
+FINE = OLD.having(**STEADY)
+KEY = ObjectKey(gen.NAMESPACE, "x")
+PAGE = (Path(__file__).parents[3] / "docs" / "status.md").read_text(encoding="utf-8")
+MINE = '{name="x",namespace="ns"'
+
+
+def reading(live: Object) -> SecretReading:
+    """A Secret whose certificate has the fingerprint that its resourceVersion spells."""
+    found = gen.certificate(fingerprint=live["metadata"]["resourceVersion"])
+    return SecretReading(live, Content(certificate=found))
+
+
+class Bench:
+    def __init__(self) -> None:
+        self.metrics = Metrics()
+        self.cache = StillInformer(CLUSTERS)
+        self.secrets: SecretStore[SecretReading] = SecretStore(FakeApi(), ManualClock(), reading)
+        self.leads = True
+        self.version = 0
+        self.ours = ClusterMetrics(self.metrics, self.cache, self.secrets, lambda: self.leads)
+
+    def show(self, *clusters: gen.Cluster) -> None:
+        """Let exactly these clusters be there, and end a pass of each."""
+        self.version += 1
+        version = str(self.version)
+        self.cache.says(*(one.marked(resourceVersion=version).object() for one in clusters))
+        for cluster in clusters:
+            self.ours.note(ObjectKey(gen.NAMESPACE, cluster.name))
+
+    def serves(self, certificate: str) -> None:
+        """Let a certificate of that fingerprint be in the Secret of the servers."""
+        metadata = {"name": "x-tls-server", "namespace": gen.NAMESPACE}
+        self.secrets.written({"metadata": {**metadata, "resourceVersion": certificate}})
+        self.ours.note(KEY)
+
+    def series(self, word: str = "openbao_") -> dict[str, float]:
+        """Every series whose line begins with that word."""
+        lines = generate_latest(self.metrics.registry).decode().splitlines()
+        found = (line.rpartition(" ") for line in lines if line.startswith(word))
+        return {name: float(value) for name, _, value in found}
+
+    def names(self) -> set[str]:
+        return {series.partition("{")[0] for series in self.series()}
+
+
+def test_a_cluster_is_told_in_numbers() -> None:
+    bench = Bench()
+    reading = {"desiredReplicas": 2, "readyReplicas": 1, "registeredReplicas": 2}
+    operation = {"kind": "Rolling", "done": 1, "total": 3, "summary": "Rolling 1/3"}
+    bench.show(FINE.having(readReplicas=reading, operation=operation))
+    bench.serves("first")
+    told = bench.series()
+    assert told[f"openbao_cluster_ready_replicas{MINE}}}"] == 3
+    assert told[f"openbao_cluster_desired_replicas{MINE}}}"] == 3
+    assert told[f"openbao_cluster_read_replicas_desired{MINE}}}"] == 2
+    assert told[f"openbao_cluster_read_replicas_ready{MINE}}}"] == 1
+    assert told['openbao_cluster_operation{kind="Rolling",name="x",namespace="ns"}'] == 1
+    ready = 'openbao_cluster_condition{name="x",namespace="ns",status="true",type="Ready"}'
+    assert told[ready] == 1
+    expiry = f'openbao_tls_cert_expiry_timestamp{MINE},type="OperatorManaged"}}'
+    assert told[expiry] == gen.certificate().not_after.timestamp()
+    assert not [one for one in told if "read_replicas_healthy" in one]
+
+
+def test_b17_a_cluster_is_in_one_phase_at_a_time() -> None:
+    bench = Bench()
+    for phase in ("Initializing", "Running", "Upgrading", "Failed", "Running"):
+        bench.show(FINE.having(phase=phase))
+        told = bench.series("openbao_cluster_phase{")
+        assert told == {f'openbao_cluster_phase{MINE},phase="{phase}"}}': 1.0}
+
+
+def test_a_condition_has_one_status_at_a_time() -> None:
+    bench = Bench()
+    for status in ("True", "False", "Unknown"):
+        condition = {"type": "Ready", "status": status, "reason": "Ready", "message": "m"}
+        bench.show(OLD.having(conditions=[condition, condition]))
+        (only,) = bench.series("openbao_cluster_condition")
+        assert f'status="{status.lower()}",type="Ready"' in only
+
+
+def test_an_operation_that_is_over_is_told_no_more() -> None:
+    bench = Bench()
+    bench.show(FINE.having(operation={"kind": "Scaling"}))
+    assert bench.series("openbao_cluster_operation")
+    bench.show(FINE)
+    assert not bench.series("openbao_cluster_operation{")
+
+
+class TestRotations:
+    ROTATED = f"openbao_tls_rotation_total{MINE}}}"
+
+    def test_the_first_certificate_is_no_rotation(self) -> None:
+        bench = Bench()
+        bench.show(FINE)
+        assert bench.series()[self.ROTATED] == 0
+        bench.serves("first")
+        bench.serves("first")
+        assert bench.series()[self.ROTATED] == 0
+
+    def test_each_new_certificate_is_one(self) -> None:
+        bench = Bench()
+        bench.show(FINE)
+        for certificate in ("first", "second", "second", "third"):
+            bench.serves(certificate)
+        assert bench.series()[self.ROTATED] == 2
+
+    def test_a_certificate_that_could_not_be_read_for_a_while_is_none(self) -> None:
+        bench = Bench()
+        bench.show(FINE)
+        bench.serves("first")
+        bench.secrets.drop(ObjectKey(gen.NAMESPACE, "x-tls-server"))
+        bench.ours.note(KEY)
+        assert not bench.series("openbao_tls_cert_expiry_timestamp{")
+        bench.serves("first")
+        assert bench.series()[self.ROTATED] == 0
+
+
+def test_another_leader_is_a_change_and_a_gap_is_none() -> None:
+    bench = Bench()
+    for leader in ("", "x-0", "x-0", "", "x-0", "x-1", "", "x-2"):
+        bench.show(FINE.having(activeLeader=leader))
+    assert bench.series()[f"openbao_cluster_leader_changes_total{MINE}}}"] == 2
+
+
+def test_the_series_of_a_cluster_end_with_it() -> None:
+    bench = Bench()
+    bench.show(FINE)
+    bench.serves("first")
+    bench.serves("second")
+    assert len(bench.names()) >= 7
+    bench.cache.says()
+    bench.ours.note(KEY)
+    assert not bench.series()
+    bench.show(FINE)
+    # A cluster of the same name starts anew.
+    assert bench.series()[TestRotations.ROTATED] == 0
+
+
+def test_a_process_that_does_not_lead_tells_no_cluster() -> None:
+    bench = Bench()
+    bench.leads = False
+    bench.cache.says(FINE.object())
+    assert not bench.series()
+
+
+async def test_a_pass_that_fails_is_noted_too() -> None:
+    bench = Bench()
+    bench.cache.says(FINE.object())
+
+    async def fails(request: Request, /) -> Outcome:
+        raise RuntimeError("no")
+
+    async def works(request: Request, /) -> Outcome:
+        return Done(7.0)
+
+    with pytest.raises(RuntimeError):
+        await counted(fails, bench.ours)(KEY)
+    assert bench.series()[TestRotations.ROTATED] == 0
+    assert await counted(works, bench.ours)(KEY) == Done(7.0)
+
+
+SPOILT: tuple[Any, ...] = (None, 7, "text", [], [7], {"a": {}}, True, ["Ready"], -1, "\n\x1b[31m")
+FIELDS = ("phase", "readyReplicas", "conditions", "operation", "readReplicas", "activeLeader")
+
+
+@pytest.mark.parametrize("field", FIELDS)
+@pytest.mark.parametrize("value", SPOILT, ids=repr)
+def test_attack_t13_no_status_makes_a_scrape_fail(field: str, value: Any) -> None:
+    bench = Bench()
+    spoilt = FINE.object()
+    spoilt["status"][field] = value
+    bench.cache.says(spoilt)
+    bench.ours.note(KEY)
+    assert f"openbao_cluster_desired_replicas{MINE}}}" in bench.series()
+
+
+@pytest.mark.parametrize("value", SPOILT, ids=repr)
+def test_attack_t13_no_spec_or_whole_status_makes_a_scrape_fail(value: Any) -> None:
+    bench = Bench()
+    for part in ("spec", "status"):
+        spoilt = {**FINE.object(), part: value}
+        bench.cache.says(spoilt)
+        bench.ours.note(KEY)
+        bench.series()
+
+
+def test_attack_t18_a_thousand_clusters_make_a_bounded_number_of_series() -> None:
+    """Whatever their users write into fields that end up in a status."""
+    bench = Bench()
+    hostile = []
+    for number in range(1000):
+        conditions = [
+            {"type": f"T{number}-{n}", "status": f"s{n}", "reason": "R", "message": "m"}
+            for n in range(20)
+        ]
+        words = {"phase": f"phase-{number}", "operation": {"kind": f"kind-{number}"}}
+        status = {**STEADY, **words, "conditions": conditions}
+        hostile.append(gen.cluster(f"x-{number}", replicas=3).having(**status))
+    bench.show(*hostile)
+    hostile_series = len(bench.series())
+    bench.show(*(gen.cluster(f"x-{n}", replicas=3).having(**STEADY) for n in range(1000)))
+    assert hostile_series <= len(bench.series()) <= 1000 * SERIES_PER_CLUSTER
+    assert not bench.series("openbao_cluster_phase{phase-")
+
+
+def families(text: str) -> dict[str, tuple[str, frozenset[str]]]:
+    """Type and labels of each family of ours in a scrape."""
+    kinds: dict[str, str] = {}
+    labels: dict[str, set[str]] = {}
+    for family in text_string_to_metric_families(text):
+        for sample in family.samples:
+            if sample.name.startswith("openbao_"):
+                kinds[sample.name] = family.type
+                labels.setdefault(sample.name, set()).update(sample.labels)
+    return {name: (kinds[name], frozenset(labels[name])) for name in kinds}
+
+
+def test_the_page_lists_what_a_scrape_shows() -> None:
+    bench = Bench()
+    count = {"desired": 1, "ready": 1, "registered": 1, "healthy": 1}
+    readers = {f"{word}Replicas": number for word, number in count.items()}
+    bench.show(FINE.having(readReplicas=readers, operation={"kind": "Rolling"}))
+    bench.serves("first")
+    shown = families(generate_latest(bench.metrics.registry).decode())
+    told = {}
+    for row in re.findall(r"^\| `(openbao_\w+)` \| (\w+) \| ([\w, ]*) ?\|", PAGE, re.MULTILINE):
+        more = {word.strip() for word in row[2].split(",")} - {""}
+        told[row[0]] = (row[1], frozenset({"namespace", "name"} | more))
+    assert told == shown
+    assert f"at most {SERIES_PER_CLUSTER} series" in PAGE
+    (listed,) = re.findall(r"Conditions told as metrics: ([\w, \n]+)\.", PAGE)
+    assert {word.strip() for word in listed.split(",")} == TOLD_CONDITIONS

@@ -1,0 +1,99 @@
+"""managers.cluster.tenancy_gate: no pass without rights, and what of that is told."""
+
+from contracts.api.group import CLUSTERS
+from managers.cluster.apply.status_writer import StatusWriter
+from managers.cluster.tenancy_gate import PATIENCE, Gated, Telling
+from runtime.outcome import Done, Outcome, Wait
+from runtime.types import Object, Request
+from tests import gen
+from tests.gen.api import Outside, StillInformer
+from tests.managers.cluster.test_reconcile import KEY, STATUS
+
+PENDING = Wait("SecretAccessPending", "not granted yet")
+CLOSED = Wait("TenantNotProvisioned", "nobody opened it")
+
+
+class Bench:
+    def __init__(self) -> None:
+        self.outside = Outside()
+        self.clusters = StillInformer(CLUSTERS)
+        self.passes = 0
+        self.held: Wait | None = None
+        statuses = StatusWriter(
+            self.outside.api, self.clusters, self.outside.events, self.outside.clock
+        )
+        self.telling = Telling(self.inner, self.clusters, self.gate, statuses, self.outside.clock)
+        self.show(gen.cluster())
+
+    def show(self, cluster: gen.Cluster) -> None:
+        self.outside.api.holding((CLUSTERS, cluster.object()))
+        self.clusters.says(*self.outside.api.of(CLUSTERS))
+
+    async def inner(self, request: Request) -> Outcome:
+        self.passes += 1
+        return Done()
+
+    def gate(self, live: Object) -> Wait | None:
+        return self.held
+
+
+async def test_a_pass_begins_where_the_gate_is_open_and_nowhere_else() -> None:
+    bench = Bench()
+    gated = Gated(bench.inner, bench.clusters, bench.gate)
+    assert await gated(KEY) == Done()
+    bench.held = CLOSED
+    assert await gated(KEY) == CLOSED
+    assert bench.passes == 1
+
+
+async def test_a_cluster_that_is_gone_passes_any_gate() -> None:
+    bench = Bench()
+    bench.held = CLOSED
+    bench.clusters.says()
+    assert await Gated(bench.inner, bench.clusters, bench.gate)(KEY) == Done()
+    assert await bench.telling(KEY) == Done()
+    assert bench.passes == 2
+
+
+async def test_what_passes_in_a_moment_is_told_to_nobody() -> None:
+    bench = Bench()
+    bench.held = PENDING
+    outcome = await bench.telling(KEY)
+    assert outcome == Wait(PENDING.reason, PENDING.message, PATIENCE)
+    bench.held = None
+    assert await bench.telling(KEY) == Done()
+    assert bench.outside.api.asked == []
+
+
+async def test_what_lasts_is_told_in_the_status() -> None:
+    bench = Bench()
+    bench.held = PENDING
+    await bench.telling(KEY)
+    await bench.outside.clock.advance(PATIENCE)
+    assert await bench.telling(KEY) == PENDING
+    told = bench.outside.api.body_of(STATUS)["status"]["conditions"]
+    assert {one["reason"] for one in told} == {"SecretAccessPending"}
+    assert bench.passes == 0
+
+
+async def test_without_the_rights_of_a_tenant_no_status_is_tried() -> None:
+    bench = Bench()
+    bench.held = CLOSED
+    await bench.telling(KEY)
+    await bench.outside.clock.advance(PATIENCE * 2)
+    assert await bench.telling(KEY) == CLOSED
+    assert bench.outside.api.asked == []
+
+
+async def test_a_cluster_that_goes_or_cannot_be_read_waits_without_a_word() -> None:
+    for cluster in (
+        gen.cluster().marked(deletionTimestamp="2030-01-01T00:00:00Z"),
+        gen.cluster(replicas="many"),
+    ):
+        bench = Bench()
+        bench.show(cluster)
+        bench.held = PENDING
+        await bench.telling(KEY)
+        await bench.outside.clock.advance(PATIENCE)
+        assert await bench.telling(KEY) == PENDING
+        assert bench.outside.api.asked == []

@@ -1,0 +1,153 @@
+"""managers.context.reads.admission_policies: what stands is recognised, what does not is named."""
+
+import asyncio
+import random
+from collections.abc import Iterable
+
+from baoctl.generate.admission import parameters
+from contracts.admission.installed import NAMES
+from contracts.admission.managed_objects import LOCK_MANAGED, LOCK_SCALE
+from contracts.admission.policies import POLICIES
+from contracts.admission.policy import PARAMETERS, PREFIX, as_objects
+from contracts.api.group import GROUP
+from contracts.records.environment import AdmissionFacts
+from managers.context.installation import Installation
+from managers.context.reads.admission_message import policies_lacking
+from managers.context.reads.admission_policies import FAMILY, AdmissionPolicies
+from runtime.builtin_kinds import ADMISSION_BINDING, ADMISSION_POLICY, SERVICE_ACCOUNT
+from runtime.metrics.metrics import Metrics
+from runtime.testing.clock import ManualClock
+from runtime.types import Object, Resource
+from tests.gen.api import FakeApi, api_error
+
+HERE = Installation(
+    namespace="openbao-operator-system",
+    service_account="openbao-operator-controller",
+    image_repository="openbao",
+    secret_recheck=15.0,
+)
+LOCK, SCALE = LOCK_MANAGED.name, LOCK_SCALE.name
+
+
+def installed() -> list[tuple[Resource, Object]]:
+    """Everything that belongs to the policies."""
+    found: list[tuple[Resource, Object]] = [(SERVICE_ACCOUNT, parameters(HERE.namespace))]
+    for policy in POLICIES:
+        rule, binding = as_objects(policy, HERE.namespace)
+        found += [(ADMISSION_POLICY, rule), (ADMISSION_BINDING, binding)]
+    return found
+
+
+def one(resource: Resource, policy: str) -> Object:
+    """One object out of all."""
+    name = PREFIX + policy
+    found = [body for kind, body in installed() if kind is resource]
+    return next(body for body in found if body["metadata"]["name"] == name)
+
+
+class Looking:
+    """A process that looks, on a clock of the test."""
+
+    def __init__(self, objects: Iterable[tuple[Resource, Object]]) -> None:
+        self.api, self.clock, self.metrics = FakeApi(), ManualClock(), Metrics()
+        self.hold(objects)
+        self.policies = AdmissionPolicies(
+            self.api, self.clock, random.Random(1), HERE, self.metrics
+        )
+
+    def hold(self, objects: Iterable[tuple[Resource, Object]]) -> None:
+        self.api.holding(*objects)
+
+    async def once(self) -> AdmissionFacts | None:
+        """Look one time."""
+        task = asyncio.create_task(self.policies.run())
+        await self.policies.ready()
+        task.cancel()
+        return self.policies.facts
+
+    @property
+    def lacking(self) -> float | None:
+        return self.metrics.registry.get_sample_value(FAMILY)
+
+
+async def test_what_is_generated_stands() -> None:
+    looking = Looking(installed())
+    assert await looking.once() == AdmissionFacts()
+    assert looking.lacking == 0
+
+
+async def test_what_is_not_there_is_missing() -> None:
+    looking = Looking(())
+    names = tuple(sorted(name.removeprefix(PREFIX) for name in (*NAMES, PARAMETERS)))
+    assert await looking.once() == AdmissionFacts(missing=names)
+    assert looking.lacking == 2 * len(POLICIES) + 1
+
+
+async def test_a_rule_that_was_edited_differs_whatever_it_says_of_itself() -> None:
+    rule = one(ADMISSION_POLICY, LOCK)
+    rule["spec"]["validations"][0]["expression"] = "true"
+    looking = Looking([*installed(), (ADMISSION_POLICY, rule)])
+    assert await looking.once() == AdmissionFacts(different=(LOCK,))
+
+
+async def test_a_policy_that_lets_failures_by_differs() -> None:
+    rule = one(ADMISSION_POLICY, LOCK)
+    rule["spec"]["failurePolicy"] = "Ignore"
+    looking = Looking([*installed(), (ADMISSION_POLICY, rule)])
+    assert await looking.once() == AdmissionFacts(different=(LOCK,))
+
+
+async def test_a_binding_that_only_warns_differs() -> None:
+    binding = one(ADMISSION_BINDING, SCALE)
+    binding["spec"]["validationActions"] = ["Warn"]
+    looking = Looking([*installed(), (ADMISSION_BINDING, binding)])
+    assert await looking.once() == AdmissionFacts(different=(SCALE,))
+
+
+async def test_a_binding_to_the_names_of_another_installation_differs() -> None:
+    binding = one(ADMISSION_BINDING, SCALE)
+    binding["spec"]["paramRef"]["namespace"] = "elsewhere"
+    looking = Looking([*installed(), (ADMISSION_BINDING, binding)])
+    assert await looking.once() == AdmissionFacts(different=(SCALE,))
+
+
+async def test_parameters_that_name_another_operator_differ() -> None:
+    changed = parameters(HERE.namespace)
+    changed["metadata"]["annotations"][f"{GROUP}/controller"] = "somebody"
+    looking = Looking([*installed(), (SERVICE_ACCOUNT, changed)])
+    short = PARAMETERS.removeprefix(PREFIX)
+    assert await looking.once() == AdmissionFacts(different=(short,))
+
+
+async def test_what_may_not_be_looked_at_is_told() -> None:
+    looking = Looking(installed())
+    looking.api.refuse(f"get ValidatingAdmissionPolicy {PREFIX}{LOCK}", api_error(403))
+    assert await looking.once() == AdmissionFacts(unreadable=(LOCK,))
+
+
+async def test_a_failure_is_no_answer_and_what_was_known_stays() -> None:
+    looking = Looking(installed())
+    await looking.once()
+    looking.api.refuse(f"get ValidatingAdmissionPolicy {PREFIX}{LOCK}", api_error(500))
+    assert await looking.once() == AdmissionFacts()
+
+
+async def test_it_is_looked_at_every_ten_minutes_and_not_sooner() -> None:
+    looking = Looking(installed())
+    task = asyncio.create_task(looking.policies.run())
+    await looking.policies.ready()
+    every = 2 * len(POLICIES) + 1
+    assert len(looking.api.asked) == every
+    await looking.clock.advance(HERE.admission_recheck - 1)
+    assert not looking.api.asked
+    await looking.clock.advance(0.2 * HERE.admission_recheck + 2)
+    assert len(looking.api.asked) == every
+    task.cancel()
+
+
+def test_the_words_name_some_and_the_next_step() -> None:
+    assert policies_lacking(None) == ""
+    assert policies_lacking(AdmissionFacts()) == ""
+    told = policies_lacking(AdmissionFacts(missing=tuple("abcdef"), different=("g",)))
+    assert told.startswith("Not in place: a, b, c, d and 2 more; Other than in this release: g. ")
+    assert "deploy/admission" in told

@@ -1,0 +1,217 @@
+"""managers.context.reads.api_server.
+
+Who signs ServiceAccount tokens, and where the API server is.
+"""
+
+import base64
+from typing import Any
+
+import pytest
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import ec, rsa
+
+from managers.context.reads.api_server import DISCOVERY, KEYS, MAX_AGE, ApiServer, public_keys
+from runtime.builtin_kinds import SERVICE
+from runtime.errors import ServerError, Transient
+from runtime.testing.clock import ManualClock
+from tests.gen.api import FakeApi, api_error
+
+# RFC 7517, A.1.
+RFC_EC = {
+    "kty": "EC",
+    "crv": "P-256",
+    "x": "MKBCTNIcKUSDii11ySs3526iDZ8AiTo7Tu6KPAqv7D4",
+    "y": "4Etl6SRW2YiLUrN5vfvVHuhp7x8PxltmWWlbbM4IFyM",
+    "use": "enc",
+    "kid": "1",
+}
+RFC_RSA = {
+    "kty": "RSA",
+    "n": "0vx7agoebGcQSuuPiLJXZptN9nndrQmbXEps2aiAFbWhM78LhWx4cbbfAAtVT86zwu1RK7aPFFxuhDR1L6tSoc_BJ"
+    "ECPebWKRXjBZCiFV4n3oknjhMstn64tZ_2W-5JsGY4Hc5n9yBXArwl93lqt7_RN5w6Cf0h4QyQ5v-65YGjQR0_FDW2Qvzqq"
+    "Y368QQMicAtaSqzs8KJZgnYb9c7d0zgdAZHzu6qMQvRL5hajrn1n91CbOpbISD08qNLyrdkt-bFTWhAI4vMQFh6WeZu0fM4"
+    "lFd2NcRwr3XPksINHaQ-G_xBniIqbw0Ls1jF44-csFCur-kEgU8awapJzKnqDKgw",
+    "e": "AQAB",
+    "alg": "RS256",
+    "kid": "2011-04-29",
+}
+
+
+def unsigned(number: int, length: int | None = None) -> str:
+    size = length or (number.bit_length() + 7) // 8
+    return base64.urlsafe_b64encode(number.to_bytes(size, "big")).rstrip(b"=").decode()
+
+
+def jwk(key: rsa.RSAPrivateKey | ec.EllipticCurvePrivateKey) -> dict[str, str]:
+    public = key.public_key()
+    if isinstance(public, rsa.RSAPublicKey):
+        numbers = public.public_numbers()
+        return {"kty": "RSA", "n": unsigned(numbers.n), "e": unsigned(numbers.e)}
+    curve = {"secp256r1": "P-256", "secp384r1": "P-384", "secp521r1": "P-521"}[public.curve.name]
+    size = (public.curve.key_size + 7) // 8
+    point = public.public_numbers()
+    return {"kty": "EC", "crv": curve, "x": unsigned(point.x, size), "y": unsigned(point.y, size)}
+
+
+def loaded(pem: str) -> rsa.RSAPublicKey | ec.EllipticCurvePublicKey:
+    key = serialization.load_pem_public_key(pem.encode())
+    assert isinstance(key, rsa.RSAPublicKey | ec.EllipticCurvePublicKey)
+    return key
+
+
+def test_the_vectors_of_the_standard() -> None:
+    (curve,) = public_keys({"keys": [RFC_EC]})
+    (modular,) = public_keys({"keys": [RFC_RSA]})
+    point, numbers = loaded(curve).public_numbers(), loaded(modular).public_numbers()
+    assert isinstance(point, ec.EllipticCurvePublicNumbers)
+    assert isinstance(numbers, rsa.RSAPublicNumbers)
+    assert unsigned(point.x) == RFC_EC["x"]
+    assert unsigned(point.y) == RFC_EC["y"]
+    assert unsigned(numbers.n) == RFC_RSA["n"]
+    assert numbers.e == 65537
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        rsa.generate_private_key(65537, 2048),
+        ec.generate_private_key(ec.SECP256R1()),
+        ec.generate_private_key(ec.SECP384R1()),
+        ec.generate_private_key(ec.SECP521R1()),
+    ],
+    ids=["RSA", "P-256", "P-384", "P-521"],
+)
+def test_a_key_comes_back_as_it_was(key: rsa.RSAPrivateKey | ec.EllipticCurvePrivateKey) -> None:
+    (pem,) = public_keys({"keys": [jwk(key)]})
+    assert loaded(pem).public_numbers() == key.public_key().public_numbers()
+
+
+# sentence: (key set, number of keys)
+SETS: dict[str, tuple[dict[str, Any], int]] = {
+    "no keys": ({"keys": []}, 0),
+    "no list of keys": ({}, 0),
+    "a null list": ({"keys": None}, 0),
+    "a kind that we do not know": ({"keys": [{"kty": "OKP", "crv": "Ed25519", "x": "AA"}]}, 0),
+    "a curve that we do not know": ({"keys": [{**RFC_EC, "crv": "secp256k1"}]}, 0),
+    "a shared secret": ({"keys": [{"kty": "oct", "k": "AA"}]}, 0),
+    "a known one beside an unknown one": ({"keys": [{"kty": "OKP"}, RFC_EC]}, 1),
+    "both kinds": ({"keys": [RFC_EC, RFC_RSA]}, 2),
+}
+
+
+@pytest.mark.parametrize(("key_set", "count"), SETS.values(), ids=SETS.keys())
+def test_key_set(key_set: dict[str, Any], count: int) -> None:
+    assert len(public_keys(key_set)) == count
+
+
+def test_the_order_of_the_keys_says_nothing() -> None:
+    assert public_keys({"keys": [RFC_EC, RFC_RSA]}) == public_keys({"keys": [RFC_RSA, RFC_EC]})
+
+
+def api() -> FakeApi:
+    made = FakeApi()
+    # The advertised place is elsewhere, and nobody goes there.
+    made.raw[DISCOVERY] = {
+        "issuer": "https://issuer.example.com",
+        "jwks_uri": "https://elsewhere.example.com/keys",
+    }
+    made.raw[KEYS] = {"keys": [RFC_EC]}
+    return made
+
+
+class TestIssuer:
+    async def test_it_is_asked_at_fixed_paths_and_remembered_for_a_while(self) -> None:
+        server, clock = api(), ManualClock()
+        asker = ApiServer(server, clock, None)
+        found = await asker.token_issuer()
+        assert found is not None
+        assert found.issuer == "https://issuer.example.com"
+        assert found.public_keys == public_keys({"keys": [RFC_EC]})
+        assert server.asked == [f"get path {DISCOVERY}", f"get path {KEYS}"]
+        await clock.advance(MAX_AGE - 1)
+        assert await asker.token_issuer() == found
+        assert server.asked == []
+        await clock.advance(1)
+        server.raw[KEYS] = {"keys": [RFC_RSA]}
+        rotated = await asker.token_issuer()
+        assert rotated is not None
+        assert rotated.public_keys != found.public_keys
+
+    @pytest.mark.parametrize("code", [403, 404])
+    async def test_a_server_that_does_not_tell_is_asked_again_next_time(self, code: int) -> None:
+        server = api()
+        asker = ApiServer(server, ManualClock(), None)
+        server.refuse(f"get path {DISCOVERY}", api_error(code))
+        assert await asker.token_issuer() is None
+        assert await asker.token_issuer() is not None
+
+    async def test_b29_a_failure_at_the_start_is_not_for_ever(self) -> None:
+        """Neither a refusal nor an outage is remembered: whoever needs the issuer asks anew."""
+        server = api()
+        asker = ApiServer(server, ManualClock(), None)
+        for code in (401, 403, 404):
+            server.refuse(f"get path {KEYS}", api_error(code))
+            assert await asker.token_issuer() is None
+        for code in (429, 500, 503):
+            server.refuse(f"get path {DISCOVERY}", api_error(code))
+            with pytest.raises(Transient):
+                await asker.token_issuer()
+        found = await asker.token_issuer()
+        assert found is not None
+        # What the server advertises is a place that only the outside may reach.
+        assert not any("elsewhere" in asked for asked in server.asked)
+
+    async def test_a_broken_server_is_an_error(self) -> None:
+        server = api()
+        server.refuse(f"get path {KEYS}", api_error(500))
+        with pytest.raises(ServerError):
+            await ApiServer(server, ManualClock(), None).token_issuer()
+
+
+def kubernetes(**spec: Any) -> dict[str, Any]:
+    return {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": {"name": "kubernetes", "namespace": "default"},
+        "spec": spec,
+    }
+
+
+class TestHosts:
+    async def test_the_address_in_the_environment_needs_no_question(self) -> None:
+        server = FakeApi()
+        assert await ApiServer(server, ManualClock(), "10.0.0.1").hosts() == ("10.0.0.1",)
+        assert server.asked == []
+
+    async def test_else_its_service_is_read_once(self) -> None:
+        server = FakeApi().holding((SERVICE, kubernetes(clusterIPs=["10.96.0.1", "fd00::1"])))
+        asker = ApiServer(server, ManualClock(), None)
+        assert await asker.hosts() == ("10.96.0.1", "fd00::1")
+        assert await asker.hosts() == ("10.96.0.1", "fd00::1")
+        assert server.asked == ["get Service kubernetes"]
+
+    async def test_a_name_in_the_environment_is_no_address(self) -> None:
+        """Some platforms put the name of a load balancer there; a policy takes addresses only."""
+        server = FakeApi().holding((SERVICE, kubernetes(clusterIPs=["10.96.0.1"])))
+        asker = ApiServer(server, ManualClock(), "api.example.com")
+        assert await asker.hosts() == ("10.96.0.1",)
+
+    async def test_a_service_without_addresses_has_none(self) -> None:
+        server = FakeApi().holding((SERVICE, kubernetes()))
+        assert await ApiServer(server, ManualClock(), None).hosts() == ()
+
+    @pytest.mark.parametrize("code", [401, 403, 404])
+    async def test_what_cannot_be_read_is_not_known(self, code: int) -> None:
+        """A condition says so; the rest of the cluster needs no address."""
+        server = FakeApi()
+        server.refuse("get Service kubernetes", api_error(code))
+        asker = ApiServer(server, ManualClock(), None)
+        assert await asker.hosts() == ()
+        assert await asker.hosts() == ()
+        assert server.asked == ["get Service kubernetes"]
+
+    async def test_an_outage_is_an_error_as_long_as_nothing_is_known(self) -> None:
+        server = FakeApi()
+        server.refuse("get Service kubernetes", api_error(500))
+        with pytest.raises(ServerError):
+            await ApiServer(server, ManualClock(), None).hosts()

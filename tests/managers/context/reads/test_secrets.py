@@ -1,0 +1,174 @@
+"""managers.context.reads.secrets.
+
+How often the API server is asked for a Secret, and for how much.
+"""
+
+from typing import Any
+
+import pytest
+
+from managers.context.reads.secrets import SecretStore
+from runtime.builtin_kinds import SECRET
+from runtime.errors import Forbidden
+from runtime.testing.clock import ManualClock
+from runtime.types import Object, ObjectKey, Resource
+from tests.gen.api import FakeApi, api_error
+
+KEY = ObjectKey("ns", "s")
+
+
+def secret(value: str = "one", **metadata: Any) -> Object:
+    return {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": {"name": "s", "namespace": "ns", **metadata},
+        "data": {"value": value},
+    }
+
+
+def project(live: Object) -> str:
+    """The value, or "?" where only metadata was read."""
+    return str((live.get("data") or {}).get("value", "?"))
+
+
+class Bench:
+    def __init__(self, *objects: Object, api: FakeApi | None = None) -> None:
+        self.api = (api or FakeApi()).holding(*((SECRET, obj) for obj in objects))
+        self.clock = ManualClock()
+        self.store: SecretStore[str] = SecretStore(self.api, self.clock, project)
+
+    async def ask(self, *, reader: str = "u", content: bool = True) -> str | None:
+        return await self.store.facts(KEY, reader=reader, max_age=15, content=content)
+
+    def change(self, value: str) -> None:
+        self.api.holding((SECRET, secret(value)))
+
+
+async def test_the_first_question_reads_the_content() -> None:
+    bench = Bench(secret())
+    assert await bench.ask() == "one"
+    assert bench.api.asked == ["get Secret s"]
+
+
+async def test_within_its_age_nobody_is_asked() -> None:
+    bench = Bench(secret())
+    await bench.ask()
+    bench.api.calls.clear()
+    bench.change("two")
+    await bench.clock.advance(14.9)
+    assert await bench.ask() == "one"
+    assert bench.api.asked == []
+
+
+async def test_after_its_age_only_the_version_is_asked_for() -> None:
+    bench = Bench(secret())
+    await bench.ask()
+    bench.api.calls.clear()
+    await bench.clock.advance(15)
+    assert await bench.ask() == "one"
+    assert bench.api.asked == ["peek Secret s"]
+    # The look counts: for another while nobody is asked.
+    await bench.clock.advance(14.9)
+    await bench.ask()
+    assert bench.api.asked == []
+
+
+async def test_a_new_version_is_read_whole() -> None:
+    bench = Bench(secret())
+    await bench.ask()
+    bench.api.calls.clear()
+    bench.change("two")
+    await bench.clock.advance(15)
+    assert await bench.ask() == "two"
+    assert bench.api.asked == ["peek Secret s", "get Secret s"]
+
+
+async def test_without_content_no_value_crosses_the_wire() -> None:
+    bench = Bench(secret())
+    assert await bench.ask(content=False) == "?"
+    bench.change("two")
+    await bench.clock.advance(15)
+    assert await bench.ask(content=False) == "?"
+    assert bench.api.asked == ["peek Secret s", "peek Secret s"]
+
+
+async def test_absence_is_remembered_as_long() -> None:
+    bench = Bench()
+    assert await bench.ask() is None
+    assert await bench.ask() is None
+    assert bench.api.asked == ["get Secret s"]
+    bench.change("late")
+    await bench.clock.advance(15)
+    assert await bench.ask() == "late"
+    assert bench.api.asked == ["get Secret s"]
+
+
+async def test_a_secret_that_went_is_noticed() -> None:
+    bench = Bench(secret())
+    await bench.ask()
+    bench.api.objects.clear()
+    await bench.clock.advance(15)
+    assert await bench.ask() is None
+
+
+async def test_our_own_write_is_known_at_once() -> None:
+    bench = Bench()
+    await bench.ask()
+    owner = {"apiVersion": "v1", "kind": "A", "name": "a", "uid": "u", "controller": True}
+    owned = {"ownerReferences": [owner], "resourceVersion": "7"}
+    assert bench.store.written(secret("ours", **owned)) == "ours"
+    bench.api.calls.clear()
+    assert await bench.ask() == "ours"
+    assert bench.api.asked == []
+
+
+async def test_what_was_dropped_is_asked_for() -> None:
+    bench = Bench(secret())
+    await bench.ask()
+    bench.store.drop(KEY)
+    bench.store.drop(KEY)
+    bench.api.calls.clear()
+    assert await bench.ask() == "one"
+    assert bench.api.asked == ["get Secret s"]
+
+
+async def test_the_next_cluster_of_the_name_asks_for_itself() -> None:
+    bench = Bench()
+    assert await bench.ask(reader="before") is None
+    bench.change("new")
+    assert await bench.ask(reader="after") == "new"
+
+
+async def test_a_refusal_is_raised_and_not_remembered() -> None:
+    bench = Bench(secret())
+    bench.api.refuse("get Secret s", api_error(403))
+    with pytest.raises(Forbidden):
+        await bench.ask()
+    assert await bench.ask() == "one"
+
+
+class Racing(FakeApi):
+    """A server on which somebody writes the Secret after each look at it."""
+
+    async def get(
+        self, resource: Resource, key: ObjectKey, *, metadata_only: bool = False
+    ) -> Object:
+        found = await super().get(resource, key, metadata_only=metadata_only)
+        self.holding((SECRET, secret(f"after {len(self.calls)} looks")))
+        return found
+
+
+async def test_a_secret_that_changes_between_look_and_read_is_the_newer_one() -> None:
+    bench = Bench(secret(), api=Racing())
+    assert await bench.ask() == "one"
+    await bench.clock.advance(15)
+    assert await bench.ask() == "after 2 looks"
+    assert bench.api.asked == ["get Secret s", "peek Secret s", "get Secret s"]
+
+
+def test_what_is_kept_is_the_projection_alone() -> None:
+    bench = Bench()
+    bench.store.written(secret("a-key", resourceVersion="1"))
+    shown = repr(bench.store._entries)
+    assert "'a-key'" in shown
+    assert "'data'" not in shown

@@ -1,0 +1,137 @@
+"""managers.context.pause_guard.
+
+A pass that began before a pause sends nothing once the pause is seen.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from contracts.api.group import CLUSTERS
+from managers.bao.client import Bao
+from managers.context.pause_guard import PausedMeanwhileError, Pausing, both, check, is_paused
+from runtime.errors import LeaseLost
+from runtime.outcome import Done, Outcome, Wait
+from runtime.types import Object, ObjectKey, Request
+from tests import gen
+from tests.gen.api import StillInformer
+
+KEY = ObjectKey(gen.NAMESPACE, "x")
+RUNS, HELD = gen.cluster(), gen.cluster(paused=True)
+LEAVES = HELD.marked(deletionTimestamp="2030-01-01T00:00:00Z")
+BROKEN: Object = {"metadata": {"name": "x"}, "spec": "no map"}
+
+# sentence: (cluster, is it paused)
+CLUSTERS_SEEN: dict[str, tuple[Object | None, bool]] = {
+    "it is gone": (None, False),
+    "it runs": (RUNS.object(), False),
+    "it is paused": (HELD.object(), True),
+    "it is deleted under a pause": (LEAVES.object(), False),
+    "nobody can read it": (BROKEN, False),
+    "a word that is no truth": (gen.cluster(paused="true").object(), False),
+}
+
+
+@pytest.mark.parametrize(("live", "paused"), CLUSTERS_SEEN.values(), ids=CLUSTERS_SEEN.keys())
+def test_which_clusters_are_paused(live: Object | None, paused: bool) -> None:
+    assert is_paused(live) is paused
+
+
+class World:
+    """A pass that writes twice, with something between the two."""
+
+    def __init__(self, before: gen.Cluster, between: gen.Cluster) -> None:
+        self.cache = StillInformer(CLUSTERS)
+        self.version = 0
+        self.show(before)
+        self.between = between
+        self.writes: list[str] = []
+
+    def show(self, cluster: gen.Cluster) -> None:
+        self.version += 1
+        self.cache.says(copy.deepcopy(cluster.marked(resourceVersion=str(self.version)).object()))
+
+    def write(self, what: str) -> None:
+        check()
+        self.writes.append(what)
+
+    async def __call__(self, _: Request, /) -> Outcome:
+        self.write("first")
+        self.show(self.between)
+        # Tasks of a pass are held like the pass itself.
+        ends = await asyncio.gather(self._later("second"), return_exceptions=True)
+        for end in ends:
+            if isinstance(end, BaseException):
+                raise end
+        return Wait("NotReady", "there is more to do")
+
+    async def _later(self, what: str) -> None:
+        self.write(what)
+
+
+# sentence: (cluster when the pass begins, cluster between its writes, what is written)
+PASSES: dict[str, tuple[gen.Cluster, gen.Cluster, list[str]]] = {
+    "nobody pauses it": (RUNS, RUNS, ["first", "second"]),
+    "it is paused between": (RUNS, HELD, ["first"]),
+    "it is paused and deleted between": (RUNS, LEAVES, ["first", "second"]),
+    "it was paused before: then the pass tells it": (HELD, HELD, ["first", "second"]),
+    "it resumes between": (HELD, RUNS, ["first", "second"]),
+}
+
+
+@pytest.mark.parametrize(("before", "between", "writes"), PASSES.values(), ids=PASSES.keys())
+async def test_what_a_pass_writes(
+    before: gen.Cluster, between: gen.Cluster, writes: list[str]
+) -> None:
+    world = World(before, between)
+    outcome = await Pausing(world, world.cache)(KEY)
+    assert world.writes == writes
+    # One that was stopped begins anew at once, as a pass under the pause.
+    assert outcome == (Done(0.0) if len(writes) == 1 else Wait("NotReady", "there is more to do"))
+    check()
+
+
+async def test_a_pass_about_no_cluster_is_not_held() -> None:
+    world = World(RUNS, HELD)
+    await Pausing(world, world.cache, lambda _: ())(KEY)
+    assert world.writes == ["first", "second"]
+
+
+def test_outside_of_a_pass_nobody_is_held() -> None:
+    check()
+    both(None)()
+
+
+async def test_the_lease_is_asked_for_first() -> None:
+    def lost() -> None:
+        raise LeaseLost("gone")
+
+    guard: Callable[[], None] = both(lost)
+    with pytest.raises(LeaseLost):
+        guard()
+
+
+async def test_a_server_is_asked_to_do_nothing_either() -> None:
+    """A question is answered as ever; the address is nobody's, so it fails in another way."""
+    found: list[str] = []
+    cache = StillInformer(CLUSTERS)
+    cache.says(RUNS.object())
+
+    async def ask(_: Request, /) -> Outcome:
+        cache.says(HELD.marked(resourceVersion="2").object())
+        async with Bao("", "x", 1, guard=check, plain=True) as bao:
+            calls: tuple[Any, ...] = (bao.step_down("127.0.0.1", "t"), bao.health("127.0.0.1"))
+            for call in calls:
+                try:
+                    await call
+                except Exception as error:  # noqa: BLE001  its name is what is asked for
+                    found.append(type(error).__name__)
+        return Done()
+
+    await Pausing(ask, cache)(KEY)
+    assert found == [PausedMeanwhileError.__name__, "BaoError"]

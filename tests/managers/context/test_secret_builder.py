@@ -1,0 +1,38 @@
+"""managers.context.secret_builder: no Secret of ours lacks its owner, its labels or its mark."""
+
+import base64
+
+from contracts.naming import labels
+from managers.context.context import MARKS
+from managers.context.secret_builder import secret_object
+from runtime.apply.ownership import Claim, claim_of
+from tests import gen
+
+OWNER = gen.cluster().owner()
+
+
+def test_it_is_ours_with_and_without_its_owner_reference() -> None:
+    made = secret_object(OWNER, "s", {"key": b"\x00\xff"})
+    assert claim_of(made, OWNER, MARKS) is Claim.MINE
+    del made["metadata"]["ownerReferences"]
+    assert claim_of(made, OWNER, MARKS) is Claim.MINE
+    stranger = gen.cluster().marked(uid="uid-2").owner()
+    assert claim_of(made, stranger, MARKS) is Claim.FOREIGN
+
+
+def test_bytes_survive() -> None:
+    made = secret_object(OWNER, "s", {"key": bytes(range(256))})
+    assert base64.b64decode(made["data"]["key"]) == bytes(range(256))
+
+
+def test_it_carries_the_labels_of_the_cluster() -> None:
+    made = secret_object(OWNER, "s", {})
+    assert made["metadata"]["labels"] == labels.base("x")
+    assert made["metadata"]["namespace"] == gen.NAMESPACE
+
+
+def test_its_kind_and_whether_it_may_change_are_chosen() -> None:
+    assert secret_object(OWNER, "s", {})["type"] == "Opaque"
+    assert "immutable" not in secret_object(OWNER, "s", {})
+    made = secret_object(OWNER, "s", {}, kind="kubernetes.io/tls", immutable=True)
+    assert (made["type"], made["immutable"]) == ("kubernetes.io/tls", True)

@@ -1,0 +1,31 @@
+"""managers.context.sensitive: no way of writing a secret down gives it out."""
+
+import copy
+import json
+import pickle
+from collections.abc import Callable
+from typing import Any
+
+import orjson
+import pytest
+
+from managers.context.sensitive import Concealed
+
+SECRET = Concealed("hunter2")
+
+
+@pytest.mark.parametrize(
+    "write", [str, repr, "{}".format, "{!r}".format, lambda one: f"{one} {[one]} {(one,)!r}"]
+)
+def test_it_is_never_shown(write: Callable[[Any], str]) -> None:
+    assert "hunter2" not in write(SECRET)
+
+
+@pytest.mark.parametrize("write", [json.dumps, orjson.dumps, pickle.dumps, copy.deepcopy])
+def test_it_is_never_stored(write: Callable[[Any], Any]) -> None:
+    with pytest.raises(TypeError):
+        write(SECRET)
+
+
+def test_it_is_given_out_to_who_asks() -> None:
+    assert SECRET.reveal() == "hunter2"

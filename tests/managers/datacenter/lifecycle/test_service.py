@@ -1,0 +1,263 @@
+"""managers.datacenter.lifecycle.service.
+
+What one pass over a datacenter does, and what stops it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from contracts.datacenter.workload_records import DatacenterInfo, Failure, Progress, Row, Wish
+from managers.datacenter.interfaces import ProviderError, StoreConflictError
+from runtime.errors import LeaseLost
+from runtime.outcome import Done, Outcome, Wait
+from tests.managers.datacenter.bodies import datacenter, service
+from tests.managers.datacenter.memory_provider import MemoryProvider
+from tests.managers.datacenter.memory_store import MemoryStore
+from tests.managers.datacenter.service_bench import BROKEN, BUSY, DNS, FRA, SHIPPER, Bench, Given
+
+# --- what the services of a datacenter always did -------------------------------------------------
+
+
+async def test_what_is_declared_runs(bench: Bench) -> None:
+    report = await bench.run([SHIPPER, {"name": "dns", "services": DNS.to_object()["services"]}])
+    assert await bench.states() == {"dns": "Running", "shipper": "Running"}
+    assert report.outcome == Done(600.0)
+    assert report.troubles == ()
+    row = await bench.service.get((await bench.row()).id)
+    assert row is not None
+    assert row.progress.provider_ref == f"memory/{row.id}"
+    assert await bench.service.list_by_datacenter(FRA) == report.rows
+
+
+async def test_what_a_hook_gives_runs(bench: Bench) -> None:
+    bench.registry.register(Given("net", SHIPPER))
+    await bench.run(None)
+    assert (await bench.row()).wish.source.name == "hook/net"
+    assert await bench.states() == {"shipper": "Running"}
+
+
+async def test_both_are_united(bench: Bench) -> None:
+    bench.registry.register(Given("net", DNS))
+    await bench.run([SHIPPER])
+    assert await bench.states() == {"dns": "Running", "shipper": "Running"}
+
+
+async def test_what_is_declared_wins(bench: Bench) -> None:
+    bench.registry.register(Given("net", service("shipper", replicas=9), priority=1000))
+    report = await bench.run([SHIPPER])
+    assert (await bench.row()).wish.service == SHIPPER
+    assert [one.loser for one in report.merged.conflicts] == ["hook/net"]
+
+
+async def test_idempotent_three_passes_one_provision(bench: Bench) -> None:
+    for _ in range(3):
+        await bench.run()
+    assert bench.provider.asked("provision") == ["shipper"]
+
+
+async def test_a_hook_filters_by_the_shape_of_the_datacenter(bench: Bench) -> None:
+    hook = Given("net", SHIPPER)
+    bench.registry.register(hook)
+    await bench.run(None, where=replace(FRA, region="us-east"))
+    assert await bench.states() == {}
+    assert hook.asked[0].labels == {"tier": "edge"}
+
+
+async def test_what_nobody_wants_any_more_is_retired(bench: Bench) -> None:
+    await bench.run([SHIPPER, DNS])
+    await bench.run([DNS])
+    assert await bench.states() == {"dns": "Running"}
+    assert bench.provider.asked("deprovision") == ["shipper"]
+    assert len(bench.provider.things) == 1
+
+
+async def test_retry_after_a_transient_error(bench: Bench) -> None:
+    bench.provider.fail("provision shipper", BUSY)
+    report = await bench.run()
+    row = await bench.row()
+    assert (row.progress.state, row.progress.attempts) == ("Failed", 1)
+    assert row.progress.message == "the server is busy"
+    assert isinstance(report.outcome, Wait)
+    assert report.outcome.after is not None
+    await bench.clock.advance(report.outcome.after)
+    await bench.run()
+    assert (await bench.row()).id == row.id
+    assert (await bench.row()).progress.state == "Running"
+
+
+# --- what goes wrong elsewhere --------------------------------------------------------------------
+
+
+async def test_a_source_that_fails_tears_nothing_down(bench: Bench) -> None:
+    hook = Given("net", SHIPPER)
+    bench.registry.register(hook)
+    await bench.run([DNS])
+    bench.events.clear()
+    hook.error = RuntimeError("no inventory")
+    for _ in range(3):
+        await bench.run([DNS])
+    assert await bench.states() == {"dns": "Running", "shipper": "Running"}
+    assert bench.told == [("fra1", "Warning", "SourceDegraded")]
+    assert bench.notes[-1] == "source hook/net: RuntimeError: no inventory"
+    hook.error, hook.bodies = None, ()
+    await bench.run([DNS])
+    assert await bench.states() == {"dns": "Running"}
+
+
+async def test_a_declaration_that_breaks_a_rule_keeps_what_was_declared(bench: Bench) -> None:
+    await bench.run([SHIPPER])
+    report = await bench.run([{"name": "Not A Name"}])
+    assert await bench.states() == {"shipper": "Running"}
+    (source,) = report.merged.sources
+    assert "spec.bootstrapServices[0].name" in source.error
+
+
+async def test_a_declaration_left_out_is_not_an_empty_one(bench: Bench) -> None:
+    await bench.run([SHIPPER])
+    await bench.run(None)
+    assert await bench.states() == {"shipper": "Running"}
+    await bench.run([])
+    assert await bench.states() == {}
+
+
+async def test_a_conflict_is_told_once_and_again_when_it_came_back(bench: Bench) -> None:
+    hook = Given("net", service("shipper", replicas=9))
+    bench.registry.register(hook)
+    for _ in range(3):
+        await bench.run()
+    assert bench.told.count(("fra1", "Warning", "Conflict")) == 1
+    assert "declared and hook/net both give it" in " ".join(bench.notes)
+    hook.bodies = ()
+    await bench.run()
+    hook.bodies = (SHIPPER,)
+    await bench.run()
+    assert bench.told.count(("fra1", "Warning", "Conflict")) == 2
+
+
+async def test_one_failing_service_stops_no_other(bench: Bench) -> None:
+    bench.provider.fail("provision dns", BROKEN)
+    await bench.run([DNS, SHIPPER])
+    assert await bench.states() == {"dns": "Failed", "shipper": "Running"}
+
+
+async def test_a_defect_of_a_provider_is_a_failure_of_one_row(bench: Bench) -> None:
+    class Defect(MemoryProvider):
+        async def provision(self, row: Row, vaults: object) -> None:
+            if row.name == "dns":
+                raise KeyError("main")
+            await super().provision(row, ())
+
+    bench.providers["memory"] = Defect()
+    await bench.run([DNS, SHIPPER])
+    assert await bench.states() == {"dns": "Failed", "shipper": "Running"}
+    progress = (await bench.row("dns")).progress
+    assert progress.failure == Failure("KeyError", "'main'", bench.clock.now())
+    assert progress.next_retry is not None
+
+
+async def test_a_store_that_refuses_a_write_is_reported(bench: Bench) -> None:
+    class Refusing(MemoryStore):
+        async def insert(self, datacenter: DatacenterInfo, wish: Wish) -> Row:
+            if wish.name == "dns":
+                raise StoreConflictError("somebody has it")
+            return await super().insert(datacenter, wish)
+
+    bench.memory = Refusing()
+    bench.store = bench.memory
+    bench.restart()
+    report = await bench.run([DNS, SHIPPER])
+    assert await bench.states() == {"shipper": "Running"}
+    (trouble,) = report.troubles
+    assert (trouble.name, trouble.message) == ("dns", "StoreConflictError: somebody has it")
+    assert isinstance(report.outcome, Wait)
+
+
+async def test_a_store_that_fails_for_one_row_stops_no_other(bench: Bench) -> None:
+    class Failing(MemoryStore):
+        async def record(self, row: Row, progress: Progress) -> Row:
+            if row.name == "dns":
+                raise OSError("disk full")
+            return await super().record(row, progress)
+
+    bench.memory = Failing()
+    bench.store = bench.memory
+    bench.restart()
+    report = await bench.run([DNS, SHIPPER])
+    assert await bench.states() == {"dns": "Pending", "shipper": "Running"}
+    assert [(one.name, one.message) for one in report.troubles] == [("dns", "OSError: disk full")]
+    assert report.outcome == Wait("WriteFailed", "dns: OSError: disk full", 5.0)
+    # What was made and could not be recorded is looked at again, and does no harm.
+    assert bench.provider.asked("provision") == ["dns", "shipper"]
+
+
+@pytest.mark.parametrize("call", ["record", "insert", "retire", "provision"])
+async def test_a_lost_lease_ends_the_pass(bench: Bench, call: str) -> None:
+    await bench.run([DNS])
+
+    async def lost(*_: object) -> None:
+        raise LeaseLost
+
+    setattr(bench.provider if call == "provision" else bench.memory, call, lost)
+    with pytest.raises(LeaseLost):
+        await bench.run([SHIPPER])
+
+
+async def test_an_unknown_provider_is_told_and_stops_nothing_else(bench: Bench) -> None:
+    elsewhere = datacenter("ams1", provider="nomad")
+    for _ in range(3):
+        await bench.run(where=elsewhere)
+    (row,) = await bench.memory.list_by_datacenter(elsewhere)
+    assert row.progress.state == "Failed"
+    assert row.progress.failure is not None
+    assert row.progress.failure.reason == "UnknownProvider"
+    assert row.progress.message == (
+        "spec.provider is nomad, and nobody here runs services for it (known: memory); start the "
+        "operator with that provider, or correct the Datacenter"
+    )
+    assert (row.progress.attempts, row.progress.next_retry) == (1, None)
+    assert bench.events == ["shipper Failed"]
+    bench.providers["nomad"] = MemoryProvider("nomad")
+    await bench.run(where=elsewhere)
+    (row,) = await bench.memory.list_by_datacenter(elsewhere)
+    assert (row.progress.state, row.progress.failure) == ("Running", None)
+
+
+async def test_a_provider_that_cannot_look_is_a_failure_that_ends_by_itself(bench: Bench) -> None:
+    await bench.run()
+    forbidden = ProviderError("Rejected", "cannot list", terminal=True)
+    bench.provider.fail("observe shipper", forbidden)
+    outcome = (await bench.run()).outcome
+    progress = (await bench.row()).progress
+    assert (progress.state, progress.message, progress.attempts) == ("Failed", "cannot list", 1)
+    assert progress.next_retry is not None
+    assert isinstance(outcome, Wait)
+    bench.provider.fail("observe shipper", forbidden)
+    await bench.run()
+    assert (await bench.row()).progress == progress
+    await bench.run()
+    assert (await bench.row()).progress.state == "Running"
+    assert bench.provider.asked("provision") == ["shipper"]
+
+
+# --- single rows ----------------------------------------------------------------------------------
+
+
+async def test_a_row_that_changed_since_it_was_read_is_looked_at_again(bench: Bench) -> None:
+    await bench.service.converge(FRA, [SHIPPER])
+    stale = await bench.row()
+    await bench.run()
+    bench.events.clear()
+    outcome: Outcome = await bench.service.drive(stale, [stale])
+    assert isinstance(outcome, Wait)
+    assert (outcome.reason, outcome.after) == ("Superseded", 1.0)
+    assert bench.events == []
+
+
+async def test_converge_touches_no_provider(bench: Bench) -> None:
+    report = await bench.service.converge(FRA, [SHIPPER])
+    assert bench.provider.calls == []
+    assert report.outcomes == {}
+    assert await bench.states() == {"shipper": "Pending"}

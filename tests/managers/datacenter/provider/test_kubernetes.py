@@ -1,0 +1,258 @@
+"""managers.datacenter.provider.kubernetes: what reaches the API server, and what is left of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from contracts.datacenter.workload_records import Observation, Row
+from managers.datacenter.interfaces import ProviderError
+from managers.datacenter.provider.kubernetes import IMMUTABLE
+from runtime.builtin_kinds import DEPLOYMENT, SERVICE, STATEFUL_SET
+from runtime.builtin_kinds import NAMESPACE as NAMESPACES
+from runtime.errors import LeaseLost
+from runtime.testing.api_server.faults import Fault, Trouble
+from runtime.types import Object, ObjectKey, Resource
+from tests.managers.datacenter.provider_bench import (
+    FILES,
+    LATER,
+    NAME,
+    NAMESPACE,
+    OPENBAO,
+    VAULT,
+    Always,
+    Bench,
+    Nth,
+    cluster,
+    refused,
+    refusing,
+    shipper,
+    told,
+    with_volume,
+)
+
+
+def owner_of(live: Object | None) -> Object:
+    assert live is not None
+    (owner,) = live["metadata"]["ownerReferences"]
+    return dict(owner)
+
+
+class TestProvision:
+    async def test_what_runs_it_is_made_last(self) -> None:
+        bench = Bench()
+        await bench.provision(told(), VAULT)
+        assert [word for word in bench.asked if word.startswith("PATCH")] == [
+            f"PATCH configmaps {FILES}",
+            f"PATCH configmaps {OPENBAO}",
+            f"PATCH services {NAME}",
+            f"PATCH deployments {NAME}",
+        ]
+        assert owner_of(bench.live(DEPLOYMENT, NAME)) == {
+            "apiVersion": "openbao.org/v1alpha1",
+            "kind": "BootstrapWorkload",
+            "name": "fra1.shipper",
+            "uid": "row-fra1-shipper",
+            "controller": True,
+            "blockOwnerDeletion": True,
+        }
+
+    @pytest.mark.parametrize(
+        "row",
+        [told(), with_volume(), shipper(kind="DaemonSet"), cluster()],
+        ids=lambda row: row.wish.service.kind,
+    )
+    @pytest.mark.parametrize("restarted", [False, True])
+    async def test_a_second_time_nothing_is_asked(self, row: Row, restarted: bool) -> None:
+        bench = Bench()
+        await bench.provision(row, VAULT)
+        if restarted:
+            bench.restart()
+        assert bench.asked
+        for _ in range(3):
+            await bench.provision(row, VAULT)
+            assert (await bench.observe(row)).digest == row.wish.digest
+        assert bench.asked == []
+
+    @pytest.mark.parametrize(
+        ("change", "calls"),
+        [
+            ({"replicas": 3}, [f"PATCH deployments {NAME}"]),
+            (
+                {"labels": {"team": "b"}},
+                [
+                    f"PATCH configmaps {FILES}",
+                    f"PATCH services {NAME}",
+                    f"PATCH deployments {NAME}",
+                ],
+            ),
+            ({"redeploy": "again"}, [f"PATCH deployments {NAME}"]),
+            (
+                {"part": {"config_files": ({"path": "/etc/shipper.conf", "content": "flush 6"},)}},
+                [f"PATCH configmaps {FILES}", f"PATCH deployments {NAME}"],
+            ),
+        ],
+        ids=["replicas", "labels", "redeploy", "files"],
+    )
+    async def test_a_change_is_made_in_place(self, change: Any, calls: list[str]) -> None:
+        bench = Bench()
+        await bench.provision(shipper())
+        before = bench.live(DEPLOYMENT, NAME) or {}
+        bench.server.requests.clear()
+        row = shipper(**change)
+        assert (await bench.observe(row)).digest not in ("", row.wish.digest)
+        await bench.provision(row)
+        assert bench.asked == calls
+        after = bench.live(DEPLOYMENT, NAME) or {}
+        assert after["metadata"]["uid"] == before["metadata"]["uid"]
+        assert (await bench.observe(row)).digest == row.wish.digest
+
+    async def test_what_somebody_changed_is_seen_and_mended(self) -> None:
+        bench, row = Bench(), shipper(replicas=2)
+        await bench.provision(row)
+
+        def scaled(live: Object) -> Object:
+            return {**live, "spec": {**live["spec"], "replicas": 7}}
+
+        bench.edit(DEPLOYMENT, NAME, scaled)
+        bench.server.requests.clear()
+        assert (await bench.observe(row)).digest == ""
+        assert bench.asked == []
+        await bench.provision(row)
+        assert bench.asked == [f"PATCH deployments {NAME}"]
+        assert (bench.live(DEPLOYMENT, NAME) or {})["spec"]["replicas"] == 2
+        assert (await bench.observe(row)).digest == row.wish.digest
+
+    async def test_a_value_that_is_kept_in_another_form_is_sent_once(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        bench, row = Bench(), shipper()
+        storage, put = bench.server.storage, bench.server.storage.put
+
+        def other_form(resource: Resource, key: ObjectKey, obj: Object) -> Object:
+            if resource == DEPLOYMENT:
+                obj = {**obj, "spec": {**obj["spec"], "revisionHistoryLimit": 4}}
+            return put(resource, key, obj)
+
+        monkeypatch.setattr(storage, "put", other_form)
+        await bench.provision(row)
+        assert bench.asked
+        assert (await bench.observe(row)).digest == row.wish.digest
+        await bench.provision(row)
+        assert bench.asked == []
+
+    async def test_what_is_missing_is_made_again(self) -> None:
+        bench, row = Bench(), shipper()
+        await bench.provision(row)
+        bench.server.remove(SERVICE, ObjectKey(NAMESPACE, NAME))
+        assert (await bench.observe(row)).digest == ""
+        await bench.provision(row)
+        assert bench.live(SERVICE, NAME) is not None
+        assert (await bench.observe(row)).digest == row.wish.digest
+
+    async def test_what_is_not_wanted_any_more_goes(self) -> None:
+        bench = Bench()
+        await bench.provision(told(), VAULT)
+        row = shipper(part={"ports": (), "config_files": ()})
+        await bench.provision(row)
+        assert bench.names() == [f"Deployment {NAME}"]
+        assert (await bench.observe(row)).digest == row.wish.digest
+
+    async def test_it_is_well_when_its_workload_says_so(self) -> None:
+        bench, row = Bench(), shipper()
+        assert await bench.observe(row) == Observation(message=f"Deployment {NAME} is not there")
+        await bench.provision(row)
+        assert (await bench.observe(row)).well is False
+        bench.says(
+            DEPLOYMENT, NAME, replicas=1, updatedReplicas=1, readyReplicas=1, availableReplicas=1
+        )
+        found = await bench.observe(row)
+        assert (found.well, found.ready, found.wanted, found.message) == (True, 1, 1, "")
+        assert found.vault is None
+
+
+class TestRefusals:
+    @pytest.mark.parametrize(
+        ("fault", "answer"),
+        [
+            (refusing(403, "Forbidden"), ("Forbidden", True)),
+            (refusing(403, "Forbidden", "exceeded quota: x"), ("QuotaExceeded", False)),
+            (refusing(422, "Invalid"), ("Rejected", True)),
+            (refusing(400, "BadRequest"), ("Rejected", True)),
+            (refusing(415, "UnsupportedMediaType"), ("Rejected", True)),
+            (refusing(401, "Unauthorized"), ("Unavailable", False)),
+            (refusing(404, "NotFound"), ("NamespaceNotFound", False)),
+            (refusing(409, "Conflict"), ("Unavailable", False)),
+            (refusing(409, "AlreadyExists"), ("Unavailable", False)),
+            (refusing(503, "ServiceUnavailable"), ("Unavailable", False)),
+            (Fault(Trouble.TOO_MANY, LATER), ("Unavailable", False)),
+            (Fault(Trouble.INTERNAL), ("Unavailable", False)),
+            (Fault(Trouble.LOST_REPLY), ("Unavailable", False)),
+            (Fault(Trouble.REFUSED), ("Unavailable", False)),
+        ],
+    )
+    async def test_what_the_server_says_is_told_in_one_word(
+        self, fault: Fault, answer: tuple[str, bool]
+    ) -> None:
+        bench = Bench()
+        bench.wire.faults = Always("PATCH", fault)
+        assert await refused(bench, shipper()) == answer
+
+    async def test_a_namespace_that_is_not_there(self) -> None:
+        bench = Bench()
+        bench.server.writes.strict_namespaces = True
+        assert await refused(bench, shipper()) == ("NamespaceNotFound", False)
+
+    async def test_a_namespace_that_goes(self) -> None:
+        bench = Bench()
+        bench.server.put(NAMESPACES, {"metadata": {"name": NAMESPACE}})
+        bench.server.remove(NAMESPACES, ObjectKey("", NAMESPACE))
+        assert await refused(bench, shipper()) == ("Terminating", False)
+
+    async def test_what_belongs_to_others_is_left_alone(self) -> None:
+        bench = Bench()
+        theirs = {"metadata": {"name": NAME, "namespace": NAMESPACE}, "spec": {"replicas": 9}}
+        bench.server.put(DEPLOYMENT, theirs)
+        with pytest.raises(ProviderError, match="belongs to nobody that we know") as raised:
+            await bench.provision(shipper())
+        assert (raised.value.reason, raised.value.terminal) == ("Foreign", True)
+        assert (bench.live(DEPLOYMENT, NAME) or {})["spec"] == {"replicas": 9}
+
+    async def test_what_is_being_deleted_is_waited_for(self) -> None:
+        bench, row = Bench(), shipper()
+        await bench.provision(row)
+
+        def held(live: Object) -> Object:
+            return {**live, "metadata": {**live["metadata"], "finalizers": ["example.com/x"]}}
+
+        bench.edit(SERVICE, NAME, held)
+        bench.server.remove(SERVICE, ObjectKey(NAMESPACE, NAME))
+        assert await refused(bench, row) == ("Terminating", False)
+        assert (await bench.observe(row)).digest == ""
+
+    async def test_who_may_no_longer_write_is_told_so(self) -> None:
+        def guard() -> None:
+            raise LeaseLost("the lease ran out")
+
+        bench = Bench(guard)
+        with pytest.raises(LeaseLost):
+            await bench.provision(shipper())
+        assert bench.names() == []
+
+    async def test_a_change_that_nobody_foresaw_needs_a_new_set(self) -> None:
+        bench = Bench()
+        await bench.bring(with_volume())
+        bench.controllers()
+        told_so = f"StatefulSet is invalid: spec: Forbidden: {IMMUTABLE} 'replicas'"
+        bench.wire.faults = Nth(
+            lambda call: "statefulsets" in call.path, 1, refusing(422, "Invalid", told_so)
+        )
+        bench.server.requests.clear()
+        row = with_volume(replicas=2)
+        await bench.provision(row)
+        assert bench.asked[-1] == f"DELETE statefulsets {NAME}"
+        live = bench.live(STATEFUL_SET, NAME) or {}
+        assert live["metadata"]["finalizers"] == ["orphan"]
+        await bench.bring(row)
+        assert (bench.live(STATEFUL_SET, NAME) or {})["spec"]["replicas"] == 2

@@ -1,0 +1,176 @@
+"""managers.datacenter.provider.kubernetes: what cannot change in place, and news of vaults."""
+
+from __future__ import annotations
+
+import pytest
+
+from contracts.api.group import CLUSTERS
+from contracts.datacenter.workload_records import Row, Vault
+from runtime.builtin_kinds import CONFIG_MAP, DAEMON_SET, SERVICE, STATEFUL_SET
+from runtime.types import Object, ObjectKey, Resource
+from tests.managers.datacenter import bodies
+from tests.managers.datacenter.provider_bench import (
+    FILES,
+    NAME,
+    NAMESPACE,
+    OPENBAO,
+    SPOOL,
+    VAULT,
+    Bench,
+    cluster,
+    refused,
+    shipper,
+    told,
+    with_volume,
+)
+
+
+class TestAnew:
+    """What cannot be changed in place."""
+
+    @pytest.mark.parametrize(
+        "row",
+        [
+            with_volume(volume_policy="Delete"),
+            shipper(kind="StatefulSet", part={"volumes": ({**SPOOL, "size": "2Gi"},)}),
+            shipper(kind="StatefulSet"),
+            shipper(
+                kind="StatefulSet", part={"volumes": ({**SPOOL, "storage_class_name": "fast"},)}
+            ),
+        ],
+        ids=["policy", "size", "no volume", "class"],
+    )
+    async def test_the_pods_and_volumes_of_a_set_are_left_behind(self, row: Row) -> None:
+        bench = Bench()
+        await bench.bring(with_volume())
+        bench.controllers()
+        before = bench.live(STATEFUL_SET, NAME) or {}
+        bench.server.requests.clear()
+        await bench.provision(row)
+        live = bench.live(STATEFUL_SET, NAME) or {}
+        if row.wish.service.volume_policy == "Delete":
+            assert bench.asked == [f"PATCH statefulsets {NAME}"]
+            return
+        assert bench.asked == [f"DELETE statefulsets {NAME}"]
+        assert live["metadata"]["finalizers"] == ["orphan"]
+        assert (await bench.observe(row)).digest == ""
+        # Until the garbage collector has let its pods go, there is nothing to do.
+        await bench.provision(row)
+        assert bench.asked == []
+        bench.controllers()
+        await bench.provision(row)
+        after = bench.live(STATEFUL_SET, NAME) or {}
+        assert after["metadata"]["uid"] != before["metadata"]["uid"]
+        assert (await bench.observe(row)).digest == row.wish.digest
+
+    async def test_volumes_that_would_go_with_the_set_are_kept_first(self) -> None:
+        bench = Bench()
+        await bench.bring(with_volume(volume_policy="Delete"))
+        bench.controllers()
+        row = shipper(
+            kind="StatefulSet",
+            part={"volumes": ({**SPOOL, "size": "2Gi"},)},
+            volume_policy="Delete",
+        )
+        bench.server.requests.clear()
+        await bench.provision(row)
+        policy = "persistentVolumeClaimRetentionPolicy"
+        kept = {"whenDeleted": "Retain", "whenScaled": "Retain"}
+        assert (bench.live(STATEFUL_SET, NAME) or {})["spec"][policy] == kept
+        # Its controller has to take the volumes' owner off.
+        await bench.provision(row)
+        assert bench.asked == [f"PATCH statefulsets {NAME}"]
+        bench.controllers()
+        await bench.provision(row)
+        assert bench.asked == [f"DELETE statefulsets {NAME}"]
+        await bench.bring(row)
+        went = {"whenDeleted": "Delete", "whenScaled": "Retain"}
+        assert (bench.live(STATEFUL_SET, NAME) or {})["spec"][policy] == went
+
+    @pytest.mark.parametrize("volume_policy", ["Retain", "Delete"])
+    async def test_another_kind_takes_over_and_volumes_stay(self, volume_policy: str) -> None:
+        bench = Bench()
+        await bench.bring(with_volume(volume_policy=volume_policy))
+        seen: list[Object] = []
+        drop = bench.server.storage.drop
+
+        def watched(resource: Resource, key: ObjectKey, last: Object) -> Object:
+            if resource == STATEFUL_SET:
+                seen.append(last["spec"]["persistentVolumeClaimRetentionPolicy"])
+            return drop(resource, key, last)
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(bench.server.storage, "drop", watched)
+            await bench.bring(shipper())
+        assert [one["whenDeleted"] for one in seen] == ["Retain"]
+        assert f"Deployment {NAME}" in bench.names()
+        assert f"StatefulSet {NAME}" not in bench.names()
+        # A Service never changes between a name per pod and one address.
+        assert "clusterIP" not in (bench.live(SERVICE, NAME) or {})["spec"]
+        await bench.bring(with_volume())
+        assert f"Deployment {NAME}" not in bench.names()
+        assert (bench.live(SERVICE, NAME) or {})["spec"]["clusterIP"] == "None"
+
+    async def test_a_vault_stays_a_vault(self) -> None:
+        bench = Bench()
+        await bench.bring(cluster())
+        row = bodies.row(bodies.wish(bodies.service("vault")))
+        bench.server.requests.clear()
+        assert await refused(bench, row) == ("KindFixed", True)
+        assert bench.asked == []
+        assert bench.names() == ["OpenBaoCluster fra1-vault"]
+
+    async def test_a_vault_that_goes_makes_room(self) -> None:
+        bench = Bench()
+        await bench.bring(cluster())
+
+        def held(live: Object) -> Object:
+            return {**live, "metadata": {**live["metadata"], "finalizers": ["example.com/x"]}}
+
+        bench.edit(CLUSTERS, "fra1-vault", held)
+        bench.server.remove(CLUSTERS, ObjectKey(NAMESPACE, "fra1-vault"))
+        await bench.bring(bodies.row(bodies.wish(bodies.service("vault"))))
+        assert bench.names() == ["Deployment fra1-vault"]
+
+    async def test_a_daemon_set_replaces_a_deployment(self) -> None:
+        bench = Bench()
+        await bench.bring(shipper())
+        await bench.bring(shipper(kind="DaemonSet"))
+        assert bench.names() == [f"ConfigMap {FILES}", f"DaemonSet {NAME}", f"Service {NAME}"]
+        assert bench.live(DAEMON_SET, NAME) is not None
+
+
+class TestVaults:
+    async def test_a_vault_that_is_only_not_ready_is_still_told_of(self) -> None:
+        bench = Bench()
+        await bench.bring(cluster())
+        await bench.bring(told(), VAULT)
+        bench.server.requests.clear()
+        await bench.provision(told())
+        assert bench.asked == []
+        assert (bench.live(CONFIG_MAP, OPENBAO) or {})["data"]["BAO_ADDR"] == VAULT.address
+
+    async def test_a_vault_that_is_gone_is_not(self) -> None:
+        bench = Bench()
+        await bench.bring(told(), VAULT)
+        await bench.provision(told())
+        assert bench.live(CONFIG_MAP, OPENBAO) is None
+
+    async def test_what_a_vault_says_of_itself_is_newer_than_what_is_told(self) -> None:
+        bench = Bench()
+        await bench.bring(cluster())
+        await bench.provision(told(), Vault("vault", "https://former:8200", "former-ca"))
+        data = (bench.live(CONFIG_MAP, OPENBAO) or {})["data"]
+        assert data["vault.address"] == VAULT.address
+        assert data["vault.ca-secret"] == "fra1-vault-tls-ca"
+
+    async def test_one_that_is_well_says_where_it_is(self) -> None:
+        bench, row = Bench(), cluster()
+        await bench.bring(row)
+        assert (await bench.observe(row)).vault is None
+        well = [{"type": kind, "status": "True"} for kind in ("Ready", "Available")]
+        bench.says(CLUSTERS, "fra1-vault", readyReplicas=3, conditions=well)
+        found = await bench.observe(row)
+        assert found.vault == Vault("vault", VAULT.address, "fra1-vault-tls-ca")
+        assert (found.ready, found.wanted) == (3, 3)
+        assert found.service_refs == (("vault", "OpenBaoCluster dc-fra1/fra1-vault"),)

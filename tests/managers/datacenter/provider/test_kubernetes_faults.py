@@ -1,0 +1,310 @@
+"""managers.datacenter.provider.kubernetes: taking away, and calls that fail at every moment."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from contracts.api.group import CLUSTERS
+from contracts.datacenter import names as naming
+from contracts.datacenter.workload_records import Row
+from contracts.naming import labels
+from managers.datacenter.interfaces import ProviderError
+from runtime.apply.ownership import Owner
+from runtime.builtin_kinds import CONFIG_MAP, DEPLOYMENT, SERVICE, STATEFUL_SET
+from runtime.errors import LeaseLost
+from runtime.testing.api_server.faults import Fault, Trouble
+from runtime.types import Object, ObjectKey, Resource
+from tests.managers.datacenter.provider_bench import (
+    FILES,
+    LATER,
+    NAME,
+    NAMESPACE,
+    SPOOL,
+    VAULT,
+    Always,
+    Bench,
+    Nth,
+    cluster,
+    every,
+    refusing,
+    shipper,
+    told,
+    with_volume,
+    writes,
+)
+
+ROWS: dict[str, tuple[Row, ...]] = {
+    "made": (told(),),
+    "made with volumes": (with_volume(),),
+    "a vault": (cluster(),),
+    "changed": (told(), shipper(replicas=2, labels={"team": "b"})),
+    "another kind": (with_volume(volume_policy="Delete"), shipper(kind="DaemonSet")),
+    "a headless Service": (shipper(), with_volume()),
+    "a larger volume": (
+        with_volume(),
+        shipper(kind="StatefulSet", part={"volumes": ({**SPOOL, "size": "2Gi"},)}),
+    ),
+}
+FAULTS = {
+    "500": Fault(Trouble.INTERNAL),
+    "409": refusing(409, "Conflict"),
+    "exists": refusing(409, "AlreadyExists"),
+    "429": Fault(Trouble.TOO_MANY, LATER),
+    "lost": Fault(Trouble.LOST_REPLY),
+    "refused": Fault(Trouble.REFUSED),
+}
+BY_FAULT = pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS)
+BY_ROWS = pytest.mark.parametrize("rows", ROWS.values(), ids=ROWS)
+CALLS_MAX = 60
+
+
+async def brought(*rows: Row) -> Bench:
+    """A bench that was brought to each row in turn."""
+    bench = Bench()
+    for row in rows:
+        await bench.bring(row, VAULT)
+    bench.server.requests.clear()
+    return bench
+
+
+class TestCrashes:
+    @BY_FAULT
+    @BY_ROWS
+    async def test_after_each_write_the_end_is_the_same(
+        self, rows: tuple[Row, ...], fault: Fault
+    ) -> None:
+        *before, last = rows
+        expected = (await brought(*rows)).state()
+        for number in range(1, CALLS_MAX):
+            bench = await brought(*before)
+            spoiled = bench.wire.faults = Nth(writes, number, fault)
+            await bench.until(last, spoiled.struck, VAULT)
+            # The process ends here, and another one takes over.
+            bench.restart()
+            await bench.bring(last, VAULT)
+            assert bench.state() == expected, number
+            if not spoiled.struck():
+                assert number > 1
+                return
+        raise AssertionError("more writes than anybody makes")
+
+    @BY_FAULT
+    @pytest.mark.parametrize("policy", ["Delete", "Orphan"])
+    async def test_each_call_of_taking_away_may_fail(self, policy: str, fault: Fault) -> None:
+        row = told(deletion_policy=policy)
+        whole = await brought(row)
+        await whole.retire(row)
+        for number in range(1, CALLS_MAX):
+            bench = await brought(row)
+            spoiled = bench.wire.faults = Nth(every, number, fault)
+            await bench.retire(row)
+            assert bench.state() == whole.state(), number
+            if not spoiled.struck():
+                assert number > 8
+                return
+        raise AssertionError("more calls than anybody makes")
+
+    @pytest.mark.parametrize(
+        ("fault", "reason", "terminal"),
+        [
+            (Fault(Trouble.INTERNAL), "Unavailable", False),
+            (Fault(Trouble.TOO_MANY, LATER), "Unavailable", False),
+            (refusing(403, "Forbidden"), "Forbidden", True),
+        ],
+    )
+    async def test_nothing_counts_as_gone_while_the_server_does_not_say_so(
+        self, fault: Fault, reason: str, terminal: bool
+    ) -> None:
+        row = shipper()
+        bench = await brought(row)
+        for method, last in (("DELETE", False), ("GET", True)):
+            if last:
+                bench.wire.faults = Always("nothing", fault)
+                for _ in range(2):
+                    assert await bench.provider.deprovision(row) is False
+                    bench.controllers()
+                    bench.sync()
+            bench.wire.faults = Always(method, fault)
+            with pytest.raises(ProviderError) as raised:
+                await bench.provider.deprovision(row)
+            assert (raised.value.reason, raised.value.terminal) == (reason, terminal)
+        assert bench.names() == []
+
+    async def test_who_may_no_longer_write_is_told_so(self) -> None:
+        lost = False
+
+        def guard() -> None:
+            if lost:
+                raise LeaseLost("the lease ran out")
+
+        bench = Bench(guard)
+        await bench.bring(shipper())
+        lost = True
+        with pytest.raises(LeaseLost):
+            await bench.provider.deprovision(shipper())
+        assert f"Deployment {NAME}" in bench.names()
+
+
+class TestRetiring:
+    async def test_what_runs_it_goes_first_and_the_rest_once_it_is_gone(self) -> None:
+        row = shipper()
+        bench = await brought(row)
+        assert await bench.provider.deprovision(row) is False
+        assert bench.asked == [f"DELETE deployments {NAME}"]
+        live = bench.live(DEPLOYMENT, NAME) or {}
+        assert live["metadata"]["finalizers"] == ["foregroundDeletion"]
+        bench.sync()
+        assert await bench.provider.deprovision(row) is False
+        assert bench.asked == []
+        bench.controllers()
+        bench.sync()
+        assert await bench.provider.deprovision(row) is False
+        assert bench.asked == [f"DELETE services {NAME}", f"DELETE configmaps {FILES}"]
+        # The caches do not know yet.
+        assert await bench.provider.deprovision(row) is False
+        bench.sync()
+        bench.server.requests.clear()
+        assert await bench.provider.deprovision(row) is True
+        assert bench.asked == [
+            f"GET openbaoclusters {NAME}",
+            f"GET daemonsets {NAME}",
+            f"GET statefulsets {NAME}",
+            f"GET deployments {NAME}",
+            f"GET services {NAME}",
+            f"GET configmaps {NAME}-openbao",
+            f"GET configmaps {FILES}",
+        ]
+        assert bench.names() == []
+
+    async def test_what_the_caches_do_not_show_goes_all_the_same(self) -> None:
+        row = shipper()
+        bench = await brought(row)
+        for cache in bench.caches.values():
+            cache.says()
+        assert await bench.provider.deprovision(row) is False
+        assert f"DELETE deployments {NAME}" in bench.asked
+        assert (bench.live(DEPLOYMENT, NAME) or {})["metadata"]["deletionTimestamp"]
+
+    async def test_what_belongs_to_others_is_left_alone(self) -> None:
+        row = shipper()
+        bench = await brought(row)
+
+        def taken(live: Object) -> Object:
+            other = Owner("example.com/v1", "Other", "", "o", "uid-other").reference()
+            return {**live, "metadata": {**live["metadata"], "ownerReferences": [other]}}
+
+        bench.edit(SERVICE, NAME, taken)
+        await bench.retire(row)
+        assert bench.names() == [f"Service {NAME}"]
+
+    async def test_an_object_that_was_made_anew_by_others_is_not_deleted(self) -> None:
+        row = shipper()
+        bench = await brought(row)
+        bench.server.remove(DEPLOYMENT, ObjectKey(NAMESPACE, NAME))
+        theirs = {"metadata": {"name": NAME, "namespace": NAMESPACE}, "spec": {"replicas": 9}}
+        bench.server.put(DEPLOYMENT, theirs)
+        # The caches still show the one that is gone.
+        assert await bench.provider.deprovision(row) is False
+        assert (bench.live(DEPLOYMENT, NAME) or {})["spec"] == {"replicas": 9}
+        await bench.retire(row)
+        assert bench.names() == [f"Deployment {NAME}"]
+
+    @pytest.mark.parametrize(("resource", "name"), [(DEPLOYMENT, NAME), (SERVICE, NAME)])
+    async def test_what_others_took_since_it_was_looked_at_is_not_deleted(
+        self, resource: Resource, name: str
+    ) -> None:
+        row = shipper()
+        bench = await brought(row)
+        if resource == SERVICE:
+            await bench.provider.deprovision(row)
+            bench.controllers()
+            bench.sync()
+
+        def taken(live: Object) -> Object:
+            return {**live, "metadata": {**live["metadata"], "ownerReferences": []}}
+
+        bench.edit(resource, name, taken)
+        # The caches show it as it was.
+        assert await bench.provider.deprovision(row) is False
+        live = bench.live(resource, name) or {}
+        assert "deletionTimestamp" not in live["metadata"]
+
+    async def test_a_vault_takes_its_own_objects_away(self) -> None:
+        row = cluster()
+        bench = await brought(row)
+
+        def held(live: Object) -> Object:
+            return {**live, "metadata": {**live["metadata"], "finalizers": ["example.com/x"]}}
+
+        bench.edit(CLUSTERS, "fra1-vault", held)
+        bench.sync()
+        assert await bench.provider.deprovision(row) is False
+        live = bench.live(CLUSTERS, "fra1-vault") or {}
+        # In the foreground its keys and volumes would go before it could keep them.
+        assert live["metadata"]["finalizers"] == ["example.com/x"]
+        bench.sync()
+        bench.server.requests.clear()
+        assert await bench.provider.deprovision(row) is False
+        assert bench.asked == []
+        await bench.retire(row)
+        assert bench.names() == []
+
+    @pytest.mark.parametrize(
+        ("made", "asked"), [("Delete", "Retain"), ("Retain", "Delete"), ("Delete", "Delete")]
+    )
+    async def test_volumes_go_or_stay_as_is_asked_last(self, made: str, asked: str) -> None:
+        bench = await brought(with_volume(volume_policy=made))
+        row = with_volume(volume_policy=asked)
+        seen: list[Any] = []
+        drop = bench.server.storage.drop
+
+        def watched(resource: Any, key: ObjectKey, last: Object) -> Object:
+            if resource == STATEFUL_SET:
+                seen.append(last["spec"]["persistentVolumeClaimRetentionPolicy"]["whenDeleted"])
+                # Its controller has seen what is asked, so the volumes know.
+                generation = last["status"]["observedGeneration"]
+                assert generation >= last["metadata"]["generation"] - 1
+            return drop(resource, key, last)
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(bench.server.storage, "drop", watched)
+            await bench.retire(row)
+        assert seen == [asked]
+        assert bench.names() == []
+
+    async def test_an_orphan_says_no_longer_that_it_is_ours(self) -> None:
+        row = told(deletion_policy="Orphan", labels={"team": "a"})
+        bench = await brought(row)
+        names = bench.names()
+        await bench.retire(row)
+        assert bench.names() == names
+        assert not [word for word in bench.asked if word.startswith("DELETE")]
+        live = bench.live(DEPLOYMENT, NAME) or {}
+        assert live["metadata"]["ownerReferences"] == []
+        assert live["metadata"]["annotations"] == {}
+        assert live["metadata"]["labels"] == {
+            "team": "a",
+            labels.NAME: "shipper",
+            labels.INSTANCE: "fra1",
+        }
+        # Its pods are found by these, and run on.
+        selector = live["spec"]["selector"]["matchLabels"]
+        assert selector == naming.marks("fra1", "shipper")
+        assert (bench.live(CONFIG_MAP, FILES) or {})["metadata"]["ownerReferences"] == []
+
+    async def test_an_orphan_keeps_its_other_owners(self) -> None:
+        row = shipper(deletion_policy="Orphan")
+        bench = await brought(row)
+        other = Owner("example.com/v1", "Other", "", "o", "uid-other").reference()
+        other = {**other, "controller": False}
+
+        def shared(live: Object) -> Object:
+            owners = [other, *live["metadata"]["ownerReferences"]]
+            return {**live, "metadata": {**live["metadata"], "ownerReferences": owners}}
+
+        bench.edit(DEPLOYMENT, NAME, shared)
+        await bench.retire(row)
+        live = bench.live(DEPLOYMENT, NAME) or {}
+        assert live["metadata"]["ownerReferences"] == [other]

@@ -1,0 +1,303 @@
+"""managers.datacenter.provider.readiness.
+
+When a workload is well, and what it says when it is not.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from contracts.api.group import CLUSTERS
+from contracts.datacenter import names
+from contracts.datacenter.service_spec import Kind
+from contracts.datacenter.workload_records import Observation
+from managers.datacenter.provider.objects import Slot
+from managers.datacenter.provider.readiness import UNSEEN, made_from, observed, standing
+from runtime.builtin_kinds import CONFIG_MAP, DEPLOYMENT, SERVICE
+from runtime.types import Object, ObjectKey, Resource
+from tests.managers.datacenter import bodies
+
+LATE = {
+    "type": "Progressing",
+    "status": "False",
+    "reason": "ProgressDeadlineExceeded",
+    "message": "it has timed out",
+}
+QUOTA = {"type": "ReplicaFailure", "status": "True", "message": "exceeded quota"}
+AVAILABLE = {"type": "Available", "status": "True"}
+READY = {"type": "Ready", "status": "True"}
+UNREADY = {"type": "Ready", "status": "False", "message": "a leader is waited for"}
+
+
+def deployment(replicas: int | None, updated: int, all_pods: int, ready: int) -> dict[str, Any]:
+    status = {"updatedReplicas": updated, "replicas": all_pods, "readyReplicas": ready}
+    return _live(replicas, **status, availableReplicas=ready)
+
+
+def stateful_set(replicas: int, updated: int, ready: int, now: str, then: str) -> dict[str, Any]:
+    return _live(
+        replicas,
+        replicas=replicas,
+        updatedReplicas=updated,
+        readyReplicas=ready,
+        currentRevision=now,
+        updateRevision=then,
+    )
+
+
+def daemon_set(desired: int, updated: int, available: int) -> dict[str, Any]:
+    return _live(
+        None,
+        desiredNumberScheduled=desired,
+        updatedNumberScheduled=updated,
+        numberReady=available,
+        numberAvailable=available,
+    )
+
+
+def cluster(*conditions: Any, ready: int = 3) -> dict[str, Any]:
+    return _live(3, readyReplicas=ready, conditions=list(conditions))
+
+
+def _live(wanted: int | None, /, **status: Any) -> dict[str, Any]:
+    spec = {} if wanted is None else {"replicas": wanted}
+    # The API server stores no count of 0.
+    told = {field: value for field, value in status.items() if value}
+    return {
+        "metadata": {"generation": 2},
+        "spec": spec,
+        "status": {"observedGeneration": 2, **told},
+    }
+
+
+def with_status(live: dict[str, Any], **status: Any) -> dict[str, Any]:
+    return {**live, "status": {**live["status"], **status}}
+
+
+DEP: Kind = "Deployment"
+STS: Kind = "StatefulSet"
+DS: Kind = "DaemonSet"
+BAO: Kind = "OpenBaoCluster"
+WELL = ""
+
+CASES: dict[str, tuple[Kind, dict[str, Any], tuple[int, int], str]] = {
+    "deployment": (DEP, deployment(2, 2, 2, 2), (2, 2), WELL),
+    "deployment without a number": (DEP, deployment(None, 1, 1, 1), (1, 1), WELL),
+    "deployment of none": (DEP, deployment(0, 0, 0, 0), (0, 0), WELL),
+    "deployment not looked at": (
+        DEP,
+        with_status(deployment(2, 2, 2, 2), observedGeneration=1),
+        (2, 2),
+        UNSEEN,
+    ),
+    "deployment without a status": (
+        DEP,
+        {"metadata": {"generation": 1}, "spec": {"replicas": 2}},
+        (0, 2),
+        UNSEEN,
+    ),
+    "deployment rolling": (
+        DEP,
+        deployment(2, 1, 3, 2),
+        (2, 2),
+        "1 of 2 pods are of the present spec",
+    ),
+    "deployment with old pods": (
+        DEP,
+        deployment(2, 2, 3, 2),
+        (2, 2),
+        "pods of the former spec have to end: 1",
+    ),
+    "deployment of none with pods": (
+        DEP,
+        deployment(0, 0, 1, 1),
+        (1, 0),
+        "pods of the former spec have to end: 1",
+    ),
+    "deployment not available": (
+        DEP,
+        deployment(2, 2, 2, 1),
+        (1, 2),
+        "1 of 2 pods are available",
+    ),
+    "deployment late": (
+        DEP,
+        with_status(deployment(2, 1, 3, 2), conditions=[LATE]),
+        (2, 2),
+        "it has timed out",
+    ),
+    "deployment that progresses": (
+        DEP,
+        with_status(deployment(1, 1, 1, 1), conditions=[{**LATE, "status": "True"}]),
+        (1, 1),
+        WELL,
+    ),
+    "deployment over its quota": (
+        DEP,
+        with_status(deployment(2, 1, 1, 1), conditions=[QUOTA]),
+        (1, 2),
+        "exceeded quota",
+    ),
+    "stateful set": (STS, stateful_set(3, 3, 3, "a", "a"), (3, 3), WELL),
+    "stateful set of none": (STS, stateful_set(0, 0, 0, "a", "a"), (0, 0), WELL),
+    "stateful set rolling": (
+        STS,
+        stateful_set(3, 1, 3, "a", "b"),
+        (3, 3),
+        "1 of 3 pods are of the present spec",
+    ),
+    "stateful set not ready": (
+        STS,
+        stateful_set(3, 3, 2, "a", "a"),
+        (2, 3),
+        "2 of 3 pods are ready",
+    ),
+    "stateful set not complete": (
+        STS,
+        stateful_set(3, 3, 3, "a", "b"),
+        (3, 3),
+        "its controller has not called the update complete",
+    ),
+    "stateful set not looked at": (
+        STS,
+        with_status(stateful_set(3, 3, 3, "a", "a"), observedGeneration=1),
+        (3, 3),
+        UNSEEN,
+    ),
+    "daemon set": (DS, daemon_set(4, 4, 4), (4, 4), WELL),
+    "daemon set without nodes": (DS, daemon_set(0, 0, 0), (0, 0), WELL),
+    "daemon set rolling": (
+        DS,
+        daemon_set(4, 3, 4),
+        (4, 4),
+        "3 of 4 pods are of the present spec",
+    ),
+    "daemon set not available": (DS, daemon_set(4, 4, 3), (3, 4), "3 of 4 pods are available"),
+    "daemon set not looked at": (
+        DS,
+        with_status(daemon_set(4, 4, 4), observedGeneration=1),
+        (4, 4),
+        UNSEEN,
+    ),
+    "cluster": (BAO, cluster(AVAILABLE, READY), (3, 3), WELL),
+    "cluster not ready": (
+        BAO,
+        cluster(AVAILABLE, UNREADY, ready=2),
+        (2, 3),
+        "a leader is waited for",
+    ),
+    "cluster not available": (
+        BAO,
+        cluster({**AVAILABLE, "status": "False", "reason": "NotReady"}, READY),
+        (3, 3),
+        "NotReady",
+    ),
+    "cluster that says nothing": (
+        BAO,
+        cluster(ready=0),
+        (0, 3),
+        "it does not say whether it is Ready",
+    ),
+    "cluster not looked at": (
+        BAO,
+        with_status(cluster(AVAILABLE, READY), observedGeneration=1),
+        (3, 3),
+        UNSEEN,
+    ),
+}
+
+
+@pytest.mark.parametrize(("kind", "live", "counts", "message"), CASES.values(), ids=CASES)
+def test_standing(kind: Kind, live: Object, counts: tuple[int, int], message: str) -> None:
+    ready, wanted = counts
+    assert standing(kind, live) == Observation(
+        well=not message, ready=ready, wanted=wanted, message=message
+    )
+
+
+ROW = bodies.row(
+    bodies.wish(
+        bodies.service(
+            "shipper",
+            depends_on=("openbao:ready",),
+            services=(
+                {
+                    "name": "shipper",
+                    "image": bodies.IMAGE,
+                    "ports": ({"name": "http", "port": 80},),
+                    "config_files": ({"path": "/etc/x", "content": "x"},),
+                },
+            ),
+        )
+    )
+)
+NAME = "fra1-shipper"
+
+
+def piece(resource: Resource, name: str = NAME, **metadata: Any) -> tuple[Slot, Object]:
+    made = {"name": name, "namespace": "dc-fra1", "generation": 1, **metadata}
+    return (resource, ObjectKey("dc-fra1", name)), {"metadata": made}
+
+
+def whole(**changes: Any) -> dict[Slot, Object]:
+    return dict(
+        (
+            piece(DEPLOYMENT, annotations={names.WISH: "the-wish"}, **changes),
+            piece(SERVICE),
+            piece(CONFIG_MAP, f"{NAME}-files"),
+        )
+    )
+
+
+def without(slot: Slot) -> dict[Slot, Object]:
+    return {one: live for one, live in whole().items() if one != slot}
+
+
+SEEN: dict[str, tuple[dict[Slot, Object], str]] = {
+    "all of it": (whole(), "the-wish"),
+    "what may be there, too": (whole() | dict([piece(CONFIG_MAP, f"{NAME}-openbao")]), "the-wish"),
+    "nothing": ({}, ""),
+    "no workload": (without(piece(DEPLOYMENT)[0]), ""),
+    "no service": (without(piece(SERVICE)[0]), ""),
+    "no files": (without(piece(CONFIG_MAP, f"{NAME}-files")[0]), ""),
+    "a former workload": (whole() | dict([piece(CLUSTERS)]), ""),
+    "one that is being deleted": (whole(deletionTimestamp="2030-01-01T00:00:00Z"), ""),
+}
+
+
+@pytest.mark.parametrize(("seen", "digest"), SEEN.values(), ids=SEEN)
+def test_what_is_there_was_made_from_one_wish(seen: dict[Slot, Object], digest: str) -> None:
+    assert made_from(ROW, seen) == digest
+
+
+def test_every_object_is_told_by_what_it_is_for() -> None:
+    found = observed(ROW, whole(), "d")
+    assert found.provider_ref == "Deployment dc-fra1/fra1-shipper"
+    # The container has the name of the service, and is named once.
+    assert found.service_refs == (
+        ("fra1-shipper-files", "ConfigMap dc-fra1/fra1-shipper-files"),
+        ("shipper", "Deployment dc-fra1/fra1-shipper"),
+    )
+    assert (found.present, found.digest, found.message) == (True, "d", UNSEEN)
+
+
+@pytest.mark.parametrize(
+    ("seen", "present", "message"),
+    [
+        ({}, False, "Deployment fra1-shipper is not there"),
+        (dict([piece(SERVICE)]), True, "Deployment fra1-shipper is not there"),
+        (
+            dict([piece(DEPLOYMENT, deletionTimestamp="2030-01-01T00:00:00Z")]),
+            True,
+            "Deployment fra1-shipper is being deleted",
+        ),
+    ],
+)
+def test_what_is_not_whole_is_not_well(
+    seen: dict[Slot, Object], present: bool, message: str
+) -> None:
+    found = observed(ROW, seen, "d")
+    assert (found.present, found.digest, found.well) == (present, "", False)
+    assert found.message == message

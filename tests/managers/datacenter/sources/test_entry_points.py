@@ -1,0 +1,185 @@
+"""Hooks of packages: found by entry points, and told of when they are broken."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator
+from importlib.metadata import EntryPoint
+from pathlib import Path
+
+import pytest
+from structlog.testing import capture_logs
+
+from contracts.datacenter.workload_records import Source
+from managers.datacenter.sources.entry_points import GROUP, BrokenHook, discover, fill
+from managers.datacenter.sources.hooks import ask
+from managers.datacenter.sources.merge import Answer
+from managers.datacenter.sources.registry import Registry
+from runtime.testing.clock import ManualClock
+from tests.managers.datacenter.bodies import IMAGE, datacenter
+
+MODULE = "network_extension"
+CODE = f"""
+from managers.datacenter.sources.hooks import FunctionHook
+
+BODY = {{"name": "a", "services": [{{"name": "main", "image": "{IMAGE}"}}]}}
+
+class Network:
+    name, priority = "network", 4
+
+    async def services(self, ctx, datacenter):
+        return [BODY]
+
+ready = Network()
+
+def factory():
+    return FunctionHook("made", lambda ctx, datacenter: [BODY], 2)
+
+def told_something(what):
+    return ready
+
+def leaving():
+    raise SystemExit("no licence")
+
+def nothing():
+    pass
+
+number = 7
+nameless = FunctionHook("", lambda ctx, datacenter: [])
+"""
+
+
+@pytest.fixture(autouse=True)
+def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A package that is installed, with one hook in its entry points."""
+    (tmp_path / f"{MODULE}.py").write_text(CODE, encoding="utf-8")
+    metadata = tmp_path / f"{MODULE}-1.0.dist-info"
+    metadata.mkdir()
+    (metadata / "METADATA").write_text(
+        "Metadata-Version: 2.1\nName: network-extension\nVersion: 1.0\n", encoding="utf-8"
+    )
+    (metadata / "entry_points.txt").write_text(
+        f"[{GROUP}]\nnetwork = {MODULE}:Network\nbad = {MODULE}:nowhere\n", encoding="utf-8"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    yield tmp_path
+    sys.modules.pop(MODULE, None)
+
+
+def point(name: str, what: str, module: str = MODULE) -> EntryPoint:
+    return EntryPoint(name, f"{module}:{what}", GROUP)
+
+
+async def answers(points: Iterable[EntryPoint] | None) -> tuple[Answer, ...]:
+    registry = Registry()
+    fill(registry, points)
+    return tuple(
+        [
+            await ask(source, hook, datacenter(), ManualClock())
+            for source, hook in registry.snapshot()
+        ]
+    )
+
+
+@pytest.mark.parametrize(
+    ("what", "source"),
+    [
+        ("ready", Source("hook/network", 4)),
+        ("Network", Source("hook/network", 4)),
+        ("factory", Source("hook/made", 2)),
+    ],
+)
+async def test_an_entry_point_is_a_hook_or_makes_one(what: str, source: Source) -> None:
+    found = await answers([point("x", what)])
+    assert [(one.source, len(one.services or ()), one.error) for one in found] == [(source, 1, "")]
+
+
+@pytest.mark.parametrize(
+    ("broken", "error"),
+    [
+        (
+            point("x", "y", "no_such_module"),
+            "entry point x = no_such_module:y could not be loaded: ModuleNotFoundError: No module "
+            "named 'no_such_module'; mend the package or uninstall it",
+        ),
+        (
+            point("x", "told_something"),
+            f"entry point x = {MODULE}:told_something could not be loaded: TypeError: "
+            "told_something() missing 1 required positional argument: 'what'; mend the package or "
+            "uninstall it",
+        ),
+        (
+            point("x", "leaving"),
+            f"entry point x = {MODULE}:leaving could not be loaded: SystemExit: no licence; mend "
+            "the package or uninstall it",
+        ),
+        (
+            point("x", "nothing"),
+            f"entry point x = {MODULE}:nothing: None is no hook: pass an object with name, "
+            "priority and services",
+        ),
+        (
+            point("x", "number"),
+            f"entry point x = {MODULE}:number could not be loaded: TypeError: 'int' object is not "
+            "callable; mend the package or uninstall it",
+        ),
+        (
+            point("x", "nameless"),
+            f"entry point x = {MODULE}:nameless: FunctionHook.name must be 1 to 253 letters, "
+            "digits, dots, dashes or underscores, with a letter or digit at both ends (got ''): "
+            "give the hook a stable name",
+        ),
+    ],
+)
+async def test_a_broken_entry_point_is_a_failed_source_beside_the_others(
+    broken: EntryPoint, error: str
+) -> None:
+    with capture_logs() as logs:
+        found = await answers([broken, point("z", "factory")])
+    assert [(one.source.name, one.error) for one in found] == [
+        ("hook/made", ""),
+        ("hook/x", error),
+    ]
+    assert [(line["log_level"], line["error"]) for line in logs if "error" in line] == [
+        ("error", error)
+    ]
+
+
+async def test_two_packages_that_give_the_same_hook_give_none() -> None:
+    """To take one of them would make services depend on the order of installation."""
+    points = [point("b", "ready"), point("a", "Network"), point("c", "ready")]
+    found = await answers(points)
+    assert [one.source for one in found] == [Source("hook/network", 0)]
+    assert found[0].error == (
+        f"entry point a = {MODULE}:Network and entry point c = {MODULE}:ready both give a hook of "
+        "the name network: uninstall one of the packages, or rename its hook"
+    )
+    assert await answers(reversed(points)) == found
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("net work/x", "net-work-x"),
+        ("-net.", "net"),
+        ("///", "unnamed"),
+        ("n" * 300, "n" * 200),
+    ],
+)
+def test_the_name_of_a_broken_entry_point_becomes_one_of_a_source(name: str, expected: str) -> None:
+    registry = Registry()
+    assert fill(registry, [point(name, "nowhere")]) == (Source(f"hook/{expected}"),)
+
+
+def test_hooks_of_installed_packages_are_found_and_their_package_is_named() -> None:
+    found = {hook.name: hook for hook in discover()}
+    assert type(found["network"]).__name__ == "Network"
+    bad = found["bad"]
+    assert isinstance(bad, BrokenHook)
+    assert bad.error.startswith(
+        f"entry point bad = {MODULE}:nowhere of network-extension could not be loaded: "
+    )
+
+
+def test_without_packages_there_is_nothing() -> None:
+    assert discover([]) == ()

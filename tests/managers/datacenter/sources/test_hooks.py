@@ -1,0 +1,366 @@
+"""A hook is asked for a bounded time, and whatever it does, the others are heard."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, NoReturn, cast
+
+import pytest
+
+from contracts.datacenter.objects import SERVICES_MAX
+from contracts.datacenter.workload_records import DatacenterInfo, Source
+from managers.datacenter.sources.hooks import (
+    ERROR_MAX,
+    THREADS,
+    Body,
+    Function,
+    FunctionHook,
+    Hook,
+    HookContext,
+    ask,
+    ask_all,
+)
+from managers.datacenter.sources.merge import Answer
+from runtime.testing.clock import ManualClock
+from tests.managers.datacenter.bodies import IMAGE, datacenter, openbao, service
+
+SOURCE = Source("hook/network", 3)
+FRA1 = datacenter()
+RAW = {
+    "name": "a",
+    "dependsOn": ["b"],
+    "services": [{"name": "main", "image": IMAGE}],
+}
+
+
+class Coded:
+    """A hook of a class of its own."""
+
+    name, priority = "network", 3
+
+    def __init__(self, answer: Callable[[HookContext, DatacenterInfo], Any]) -> None:
+        self._answer = answer
+
+    async def services(self, ctx: HookContext, datacenter: DatacenterInfo) -> Iterable[Body]:
+        return cast("Iterable[Body]", self._answer(ctx, datacenter))
+
+
+async def asked(hook: Hook) -> Answer:
+    return await ask(SOURCE, hook, FRA1, ManualClock())
+
+
+async def asked_for(value: Any) -> Answer:
+    return await asked(Coded(lambda ctx, datacenter: value))
+
+
+# --- answers ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        pytest.param([service("a", depends_on=("b",))], id="a model"),
+        pytest.param([RAW], id="a mapping as in a manifest"),
+        pytest.param((RAW,), id="a tuple"),
+        pytest.param(iter([RAW]), id="an iterator"),
+    ],
+)
+async def test_a_service_is_given_in_several_ways(given: Any) -> None:
+    assert await asked_for(given) == Answer(SOURCE, (service("a", depends_on=("b",)),))
+
+
+async def test_an_empty_list_is_a_successful_nothing() -> None:
+    assert await asked_for([]) == Answer(SOURCE, ())
+
+
+async def test_a_hook_chooses_its_datacenters() -> None:
+    def only_edge(ctx: HookContext, info: DatacenterInfo) -> list[Body]:
+        return [service("a")] if info.labels.get("tier") == "edge" else []
+
+    hook = FunctionHook("network", only_edge)
+    found = [
+        await ask(SOURCE, hook, place, ManualClock())
+        for place in (FRA1, datacenter("fra2", labels={"tier": "core"}))
+    ]
+    assert found == [Answer(SOURCE, (service("a"),)), Answer(SOURCE, ())]
+
+
+async def test_a_hook_is_told_its_deadline_and_whom_it_serves() -> None:
+    seen: list[tuple[float, DatacenterInfo]] = []
+
+    def note(ctx: HookContext, info: DatacenterInfo) -> list[Body]:
+        seen.append((ctx.deadline, info))
+        ctx.log.debug("looked")
+        return []
+
+    await ask(SOURCE, Coded(note), FRA1, ManualClock(), deadline=2.5)
+    assert seen == [(2.5, FRA1)]
+
+
+async def test_a_vault_is_judged_with_the_name_of_the_datacenter() -> None:
+    spec = {**openbao("v").to_object()["openbao"], "fencedPods": ["fra1-v-0"]}
+    vault = openbao("v", openbao=spec)
+    assert await asked_for([vault]) == Answer(SOURCE, (vault,))
+    found = await ask(SOURCE, Coded(lambda ctx, info: [vault]), datacenter("fra2"), ManualClock())
+    assert found.error.startswith("services[0].openbao.fencedPods: ")
+
+
+# --- failures -----------------------------------------------------------------------------------
+
+
+NO_LIST = "services: must be a list of services; put the service into a list"
+
+
+@pytest.mark.parametrize(
+    ("given", "error"),
+    [
+        (None, "answered None: return an empty list when there is nothing to give"),
+        ("log-shipper", f"{NO_LIST} (got log-shipper)"),
+        ({"name": "a"}, f"{NO_LIST} (got {{'name': 'a'}})"),
+        (7, f"{NO_LIST} (got 7)"),
+    ],
+)
+async def test_an_answer_that_is_no_list_fails(given: Any, error: str) -> None:
+    assert await asked_for(given) == Answer(SOURCE, None, error)
+
+
+@pytest.mark.parametrize(
+    ("given", "field"),
+    [
+        pytest.param([{**RAW, "name": "Shipper"}], "services[0].name: ", id="its name"),
+        pytest.param([RAW, {**RAW, "kind": "Pod"}], "services[1].kind: ", id="its kind"),
+        pytest.param([{**RAW, "hostPath": "/"}], "services[0].hostPath: ", id="no such field"),
+        pytest.param([service("a", services=())], "services[0]", id="no Main container"),
+        pytest.param([RAW, RAW], "services[1].name: ", id="a name twice"),
+        pytest.param([None], "services[0]", id="nothing in the list"),
+        pytest.param([service("a")] * (SERVICES_MAX + 1), "services: ", id="too many"),
+    ],
+)
+async def test_one_invalid_service_fails_the_whole_answer(given: Any, field: str) -> None:
+    """Half of an answer would retire the other half."""
+    found = await asked_for(given)
+    assert found.services is None
+    assert found.error.startswith(field)
+
+
+def raising(error: BaseException) -> Function:
+    def call(ctx: HookContext, info: DatacenterInfo) -> NoReturn:
+        raise error
+
+    return call
+
+
+@pytest.mark.parametrize(
+    ("error", "text"),
+    [
+        (RuntimeError("no\nroute \x1b[0m"), "RuntimeError: no route ?[0m"),
+        (KeyError("zone"), "KeyError: 'zone'"),
+        (ValueError(), "ValueError"),
+        (SystemExit(2), "SystemExit: 2"),
+        (TimeoutError("its own"), "TimeoutError: its own"),
+        (asyncio.CancelledError(), "CancelledError"),
+    ],
+)
+@pytest.mark.parametrize("made", [Coded, functools.partial(FunctionHook, "network")])
+async def test_whatever_a_hook_raises_is_a_failed_source(
+    made: Callable[[Function], Hook], error: BaseException, text: str
+) -> None:
+    assert await asked(made(raising(error))) == Answer(SOURCE, None, text)
+
+
+async def test_a_function_that_ends_like_an_iterator_fails() -> None:
+    found = await asked(FunctionHook("network", raising(StopIteration("x"))))
+    assert found == Answer(SOURCE, None, "RuntimeError: raised StopIteration: x")
+
+
+async def test_an_iterator_that_breaks_in_the_middle_fails() -> None:
+    def broken() -> Iterator[Body]:
+        yield service("a")
+        raise LookupError("half")
+
+    assert await asked_for(broken()) == Answer(SOURCE, None, "LookupError: half")
+    hook = FunctionHook("network", lambda ctx, info: broken())
+    assert await asked(hook) == Answer(SOURCE, None, "LookupError: half")
+
+
+async def test_long_errors_are_cut() -> None:
+    found = await asked(Coded(raising(ValueError("x" * 5000))))
+    assert len(found.error) == ERROR_MAX
+    assert found.error.endswith("xxx...")
+
+
+async def test_a_hook_that_does_not_answer_in_time_fails() -> None:
+    clock = ManualClock()
+
+    async def endless(ctx: HookContext, info: DatacenterInfo) -> list[Body]:
+        await asyncio.Event().wait()
+        return []
+
+    task = asyncio.create_task(ask(SOURCE, FunctionHook("network", endless), FRA1, clock))
+    await clock.advance(4.9)
+    assert not task.done()
+    await clock.advance(0.1)
+    assert await task == Answer(SOURCE, None, "gave no answer within 5 s")
+
+
+async def test_a_cancelled_caller_is_cancelled() -> None:
+    clock = ManualClock()
+    stopped: list[str] = []
+
+    async def endless(ctx: HookContext, info: DatacenterInfo) -> list[Body]:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            stopped.append(info.name)
+        return []
+
+    task = asyncio.create_task(ask_all([(SOURCE, FunctionHook("network", endless))], FRA1, clock))
+    await clock.settle()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert stopped == ["fra1"]
+
+
+# --- several of them ----------------------------------------------------------------------------
+
+
+async def test_one_slow_hook_costs_the_others_nothing_and_no_answer_is_missing() -> None:
+    clock = ManualClock()
+
+    async def endless(ctx: HookContext, info: DatacenterInfo) -> list[Body]:
+        await asyncio.Event().wait()
+        return []
+
+    sources: list[tuple[Source, Hook]] = [
+        (Source("hook/slow1"), FunctionHook("slow1", endless)),
+        (Source("hook/broken"), FunctionHook("broken", raising(OSError("down")))),
+        (Source("hook/slow2"), FunctionHook("slow2", endless)),
+        (Source("hook/fine"), Coded(lambda ctx, info: [service("a")])),
+    ]
+    task = asyncio.create_task(ask_all(sources, FRA1, clock, deadline=3))
+    await clock.advance(3)
+    assert await task == (
+        Answer(Source("hook/slow1"), None, "gave no answer within 3 s"),
+        Answer(Source("hook/broken"), None, "OSError: down"),
+        Answer(Source("hook/slow2"), None, "gave no answer within 3 s"),
+        Answer(Source("hook/fine"), (service("a"),)),
+    )
+
+
+async def test_nobody_to_ask() -> None:
+    assert await ask_all([], FRA1, ManualClock()) == ()
+
+
+# --- functions ----------------------------------------------------------------------------------
+
+
+class Called:
+    """An object that is called as a coroutine function is."""
+
+    async def __call__(self, ctx: HookContext, info: DatacenterInfo) -> list[Body]:
+        return [service(threading.current_thread().name.lower())]
+
+
+async def plain_async(ctx: HookContext, info: DatacenterInfo) -> list[Body]:
+    return [service(threading.current_thread().name.lower())]
+
+
+def given_later(ctx: HookContext, info: DatacenterInfo) -> Any:
+    return plain_async(ctx, info)
+
+
+@pytest.mark.parametrize(
+    "fn",
+    [plain_async, functools.partial(plain_async), Called(), given_later],
+    ids=["function", "partial", "object", "function that returns a coroutine"],
+)
+async def test_an_async_function_runs_on_the_loop(fn: Function) -> None:
+    assert await asked(FunctionHook("network", fn)) == Answer(SOURCE, (service("mainthread"),))
+
+
+async def test_a_generator_is_run_to_its_end_in_its_thread() -> None:
+    threads: set[str] = set()
+
+    def endless(ctx: HookContext, info: DatacenterInfo) -> Iterator[Body]:
+        number = 0
+        while True:
+            threads.add(threading.current_thread().name)
+            yield service(f"a{number}")
+            number += 1
+
+    found = await asked(FunctionHook("network", endless))
+    assert found.services is None
+    assert threads == {"hook network"}
+
+
+async def test_a_function_that_hangs_holds_neither_the_loop_nor_further_datacenters() -> None:
+    """What hangs is bounded: once all threads are stuck, calls wait for one, up to the deadline."""
+    clock, gate, started = ManualClock(), threading.Event(), threading.Semaphore(0)
+    faults: list[object] = []
+    asyncio.get_running_loop().set_exception_handler(lambda loop, fault: faults.append(fault))
+
+    def hang(ctx: HookContext, info: DatacenterInfo) -> list[Body]:
+        started.release()
+        gate.wait()
+        return [service(info.name)]
+
+    hook = FunctionHook("network", hang)
+    places = [datacenter(f"dc{number}") for number in range(THREADS + 1)]
+    tasks = [asyncio.create_task(ask(SOURCE, hook, place, clock)) for place in places]
+    await clock.settle()
+    for _ in range(THREADS):
+        assert started.acquire(timeout=30)
+    await clock.advance(5)
+    late = Answer(SOURCE, None, "gave no answer within 5 s")
+    assert [await task for task in tasks] == [late] * (THREADS + 1)
+    assert not started.acquire(blocking=False)
+
+    again = asyncio.create_task(ask(SOURCE, hook, FRA1, clock))
+    await clock.settle()
+    assert not again.done()
+    gate.set()
+    assert await again == Answer(SOURCE, (service("fra1"),))
+    for thread in threading.enumerate():
+        if thread.name == "hook network":
+            thread.join(30)
+    await clock.settle()
+    assert faults == []
+
+
+async def test_calls_of_a_function_one_after_the_other_do_not_use_up_its_threads() -> None:
+    hook = FunctionHook("network", lambda ctx, info: [])
+    broken = FunctionHook("network", raising(ValueError("x")))
+    for _ in range(THREADS * 3):
+        assert await asked(hook) == Answer(SOURCE, ())
+        assert await asked(broken) == Answer(SOURCE, None, "ValueError: x")
+
+
+def test_a_function_that_hangs_does_not_keep_the_process_from_ending() -> None:
+    gate, started, ended = threading.Event(), threading.Event(), threading.Event()
+
+    def hang(ctx: HookContext, info: DatacenterInfo) -> list[Body]:
+        started.set()
+        gate.wait()
+        ended.set()
+        return []
+
+    async def process() -> Answer:
+        clock = ManualClock()
+        task = asyncio.create_task(ask(SOURCE, FunctionHook("network", hang), FRA1, clock))
+        await clock.settle()
+        assert started.wait(30)
+        await clock.advance(5)
+        return await task
+
+    assert asyncio.run(process()).error == "gave no answer within 5 s"
+    thread = next(one for one in threading.enumerate() if one.name == "hook network")
+    assert thread.daemon
+    # It must not fail for having nobody left to tell: that would be reported by the test run.
+    gate.set()
+    assert ended.wait(30)
+    thread.join(30)
+    assert not thread.is_alive()

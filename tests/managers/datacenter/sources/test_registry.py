@@ -1,0 +1,212 @@
+"""Each source is known once, in an order that does not depend on who came first."""
+
+from __future__ import annotations
+
+import random
+import sys
+import threading
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, cast
+
+import pytest
+from structlog.testing import capture_logs
+
+from contracts.datacenter.workload_records import DatacenterInfo, Source
+from managers.datacenter.sources.hooks import Body, FunctionHook, Hook, HookContext
+from managers.datacenter.sources.registry import InvalidHookError, Registered, Registry, source_of
+
+
+@dataclass(frozen=True)
+class Plain:
+    """A hook that gives nothing; two of the same fields are equal."""
+
+    name: str
+    priority: int = 0
+
+    async def services(self, ctx: HookContext, datacenter: DatacenterInfo) -> Iterable[Body]:
+        return []
+
+
+def names(registry: Registry) -> list[str]:
+    return [source.name for source, _ in registry.snapshot()]
+
+
+def test_sources_come_by_rank_whatever_order_they_are_registered_in() -> None:
+    hooks = [Plain("b"), Plain("a"), Plain("low", -5), Plain("high", 5), Plain("c")]
+    rng = random.Random(3)
+    for _ in range(20):
+        rng.shuffle(hooks)
+        registry = Registry()
+        for hook in hooks:
+            registry.register(hook)
+        assert names(registry) == ["hook/high", "hook/a", "hook/b", "hook/c", "hook/low"]
+
+
+def test_the_same_name_replaces_and_never_doubles() -> None:
+    registry = Registry()
+    registry.register(Plain("a", 1))
+    later = Plain("a", 2)
+    assert registry.register(later) == Source("hook/a", 2)
+    assert registry.snapshot() == (Registered(Source("hook/a", 2), later),)
+
+
+def test_a_hook_and_a_set_of_one_name_are_two_sources() -> None:
+    registry = Registry()
+    registry.register(Plain("a"))
+    registry.register(Plain("a"), "set/")
+    assert names(registry) == ["hook/a", "set/a"]
+    assert registry.unregister("a")
+    assert names(registry) == ["set/a"]
+
+
+def test_a_hook_is_unregistered_once() -> None:
+    registry = Registry()
+    registry.register(Plain("a"))
+    assert not registry.unregister("b")
+    assert registry.unregister("a")
+    assert not registry.unregister("a")
+    assert registry.snapshot() == ()
+
+
+def test_a_snapshot_stays_as_it_was() -> None:
+    registry = Registry()
+    registry.register(Plain("a"))
+    before = registry.snapshot()
+    registry.register(Plain("b"))
+    registry.unregister("a")
+    assert [source.name for source, _ in before] == ["hook/a"]
+
+
+def test_a_priority_counts_as_it_was_when_the_hook_was_registered() -> None:
+    """Or the order could change between two looks at it."""
+    registry = Registry()
+    hook = FunctionHook("a", lambda ctx, datacenter: [], 3)
+    registry.register(hook)
+    hook.priority = 9
+    assert registry.snapshot()[0].source == Source("hook/a", 3)
+
+
+NAME_RULE = (
+    "must be 1 to 253 letters, digits, dots, dashes or underscores, with a letter or digit at both "
+    "ends"
+)
+
+
+class Nameless:
+    priority = 0
+
+
+class Serviceless:
+    name, priority = "a", 0
+
+
+@pytest.mark.parametrize(
+    ("hook", "expected"),
+    [
+        (None, "None is no hook: pass an object with name, priority and services"),
+        (Nameless(), f"Nameless.name {NAME_RULE} (got None): give the hook a stable name"),
+        (Plain(""), f"Plain.name {NAME_RULE} (got ''): give the hook a stable name"),
+        (Plain("set/a"), f"Plain.name {NAME_RULE} (got 'set/a'): give the hook a stable name"),
+        (Plain("-a"), f"Plain.name {NAME_RULE} (got '-a'): give the hook a stable name"),
+        (Plain("a\n"), f"Plain.name {NAME_RULE} (got 'a\\n'): give the hook a stable name"),
+        (
+            Plain("a", 1_000_001),
+            "Plain.priority of hook a must be a whole number of at most 1000000 either way "
+            "(got 1000001): give it one, such as 0",
+        ),
+        (
+            Plain("a", True),
+            "Plain.priority of hook a must be a whole number of at most 1000000 either way "
+            "(got True): give it one, such as 0",
+        ),
+        (
+            Serviceless(),
+            "Serviceless has no method services: wrap a plain function as "
+            "FunctionHook('a', function)",
+        ),
+    ],
+)
+def test_what_is_no_hook_is_refused_with_what_to_do(hook: Any, expected: str) -> None:
+    registry = Registry()
+    with pytest.raises(InvalidHookError) as caught:
+        registry.register(cast(Hook, hook))
+    assert str(caught.value) == expected
+    assert registry.snapshot() == ()
+
+
+@pytest.mark.parametrize("name", ["a", "A.b-c_9", "x" * 253])
+def test_names_that_pass(name: str) -> None:
+    assert source_of(Plain(name, -1_000_000)) == Source(f"hook/{name}", -1_000_000)
+
+
+def test_a_name_that_is_too_long_is_refused() -> None:
+    with pytest.raises(InvalidHookError):
+        source_of(Plain("x" * 254))
+
+
+def test_listeners_hear_of_each_change_and_of_nothing_else() -> None:
+    registry = Registry()
+    heard: list[tuple[str, list[str]]] = []
+    registry.on_change(lambda source: heard.append((source, names(registry))))
+    registry.register(Plain("a"))
+    registry.register(Plain("a"))
+    registry.register(Plain("a", 1))
+    registry.unregister("b")
+    registry.unregister("a")
+    assert heard == [("hook/a", ["hook/a"]), ("hook/a", ["hook/a"]), ("hook/a", [])]
+
+
+def test_a_listener_that_fails_keeps_nobody_else_from_hearing() -> None:
+    registry = Registry()
+    heard: list[str] = []
+    registry.on_change(lambda source: [][1])
+    registry.on_change(heard.append)
+    with capture_logs() as logs:
+        registry.register(Plain("a"))
+    assert heard == ["hook/a"]
+    assert [(line["event"], line["source"]) for line in logs] == [
+        ("a listener of the sources failed", "hook/a")
+    ]
+
+
+def test_a_listener_may_change_the_registry() -> None:
+    registry = Registry()
+
+    def follow(source: str) -> None:
+        if source == "hook/a":
+            registry.register(Plain("b"))
+
+    registry.on_change(follow)
+    registry.register(Plain("a"))
+    assert names(registry) == ["hook/a", "hook/b"]
+
+
+@pytest.fixture
+def hasty_threads() -> Iterator[None]:
+    """Threads that take turns as often as they can."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(before)
+
+
+@pytest.mark.usefixtures("hasty_threads")
+def test_threads_lose_no_registration() -> None:
+    registry = Registry()
+    together = threading.Barrier(8)
+
+    def work(part: int) -> None:
+        together.wait()
+        for number in range(50):
+            registry.register(Plain(f"h{part}.{number}"))
+            registry.register(Plain(f"gone{part}.{number}"))
+            assert registry.unregister(f"gone{part}.{number}")
+
+    threads = [threading.Thread(target=work, args=(part,)) for part in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    expected = sorted(f"hook/h{part}.{number}" for part in range(8) for number in range(50))
+    assert names(registry) == expected

@@ -1,0 +1,211 @@
+"""BootstrapServiceSets as sources, and the registry as it follows them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from contracts.datacenter.kinds import SERVICE_SET_KIND
+from contracts.datacenter.objects import DatacenterSelector
+from contracts.datacenter.rules.all_rules import check_services
+from contracts.datacenter.workload_records import DatacenterInfo, Source
+from managers.datacenter.sources.hooks import FunctionHook, ask, ask_all
+from managers.datacenter.sources.merge import Answer, merge
+from managers.datacenter.sources.registry import Registry
+from managers.datacenter.sources.service_sets import SetHandler, SetHook, read_set, selects
+from runtime.cache.informer import EventHandler
+from runtime.testing.clock import ManualClock
+from runtime.types import Object, ObjectKey, key_of
+from tests.managers.datacenter.bodies import datacenter, openbao, row, service, wish
+
+FRA1 = datacenter()
+
+
+def a_set(name: str = "edge", **spec: Any) -> Object:
+    body = {"services": [service("a").to_object()], **spec}
+    return {"kind": SERVICE_SET_KIND, "metadata": {"name": name}, "spec": body}
+
+
+class Mirror:
+    """What an informer of sets would hold, telling a handler of every change."""
+
+    def __init__(self) -> None:
+        self.objects: dict[ObjectKey, Object] = {}
+        self.registry = Registry()
+        self.handler = SetHandler(self.registry, self.objects.get)
+        self.changes: list[str] = []
+        self.registry.on_change(self.changes.append)
+
+    def put(self, obj: Object) -> None:
+        old = self.objects.get(key_of(obj))
+        self.objects[key_of(obj)] = obj
+        if old is None:
+            self.handler.on_add(obj, initial=False)
+        else:
+            self.handler.on_update(old, obj)
+
+    def drop(self, name: str) -> None:
+        self.handler.on_delete(self.objects.pop(ObjectKey("", name)))
+
+    async def answers(self, place: DatacenterInfo = FRA1) -> tuple[Answer, ...]:
+        return await ask_all(self.registry.snapshot(), place, ManualClock())
+
+
+@pytest.mark.parametrize("body", [service("a"), openbao("v")])
+def test_the_bodies_of_these_tests_pass_the_rules(body: Any) -> None:
+    assert check_services([body], "services", "fra1") == []
+
+
+# --- which datacenters --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("selector", "expected"),
+    [
+        ({}, True),
+        ({"providers": ["kubernetes"]}, True),
+        ({"providers": ["nomad"]}, False),
+        ({"regions": ["us-east", "eu-central"]}, True),
+        ({"regions": ["us-east"]}, False),
+        ({"zones": ["eu-central-1a"]}, True),
+        ({"zones": ["eu-central-1b"]}, False),
+        ({"labels": {"tier": "edge"}}, True),
+        ({"labels": {"tier": "core"}}, False),
+        ({"labels": {"tier": "edge", "team": "x"}}, False),
+        ({"regions": ["eu-central"], "labels": {"tier": "core"}}, False),
+        ({"regions": ["us-east"], "labels": {"tier": "edge"}}, False),
+        ({"providers": ["kubernetes"], "zones": ["eu-central-1a"], "labels": {}}, True),
+    ],
+)
+async def test_everything_that_a_selector_names_must_be_so(
+    selector: dict[str, Any], expected: bool
+) -> None:
+    assert selects(DatacenterSelector.model_validate(selector), FRA1) is expected
+    hook = read_set(a_set(selector=selector))
+    found = await ask(Source("set/edge"), hook, FRA1, ManualClock())
+    assert found == Answer(Source("set/edge"), (service("a"),) if expected else ())
+
+
+def test_a_datacenter_without_a_region_is_in_none() -> None:
+    place = datacenter(region="")
+    assert not selects(DatacenterSelector(regions=("eu-central",)), place)
+    assert selects(DatacenterSelector(), place)
+
+
+# --- reading ------------------------------------------------------------------------------------
+
+
+def test_a_set_is_read() -> None:
+    assert read_set(a_set(priority=7, selector={"zones": ["z"]})) == SetHook(
+        "edge", 7, DatacenterSelector(zones=("z",)), (service("a"),)
+    )
+
+
+@pytest.mark.parametrize(
+    ("spec", "field"),
+    [
+        pytest.param({"services": "a"}, "spec.services: ", id="no list"),
+        pytest.param({"priority": 2_000_000}, "spec.priority: ", id="a priority too high"),
+        pytest.param(
+            {"services": [service("a", services=()).to_object()]},
+            "spec.services[0]",
+            id="no Main container",
+        ),
+        pytest.param(
+            {"services": [service("a").to_object()] * 2}, "spec.services[1].name: ", id="twice"
+        ),
+    ],
+)
+async def test_a_set_that_breaks_a_rule_fails_and_keeps_what_it_gave(
+    spec: dict[str, Any], field: str
+) -> None:
+    mirror = Mirror()
+    mirror.put(a_set(**spec))
+    found = await mirror.answers()
+    assert [(one.source.name, one.services) for one in found] == [("set/edge", None)]
+    assert found[0].error.startswith(f"BootstrapServiceSet edge: {field}")
+
+    rows = [row(wish(service("a"), "set/edge"))]
+    kept = merge(found, rows, {}, frozenset())
+    assert [one.name for one in kept.wishes] == ["a"]
+    assert [report.error for report in kept.sources] == [found[0].error]
+
+
+async def test_a_set_without_a_spec_fails() -> None:
+    mirror = Mirror()
+    mirror.put({"metadata": {"name": "edge"}})
+    assert [(one.services, one.error) for one in await mirror.answers()] == [
+        (None, "BootstrapServiceSet edge: spec: Field required")
+    ]
+
+
+# --- the registry follows -----------------------------------------------------------------------
+
+
+async def test_the_registry_holds_what_the_informer_holds() -> None:
+    mirror = Mirror()
+    handler: EventHandler = mirror.handler
+    mirror.put(a_set("low", priority=-1))
+    mirror.put(a_set("high", priority=1))
+    mirror.registry.register(FunctionHook("low", lambda ctx, info: []))
+    assert [one.source for one in await mirror.answers()] == [
+        Source("set/high", 1),
+        Source("hook/low"),
+        Source("set/low", -1),
+    ]
+    mirror.put(a_set("low", priority=2))
+    mirror.drop("high")
+    handler.on_resync(a_set("low", priority=2))
+    assert [one.source for one in await mirror.answers()] == [
+        Source("set/low", 2),
+        Source("hook/low"),
+    ]
+
+
+def test_an_update_without_a_change_of_the_spec_wakes_nobody() -> None:
+    mirror = Mirror()
+    mirror.put(a_set())
+    mirror.put({**a_set(), "metadata": {"name": "edge", "annotations": {"a": "b"}}})
+    mirror.handler.on_resync(a_set())
+    assert mirror.changes == ["set/edge"]
+    mirror.put(a_set(services=[service("a", replicas=2).to_object()]))
+    mirror.drop("edge")
+    assert mirror.changes == ["set/edge"] * 3
+
+
+async def test_a_set_that_is_made_anew_before_its_end_is_told_goes_on() -> None:
+    """Between the two events nobody may think that it is gone, or its services would retire."""
+    mirror = Mirror()
+    mirror.put(a_set())
+    renewed = a_set(services=[service("b").to_object()])
+    mirror.objects[key_of(renewed)] = renewed
+    mirror.handler.on_delete(a_set())
+    assert await mirror.answers() == (Answer(Source("set/edge"), (service("b"),)),)
+
+
+async def test_a_set_that_is_gone_retires_its_services_and_one_that_fails_does_not() -> None:
+    mirror = Mirror()
+    mirror.put(a_set())
+    rows = [row(wish(service("a"), "set/edge"))]
+
+    async def wanted() -> list[str]:
+        found = merge(await mirror.answers(), rows, {}, frozenset())
+        return [one.name for one in found.wishes]
+
+    assert await wanted() == ["a"]
+    mirror.put(a_set(services="broken"))
+    assert await wanted() == ["a"]
+    mirror.drop("edge")
+    assert await wanted() == []
+
+
+async def test_a_datacenter_that_leaves_the_selector_lets_the_services_go() -> None:
+    mirror = Mirror()
+    mirror.put(a_set(selector={"labels": {"tier": "edge"}}))
+    rows = [row(wish(service("a"), "set/edge"))]
+    found = [
+        merge(await mirror.answers(place), rows, {}, frozenset()).wishes
+        for place in (FRA1, datacenter(labels={"tier": "core"}))
+    ]
+    assert found == [(wish(service("a"), "set/edge"),), ()]

@@ -1,0 +1,256 @@
+"""managers.datacenter.store.workload_object.
+
+A row as an object, and what an object says of a row.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from contracts.datacenter.objects import InvalidDatacenterError, State
+from contracts.datacenter.workload import WorkloadStatus
+from contracts.datacenter.workload_records import Failure, Progress, Row, Source
+from managers.datacenter.store.workload_object import (
+    body_of,
+    placed,
+    progress_from,
+    row_of,
+    status_of,
+)
+from runtime.types import Object
+from tests.managers.datacenter.bodies import datacenter, openbao, service, wish
+
+NOW = datetime(2030, 1, 1, 12, tzinfo=UTC)
+THEN = NOW - timedelta(hours=1)
+FRA = datacenter()
+SHIPPER = wish(service("shipper", replicas=2), "hook/net", priority=7, redeploy="again-1")
+
+
+def live(progress: Progress | None = None, **metadata: Any) -> Object:
+    """The object of the row as the server keeps it."""
+    obj = body_of(FRA, SHIPPER)
+    obj["metadata"] |= {"uid": "u1", "resourceVersion": "5", "generation": 3, **metadata}
+    if progress is not None:
+        obj["status"] = status_of(obj, row_of(obj, FRA), progress, THEN).to_object()
+    return obj
+
+
+def conditions(progress: Progress, state: State = "Active") -> dict[str, tuple[str, str, str]]:
+    obj = live()
+    row = row_of(obj, replace(FRA, state=state))
+    status = status_of(obj, row, progress, NOW)
+    return {one.type: (one.status, one.reason, one.message) for one in status.conditions}
+
+
+def test_the_spec_says_all_that_the_row_is_to_be() -> None:
+    spec = body_of(FRA, SHIPPER)["spec"]
+    assert spec.pop("service") == SHIPPER.service.to_object()
+    assert spec == {
+        "datacenter": "fra1",
+        "namespace": "dc-fra1",
+        "provider": "kubernetes",
+        "source": {"name": "hook/net", "priority": 7},
+        "digest": SHIPPER.digest,
+        "redeploy": "again-1",
+    }
+
+
+@pytest.mark.parametrize("given", [SHIPPER, wish(openbao("vault"))], ids=lambda one: one.name)
+def test_a_row_comes_back(given: Any) -> None:
+    obj = body_of(FRA, given)
+    obj["metadata"] |= {"uid": "u1", "resourceVersion": "5"}
+    assert row_of(obj, FRA) == Row("u1", FRA, given, version="5")
+
+
+def test_without_the_datacenter_a_row_knows_its_own_place() -> None:
+    row = row_of(live())
+    assert row.datacenter == replace(FRA, region="", zone="", labels={})
+
+
+def test_what_is_being_deleted_is_retiring() -> None:
+    assert not row_of(live()).retiring
+    assert row_of(live(deletionTimestamp="2030-01-01T00:00:00Z")).retiring
+
+
+@pytest.mark.parametrize(
+    ("asked", "seen"),
+    [
+        (None, FRA),
+        (datacenter("ams1"), FRA),
+        (replace(FRA, state="Draining"), replace(FRA, state="Draining")),
+        (replace(FRA, region="x", labels={}), replace(FRA, region="x", labels={})),
+        (replace(FRA, namespace="x"), FRA),
+        (replace(FRA, provider="x"), FRA),
+        (replace(FRA, uid="heir"), FRA),
+    ],
+)
+def test_a_row_stays_with_its_datacenter(asked: Any, seen: Any) -> None:
+    assert placed(FRA, asked, made=True) == seen
+
+
+def test_a_wrong_provider_can_be_corrected_until_something_is_made() -> None:
+    asked = replace(FRA, provider="x", namespace="x")
+    assert placed(FRA, asked, made=False) == replace(FRA, provider="x")
+
+
+def test_a_name_that_does_not_fit_its_spec_is_refused() -> None:
+    with pytest.raises(InvalidDatacenterError) as refused:
+        row_of(live(name="fra1.other"))
+    assert str(refused.value) == (
+        "metadata.name: must be fra1.shipper, as its spec says; delete it, the operator makes its "
+        "own (got fra1.other)"
+    )
+
+
+@pytest.mark.parametrize("spec", [None, "x", [], {}, {"service": 7}, {"service": {"kind": []}}])
+def test_an_unreadable_row_is_refused_until_it_is_to_go(spec: Any) -> None:
+    obj = {**live(), "spec": spec}
+    with pytest.raises(InvalidDatacenterError):
+        row_of(obj, FRA)
+    obj["metadata"]["deletionTimestamp"] = "2030-01-01T00:00:00Z"
+    row = row_of(obj, FRA)
+    assert (row.id, row.name, row.retiring, row.version) == ("u1", "shipper", True, "5")
+    assert row.datacenter == FRA
+
+
+def test_what_is_left_of_a_row_says_how_its_objects_go() -> None:
+    obj = live(deletionTimestamp="2030-01-01T00:00:00Z")
+    obj["spec"]["service"] |= {
+        "kind": "StatefulSet",
+        "deletionPolicy": "Orphan",
+        "volumePolicy": "Delete",
+        "replicas": "many",
+    }
+    obj["spec"]["namespace"] = "dc-other"
+    row = row_of(obj, FRA)
+    body = row.wish.service
+    assert (body.kind, body.deletion_policy, body.volume_policy) == (
+        "StatefulSet",
+        "Orphan",
+        "Delete",
+    )
+    assert (row.datacenter.namespace, row.wish.source) == ("dc-other", Source("hook/net"))
+
+
+def test_a_row_of_nobody_is_refused_even_when_it_is_to_go() -> None:
+    obj = {**live(name="Not Ours", labels={}), "spec": {}}
+    obj["metadata"]["deletionTimestamp"] = "2030-01-01T00:00:00Z"
+    with pytest.raises(InvalidDatacenterError):
+        row_of(obj, FRA)
+
+
+@pytest.mark.parametrize("status", [None, "x", {"state": "Happy"}, {"attempts": -1}, []])
+def test_a_status_that_nobody_can_read_is_none(status: Any) -> None:
+    assert row_of({**live(), "status": status}).progress == Progress()
+
+
+RUNNING = Progress("Running", digest="d1", running_since=THEN, ready="2/2")
+STARTING = Progress("Provisioning", "1 of 2 pods are ready", "d1", attempts=1)
+BUSY = Failure("Unavailable", "the server is busy", THEN)
+RETRIED = Progress("Failed", BUSY.message, "d1", 2, NOW + timedelta(seconds=10), BUSY)
+BROKEN = Progress("Failed", "no image", "d1", 1, None, Failure("Rejected", "no image", THEN))
+NO_RIGHT = replace(RETRIED, failure=replace(BUSY, reason="Forbidden"))
+RETIRING = replace(RETRIED, state="Retiring", digest="")
+
+
+@pytest.mark.parametrize("progress", [RUNNING, STARTING, RETRIED, BROKEN, RETIRING, Progress()])
+def test_progress_comes_back(progress: Progress) -> None:
+    status = WorkloadStatus.model_validate(live(progress)["status"])
+    assert progress_from(status) == progress
+    assert status.observed_generation == 3
+
+
+@pytest.mark.parametrize(
+    ("progress", "state", "ready", "stalled"),
+    [
+        (
+            Progress(),
+            "Active",
+            ("False", "Pending", "Nothing of it was made yet."),
+            ("False", "Pending", "Nothing of it was made yet."),
+        ),
+        (
+            STARTING,
+            "Active",
+            ("False", "Provisioning", "1 of 2 pods are ready"),
+            ("False", "Provisioning", "1 of 2 pods are ready"),
+        ),
+        (
+            RUNNING,
+            "Active",
+            ("True", "Running", "Everything is as it is asked, and well."),
+            ("False", "Running", "Everything is as it is asked, and well."),
+        ),
+        (
+            RUNNING,
+            "Offline",
+            ("Unknown", "Offline", "Everything is as it is asked, and well."),
+            ("False", "Running", "Everything is as it is asked, and well."),
+        ),
+        (
+            RETRIED,
+            "Active",
+            ("False", "Unavailable", "the server is busy"),
+            ("False", "Failed", "the server is busy"),
+        ),
+        (
+            BROKEN,
+            "Active",
+            ("False", "Rejected", "no image"),
+            ("True", "Rejected", "no image"),
+        ),
+        (
+            NO_RIGHT,
+            "Active",
+            ("False", "Forbidden", "the server is busy"),
+            ("True", "Forbidden", "the server is busy"),
+        ),
+        (
+            RETIRING,
+            "Active",
+            ("False", "Retiring", "the server is busy"),
+            ("False", "Retiring", "the server is busy"),
+        ),
+        (
+            replace(RETIRING, next_retry=None),
+            "Active",
+            ("False", "Retiring", "the server is busy"),
+            ("True", "Unavailable", "the server is busy"),
+        ),
+        (
+            replace(BROKEN, failure=replace(BUSY, reason="no word!")),
+            "Active",
+            ("False", "Failed", "no image"),
+            ("True", "Failed", "no image"),
+        ),
+    ],
+)
+def test_conditions(
+    progress: Progress,
+    state: State,
+    ready: tuple[str, str, str],
+    stalled: tuple[str, str, str],
+) -> None:
+    assert conditions(progress, state) == {"Ready": ready, "Stalled": stalled}
+
+
+def test_a_condition_keeps_its_time_while_its_answer_stays() -> None:
+    obj = live(STARTING)
+    row = row_of(obj, FRA)
+    again = status_of(obj, row, replace(STARTING, message="0 of 2 pods are ready"), NOW)
+    assert [one.last_transition_time for one in again.conditions] == [THEN, THEN]
+    ready = status_of(obj, row, RUNNING, NOW)
+    assert [one.last_transition_time for one in ready.conditions] == [NOW, THEN]
+
+
+def test_what_is_too_long_is_cut() -> None:
+    refs = tuple((f"part{at:03}", "x" * 300) for at in range(70))
+    long = Progress("Running", "m" * 2000, "d1", provider_ref="r" * 300, service_refs=refs)
+    obj = live()
+    status = status_of(obj, row_of(obj, FRA), long, NOW)
+    assert (len(status.message), len(status.provider_ref)) == (1024, 253)
+    assert (len(status.service_refs), len(status.service_refs[0].ref)) == (64, 253)

@@ -1,0 +1,390 @@
+"""managers.datacenter.reconcile.
+
+From a Datacenter and its sets to what runs, and what is told of it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from contracts.api.group import CLUSTERS
+from contracts.datacenter.kinds import DATACENTERS, SERVICE_SETS, WORKLOADS
+from managers.datacenter.reconcile import Unwritten
+from runtime.builtin_kinds import DAEMON_SET, DEPLOYMENT
+from runtime.errors import LeaseLost
+from runtime.outcome import Blocked, Done, Wait
+from tests.managers.datacenter.bodies import service
+from tests.managers.datacenter.kubernetes_bench import (
+    KEY,
+    NAMESPACE,
+    VAULT,
+    Operator,
+    Server,
+    body,
+    datacenter,
+    service_set,
+)
+from tests.managers.datacenter.provider_bench import Always, refusing
+from tests.managers.datacenter.service_bench import Given
+
+SHIPPER, DNS = body("shipper"), body("dns", kind="DaemonSet")
+READER = body("reader", dependsOn=["openbao:ready"])
+EDGE: dict[str, Any] = {
+    "regions": ["eu-central"],
+    "labels": {"tier": "edge"},
+    "providers": ["kubernetes"],
+}
+CHILDREN = (CLUSTERS, DAEMON_SET, DEPLOYMENT)
+
+
+# --- the whole way ------------------------------------------------------------------------------
+
+
+async def test_from_objects_to_what_runs(server: Server, operator: Operator) -> None:
+    server.put(DATACENTERS, datacenter(SHIPPER))
+    server.put(SERVICE_SETS, service_set("vaults", VAULT, READER, **EDGE))
+    server.put(SERVICE_SETS, service_set("elsewhere", DNS, regions=["us-east"]))
+    await operator.round()
+    assert server.states == {
+        "fra1.reader": "Pending",
+        "fra1.shipper": "Provisioning",
+        "fra1.vault": "Provisioning",
+    }
+    assert server.names(*CHILDREN) == ["Deployment fra1-shipper", "OpenBaoCluster fra1-vault"]
+    assert "status" not in server.live(DATACENTERS, "fra1")
+    await operator.tick()
+    assert server.condition() == (
+        "False",
+        "ServicesNotRunning",
+        "reader: waits until these are Running: vault; "
+        "shipper: its controller has not looked at its present spec; "
+        "vault: its controller has not looked at its present spec",
+    )
+    await operator.settle()
+    assert set(server.states.values()) == {"Running"}
+    assert server.names(*CHILDREN) == [
+        "Deployment fra1-reader",
+        "Deployment fra1-shipper",
+        "OpenBaoCluster fra1-vault",
+    ]
+    assert server.condition() == ("True", "AllRunning", "Every service runs as it is wanted.")
+    live = server.live(DATACENTERS, "fra1")
+    assert live["metadata"]["finalizers"] == ["openbao.org/datacenter-finalizer"]
+    status = live["status"]
+    assert (status["summary"], status["services"], status["running"], status["failed"]) == (
+        "3/3",
+        3,
+        3,
+        0,
+    )
+    assert [(one["name"], one["services"], one["error"]) for one in status["sources"]] == [
+        ("declared", 1, ""),
+        ("set/elsewhere", 0, ""),
+        ("set/vaults", 2, ""),
+    ]
+    assert await operator.told() == [
+        "BootstrapWorkload fra1.shipper Started",
+        "BootstrapWorkload fra1.vault Started",
+        # The vault was found ready before its own row was looked at.
+        "BootstrapWorkload fra1.reader Started",
+        "BootstrapWorkload fra1.shipper Succeeded",
+        "BootstrapWorkload fra1.vault Succeeded",
+        "BootstrapWorkload fra1.reader Succeeded",
+    ]
+
+
+async def test_the_first_write_holds_the_datacenter(server: Server, operator: Operator) -> None:
+    server.put(DATACENTERS, datacenter(SHIPPER))
+    assert await operator.tick() == Done(5.0)
+    assert operator.asked == ["PATCH datacenters fra1", "POST v1alpha1 bootstrapworkloads"]
+
+
+async def test_what_did_not_change_costs_no_request(server: Server, operator: Operator) -> None:
+    server.put(DATACENTERS, datacenter(SHIPPER, DNS))
+    server.put(SERVICE_SETS, service_set("vaults", VAULT, READER))
+    await operator.settle()
+    assert await operator.tick() == Done(300.0)
+    for name in ("dns", "reader", "shipper", "vault"):
+        assert await operator.row(name) == Done(600.0)
+    await server.clock.advance(3600.0)
+    await operator.round()
+    assert operator.asked == []
+    await operator.told()
+    restarted = Operator(server, seed=2)
+    await restarted.round()
+    assert restarted.asked == []
+    assert await restarted.told() == []
+
+
+async def test_an_edit_is_rolled_out_in_place(server: Server, operator: Operator) -> None:
+    server.put(DATACENTERS, datacenter(SHIPPER))
+    await operator.settle()
+    before = server.live(DEPLOYMENT, "fra1-shipper", NAMESPACE)
+    await operator.told()
+    server.edit(bootstrapServices=[body("shipper", replicas=2)])
+    await operator.round()
+    await operator.round()
+    after = server.live(DEPLOYMENT, "fra1-shipper", NAMESPACE)
+    assert after["metadata"]["uid"] == before["metadata"]["uid"]
+    assert after["spec"]["replicas"] == 2
+    assert server.condition() == (
+        "False",
+        "ServicesNotRunning",
+        "shipper: its controller has not looked at its present spec",
+    )
+    assert server.live(DATACENTERS, "fra1")["status"]["summary"] == "0/1"
+    await operator.settle()
+    assert server.ready() == ("True", "AllRunning")
+    assert await operator.told() == [
+        "BootstrapWorkload fra1.shipper Started",
+        "BootstrapWorkload fra1.shipper Succeeded",
+    ]
+
+
+async def test_a_service_that_is_taken_out_retires(server: Server, operator: Operator) -> None:
+    server.put(DATACENTERS, datacenter(SHIPPER, DNS))
+    await operator.settle()
+    await operator.told()
+    server.edit(bootstrapServices=[SHIPPER])
+    await operator.round()
+    assert server.states == {"fra1.dns": "Retiring", "fra1.shipper": "Running"}
+    assert server.ready() == ("False", "ServicesNotRunning")
+    await operator.settle()
+    assert server.states == {"fra1.shipper": "Running"}
+    assert server.names(*CHILDREN) == ["Deployment fra1-shipper"]
+    assert server.ready() == ("True", "AllRunning")
+    assert await operator.told() == ["BootstrapWorkload fra1.dns Retired"]
+
+
+async def test_no_list_leaves_alone_and_an_empty_one_retires(
+    server: Server, operator: Operator
+) -> None:
+    server.put(DATACENTERS, datacenter(SHIPPER))
+    await operator.settle()
+    server.edit(bootstrapServices=None)
+    await operator.settle()
+    assert server.states == {"fra1.shipper": "Running"}
+    assert server.ready() == ("True", "AllRunning")
+    server.edit(bootstrapServices=[])
+    await operator.settle()
+    assert server.names(WORKLOADS, *CHILDREN) == []
+
+
+async def test_an_order_to_redeploy_is_carried_out_once(server: Server, operator: Operator) -> None:
+    server.put(DATACENTERS, datacenter(SHIPPER))
+    await operator.settle()
+    server.edit(redeploy=[{"name": "shipper", "token": "again-1"}])
+    await operator.settle()
+    made = server.live(DEPLOYMENT, "fra1-shipper", NAMESPACE)
+    template = made["spec"]["template"]["metadata"]["annotations"]
+    assert template["openbao.org/redeploy"] == "again-1"
+    server.edit(redeploy=None)
+    await operator.settle()
+    same = server.live(DEPLOYMENT, "fra1-shipper", NAMESPACE)
+    assert same["metadata"]["generation"] == made["metadata"]["generation"]
+
+
+async def test_a_set_that_goes_retires_and_a_source_that_is_forgotten_too(
+    server: Server, operator: Operator
+) -> None:
+    server.put(DATACENTERS, datacenter())
+    server.put(SERVICE_SETS, service_set("net", DNS))
+    operator.registry.register(Given("net", service("shipper")))
+    await operator.settle()
+    operator.registry.unregister("net")
+    server.delete(SERVICE_SETS, "net")
+    await operator.settle()
+    assert server.states == {"fra1.shipper": "Running"}
+    assert server.condition("SourcesReady")[:2] == ("False", "SourceDegraded")
+    server.edit(forgetSources=["hook/net"])
+    await operator.settle()
+    assert server.states == {}
+    assert server.condition("SourcesReady")[:2] == ("True", "AllAnswer")
+
+
+# --- sources ------------------------------------------------------------------------------------
+
+
+async def test_a_hook_that_fails_keeps_its_services_and_is_told_of(
+    server: Server, operator: Operator
+) -> None:
+    hook = Given("net", service("shipper"))
+    operator.registry.register(hook)
+    server.put(DATACENTERS, datacenter(DNS))
+    await operator.settle()
+    await operator.told()
+    hook.error = ValueError("no route")
+    assert await operator.tick() == Done(30.0)
+    await operator.settle()
+    assert server.states == {"fra1.dns": "Running", "fra1.shipper": "Running"}
+    assert server.ready() == ("True", "AllRunning")
+    assert server.condition("SourcesReady") == (
+        "False",
+        "SourceDegraded",
+        "hook/net: ValueError: no route",
+    )
+    found = server.live(DATACENTERS, "fra1")["status"]["sources"][1]
+    assert (found["name"], found["services"], found["error"]) == (
+        "hook/net",
+        1,
+        "ValueError: no route",
+    )
+    assert await operator.told() == ["Datacenter fra1 SourceDegraded"]
+    await server.clock.advance(30.0)
+    await operator.round()
+    assert operator.asked == []
+    assert await operator.told() == []
+    hook.error = None
+    await operator.tick()
+    assert server.condition("SourcesReady")[:2] == ("True", "AllAnswer")
+    hook.error = ValueError("no route")
+    await operator.tick()
+    assert await operator.told() == ["Datacenter fra1 SourceDegraded"]
+
+
+async def test_two_sources_of_one_name_are_told_of(server: Server, operator: Operator) -> None:
+    server.put(DATACENTERS, datacenter(SHIPPER))
+    server.put(SERVICE_SETS, service_set("net", body("shipper", replicas=3), DNS))
+    await operator.settle()
+    assert server.live(DEPLOYMENT, "fra1-shipper", NAMESPACE)["spec"]["replicas"] == 1
+    answer, reason, message = server.condition("NoConflicts")
+    assert (answer, reason) == ("False", "Conflict")
+    assert message.startswith("service shipper: declared and set/net both give it")
+    assert server.ready() == ("True", "AllRunning")
+    told = await operator.told()
+    assert told.count("Datacenter fra1 Conflict") == 1
+    server.edit(bootstrapServices=[])
+    await operator.settle()
+    assert server.live(DEPLOYMENT, "fra1-shipper", NAMESPACE)["spec"]["replicas"] == 3
+    assert server.condition("NoConflicts")[:2] == ("True", "NoConflict")
+
+
+# --- what cannot be read ------------------------------------------------------------------------
+
+CIRCLE = [body("shipper", dependsOn=["dns"]), body("dns", dependsOn=["shipper"])]
+
+
+async def test_an_invalid_spec_keeps_what_there_is(server: Server, operator: Operator) -> None:
+    server.put(DATACENTERS, datacenter(SHIPPER))
+    await operator.settle()
+    server.edit(bootstrapServices=CIRCLE)
+    outcome = await operator.tick()
+    answer, reason, message = server.condition()
+    assert (answer, reason) == ("False", "InvalidSpec")
+    assert message.startswith("spec.bootstrapServices")
+    assert outcome == Blocked("InvalidSpec", message)
+    assert server.live(DATACENTERS, "fra1")["status"]["summary"] == "1/1"
+    assert server.condition("SourcesReady")[:2] == ("True", "AllAnswer")
+    server.delete(DEPLOYMENT, "fra1-shipper", NAMESPACE)
+    await operator.settle()
+    assert server.states == {"fra1.shipper": "Running"}
+    assert server.names(DEPLOYMENT) == ["Deployment fra1-shipper"]
+    server.edit(bootstrapServices=[SHIPPER])
+    await operator.settle()
+    assert server.ready() == ("True", "AllRunning")
+
+
+async def test_a_new_datacenter_with_an_invalid_spec_is_not_held(
+    server: Server, operator: Operator
+) -> None:
+    server.put(DATACENTERS, datacenter(*CIRCLE))
+    await operator.settle()
+    assert server.ready() == ("False", "InvalidSpec")
+    assert "finalizers" not in server.live(DATACENTERS, "fra1")["metadata"]
+
+
+@pytest.mark.parametrize("state", ["Offline", "Maintenance", "Frozen"])
+async def test_an_invalid_spec_is_no_way_around_the_state(
+    server: Server, operator: Operator, state: str
+) -> None:
+    server.put(DATACENTERS, datacenter(SHIPPER))
+    await operator.settle()
+    server.edit(bootstrapServices=CIRCLE, state=state)
+    server.delete(DEPLOYMENT, "fra1-shipper", NAMESPACE)
+    await operator.settle()
+    assert server.names(DEPLOYMENT) == []
+    server.delete(DATACENTERS, "fra1")
+    assert isinstance(await operator.tick(), Wait)
+    await operator.settle()
+    assert server.names(WORKLOADS) == ["BootstrapWorkload fra1.shipper"]
+
+
+async def test_a_datacenter_with_an_invalid_spec_can_be_deleted(
+    server: Server, operator: Operator
+) -> None:
+    server.put(DATACENTERS, datacenter(SHIPPER))
+    await operator.settle()
+    server.edit(bootstrapServices=CIRCLE)
+    server.delete(DATACENTERS, "fra1")
+    await operator.settle()
+    assert server.names(DATACENTERS, WORKLOADS, *CHILDREN) == []
+
+
+# --- what goes wrong ----------------------------------------------------------------------------
+
+
+async def test_a_row_that_cannot_be_made_is_told_of_and_tried_again(
+    server: Server, operator: Operator
+) -> None:
+    server.put(DATACENTERS, datacenter(SHIPPER))
+    operator.wire.faults = Always("POST", refusing(403, "Forbidden", "no right"))
+    with pytest.raises(Unwritten, match=r"shipper: .*no right"):
+        await operator.tick()
+    answer, reason, message = server.condition()
+    assert (answer, reason) == ("False", "ServicesNotRunning")
+    assert message.startswith("shipper: ")
+    assert "no right" in message
+    assert server.live(DATACENTERS, "fra1")["status"]["summary"] == "0/1"
+    operator.wire.faults = Always("nowhere", refusing(403, "Forbidden"))
+    await operator.settle()
+    assert server.ready() == ("True", "AllRunning")
+
+
+async def test_a_row_that_cannot_be_changed_does_not_pass_for_running(
+    server: Server, operator: Operator
+) -> None:
+    server.put(DATACENTERS, datacenter(SHIPPER))
+    await operator.settle()
+    server.edit(bootstrapServices=[body("shipper", replicas=2)])
+    refused = refusing(403, "Forbidden", "no right")
+    operator.wire.faults = Always("bootstrapworkloads/fra1.shipper", refused)
+    with pytest.raises(Unwritten, match="no right"):
+        await operator.tick()
+    assert server.ready() == ("False", "ServicesNotRunning")
+    assert server.live(DATACENTERS, "fra1")["status"]["summary"] == "0/1"
+
+
+async def test_a_service_that_fails_is_told_of(server: Server, operator: Operator) -> None:
+    server.put(DATACENTERS, datacenter(SHIPPER, DNS))
+    operator.wire.faults = Always("/daemonsets", refusing(403, "Forbidden", "no right"))
+    await operator.settle()
+    answer, reason, message = server.condition()
+    assert (answer, reason) == ("False", "ServicesFailed")
+    assert message.startswith("dns: ")
+    assert "no right" in message
+    status = server.live(DATACENTERS, "fra1")["status"]
+    assert (status["summary"], status["failed"]) == ("1/2", 1)
+    told = await operator.told()
+    assert told.count("BootstrapWorkload fra1.dns Failed") == 1
+
+
+async def test_who_lost_the_lease_writes_nothing(server: Server, operator: Operator) -> None:
+    server.put(DATACENTERS, datacenter(SHIPPER))
+    operator.lost = True
+    with pytest.raises(LeaseLost):
+        await operator.tick()
+    assert operator.asked == []
+    operator.lost = False
+    await operator.tick()
+    operator.lost = True
+    with pytest.raises(LeaseLost):
+        await operator.row("shipper")
+    assert server.names(*CHILDREN) == []
+
+
+async def test_what_is_gone_is_done(server: Server, operator: Operator) -> None:
+    assert await operator.tick("lost") == Done()
+    assert await operator.row("lost") == Done()
+    assert server.api.get(DATACENTERS, KEY) is None

@@ -1,0 +1,82 @@
+"""managers.datacenter.reconcile where a fleet must be cheap: what is read again, what is told
+twice.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from contracts.datacenter.kinds import DATACENTERS, WORKLOADS
+from contracts.datacenter.workload_records import DatacenterInfo
+from managers.datacenter.reconcile import Unwritten, Wanted, _read
+from managers.datacenter.store.workload_object import body_of
+from runtime.memo import SIZE
+from tests.managers.datacenter.bodies import service, wish
+from tests.managers.datacenter.kubernetes_bench import NAMESPACE, Operator, Server, body, datacenter
+from tests.managers.datacenter.provider_bench import Always, refusing
+
+COUNT = SIZE // 2 + 10
+SHIPPER, DNS = body("shipper"), body("dns", kind="DaemonSet")
+SERVICES = (service("dns"), service("shipper"), service("shop"))
+
+
+async def test_what_did_not_change_is_not_read_again() -> None:
+    server = Server()
+    for number in range(COUNT):
+        made = server.api.put(DATACENTERS, datacenter(name=f"dc{number}", namespace=NAMESPACE))
+        place = DatacenterInfo(f"dc{number}", made["metadata"]["uid"], NAMESPACE)
+        for one in SERVICES:
+            server.api.put(WORKLOADS, body_of(place, wish(one)))
+    operator = Operator(server)
+
+    async def look() -> list[object]:
+        """Everything as both reconcilers read it."""
+        found: list[object] = []
+        for live in operator.caches[DATACENTERS].list():
+            wanted = _read(live)
+            assert isinstance(wanted, Wanted)
+            found += [wanted, *await operator.store.list_by_datacenter(wanted.info)]
+        return found
+
+    first, second = await look(), await look()
+    assert len(first) == 4 * COUNT > 2 * SIZE
+    assert all(one is other for one, other in zip(first, second, strict=True))
+
+
+async def test_both_reconcilers_read_a_row_alike() -> None:
+    """Else each would undo what the other one remembers."""
+    server = Server()
+    server.put(DATACENTERS, datacenter({"name": "dns", "services": [{"name": "a", "image": "a"}]}))
+    operator = Operator(server)
+    await operator.settle()
+    (live,) = operator.caches[DATACENTERS].list()
+    wanted = _read(live)
+    (before,) = await operator.store.list_by_datacenter(wanted.info)
+    await operator.row("dns")
+    await operator.tick()
+    (after,) = await operator.store.list_by_datacenter(wanted.info)
+    assert after is before
+
+
+async def test_a_new_datacenter_is_told_of_once_its_rows_have_begun() -> None:
+    server = Server()
+    operator = Operator(server)
+    server.put(DATACENTERS, datacenter(SHIPPER))
+    await operator.round()
+    assert "status" not in server.live(DATACENTERS, "fra1")
+    await operator.tick()
+    assert server.live(DATACENTERS, "fra1")["status"]["summary"] == "0/1"
+    # From then on every change is told of at once.
+    server.edit(bootstrapServices=[SHIPPER, DNS])
+    await operator.tick()
+    assert server.live(DATACENTERS, "fra1")["status"]["summary"] == "0/2"
+
+
+async def test_a_new_datacenter_whose_rows_cannot_be_made_is_told_of_at_once() -> None:
+    server = Server()
+    operator = Operator(server)
+    server.put(DATACENTERS, datacenter(SHIPPER))
+    operator.wire.faults = Always("POST", refusing(500, "InternalError", "etcd has no space"))
+    with pytest.raises(Unwritten, match="etcd has no space"):
+        await operator.tick()
+    assert "etcd has no space" in server.condition()[2]

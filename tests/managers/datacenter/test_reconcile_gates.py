@@ -1,0 +1,288 @@
+"""managers.datacenter.reconcile.
+
+What the state of a datacenter lets happen, its end, and two of us.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from contracts.api.group import CLUSTERS
+from contracts.datacenter.kinds import DATACENTERS, SERVICE_SETS, WORKLOADS
+from runtime.builtin_kinds import CONFIG_MAP, DAEMON_SET, DEPLOYMENT, SERVICE
+from runtime.controller.finalizer import Superseded
+from runtime.outcome import Done, Wait, timer_of
+from runtime.types import Object, Request
+from tests.managers.datacenter.kubernetes_bench import (
+    NAMESPACE,
+    VAULT,
+    Operator,
+    Server,
+    body,
+    datacenter,
+    service_set,
+)
+
+SHIPPER, DNS = body("shipper"), body("dns", kind="DaemonSet")
+READER = body("reader", dependsOn=["openbao:ready"])
+_REQUEST, _ROW = Request("", "fra1"), Request("", "fra1.shipper")
+EVERYTHING = (DATACENTERS, WORKLOADS, CLUSTERS, CONFIG_MAP, DAEMON_SET, DEPLOYMENT, SERVICE)
+
+
+async def running(server: Server, operator: Operator, *services: Object, **spec: Any) -> None:
+    """A datacenter with everything in place, and nothing noted yet."""
+    server.put(DATACENTERS, datacenter(*services, **spec))
+    await operator.settle()
+    assert operator.asked == []
+    operator.wire.namespaces.clear()
+    await operator.told()
+
+
+# --- states -------------------------------------------------------------------------------------
+
+
+async def test_in_maintenance_nothing_but_statuses_is_written(
+    server: Server, operator: Operator
+) -> None:
+    await running(server, operator, SHIPPER, DNS)
+    server.edit(state="Maintenance", bootstrapServices=[body("shipper", replicas=2), READER])
+    server.says(DEPLOYMENT, "fra1-shipper", replicas=1, updatedReplicas=1)
+    for _ in range(3):
+        await operator.round()
+    sent = set(operator.asked)
+    assert sent == {"PATCH datacenters/status fra1", "PATCH bootstrapworkloads/status fra1.shipper"}
+    assert operator.wire.namespaces == set()
+    assert server.condition() == (
+        "False",
+        "Maintenance",
+        "spec.state is Maintenance: no service is changed (1 would be made, 1 would be changed, "
+        "1 would be retired); set it to Active to go on",
+    )
+    # What runs is looked at all the same.
+    assert server.states == {"fra1.dns": "Running", "fra1.shipper": "Provisioning"}
+    assert server.live(DATACENTERS, "fra1")["status"]["summary"] == "0/2"
+    server.edit(state="Active")
+    await operator.settle()
+    assert server.states == {"fra1.reader": "Pending", "fra1.shipper": "Running"}
+    assert server.live(DEPLOYMENT, "fra1-shipper", NAMESPACE)["spec"]["replicas"] == 2
+
+
+async def test_in_maintenance_a_quiet_datacenter_costs_no_request(
+    server: Server, operator: Operator
+) -> None:
+    await running(server, operator, SHIPPER)
+    server.edit(state="Maintenance")
+    await operator.round()
+    assert operator.asked == ["PATCH datacenters/status fra1"]
+    await operator.round()
+    assert operator.asked == []
+
+
+async def test_offline_nobody_asks_about_the_namespace(server: Server, operator: Operator) -> None:
+    await running(server, operator, SHIPPER, DNS)
+    server.edit(state="Offline", bootstrapServices=[body("shipper", replicas=2)])
+    server.delete(DAEMON_SET, "fra1-dns", NAMESPACE)
+    for _ in range(3):
+        await operator.round()
+        await server.clock.advance(700.0)
+    assert operator.wire.namespaces == set()
+    assert set(operator.asked) == {
+        "PATCH datacenters/status fra1",
+        "PATCH bootstrapworkloads/status fra1.dns",
+        "PATCH bootstrapworkloads/status fra1.shipper",
+    }
+    assert server.ready() == ("Unknown", "Offline")
+    row = server.live(WORKLOADS, "fra1.dns")["status"]
+    assert (row["state"], row["conditions"][0]["status"]) == ("Running", "Unknown")
+    assert "nobody looks" in row["message"]
+    server.edit(state="Active", bootstrapServices=[SHIPPER, DNS])
+    await operator.settle()
+    assert server.ready() == ("True", "AllRunning")
+    assert server.names(DAEMON_SET) == ["DaemonSet fra1-dns"]
+
+
+async def test_draining_makes_and_changes_and_keeps_what_nobody_wants(
+    server: Server, operator: Operator
+) -> None:
+    await running(server, operator, SHIPPER, DNS)
+    server.edit(state="Draining", bootstrapServices=[body("shipper", replicas=2), VAULT])
+    await operator.settle()
+    assert server.states == {
+        "fra1.dns": "Running",
+        "fra1.shipper": "Running",
+        "fra1.vault": "Running",
+    }
+    assert server.live(DEPLOYMENT, "fra1-shipper", NAMESPACE)["spec"]["replicas"] == 2
+    assert server.ready() == ("True", "AllRunning")
+    # What is only kept counts for nothing.
+    assert server.live(DATACENTERS, "fra1")["status"]["summary"] == "2/2"
+    server.edit(state="Active")
+    await operator.settle()
+    assert server.states == {"fra1.shipper": "Running", "fra1.vault": "Running"}
+
+
+# --- the end of a datacenter --------------------------------------------------------------------
+
+
+async def test_a_deletion_takes_everything_away_in_order(
+    server: Server, operator: Operator
+) -> None:
+    server.put(SERVICE_SETS, service_set("vaults", VAULT, READER))
+    await running(server, operator, SHIPPER)
+    server.delete(DATACENTERS, "fra1")
+    outcome = await operator.tick()
+    told = "waits until these services are gone: reader, shipper, vault"
+    assert outcome == Wait("Deleting", told, 10.0)
+    assert server.condition() == ("False", "Deleting", told)
+    assert server.condition("SourcesReady")[:2] == ("True", "AllAnswer")
+    await operator.round()
+    # The vault is kept for as long as somebody reads from it.
+    vault = server.live(WORKLOADS, "fra1.vault")["status"]
+    assert (vault["state"], vault["message"]) == (
+        "Retiring",
+        "waits until these are gone: reader",
+    )
+    await operator.settle()
+    assert server.names(*EVERYTHING) == []
+    assert await operator.told() == [
+        "BootstrapWorkload fra1.shipper Retired",
+        # It has a ConfigMap that pods read for as long as there are any.
+        "BootstrapWorkload fra1.reader Retired",
+        "BootstrapWorkload fra1.vault Retired",
+    ]
+
+
+@pytest.mark.parametrize("state", ["Maintenance", "Offline"])
+async def test_a_deletion_waits_for_the_state_and_says_so(
+    server: Server, operator: Operator, state: str
+) -> None:
+    await running(server, operator, SHIPPER, DNS, state="Active")
+    server.edit(state=state)
+    server.delete(DATACENTERS, "fra1")
+    outcome = await operator.tick()
+    told = (
+        f"spec.state is {state}, in which nothing is taken away: set it to Draining, and these "
+        "services go: dns, shipper"
+    )
+    assert outcome == Wait("Deleting", told)
+    await operator.settle()
+    assert server.condition() == ("False", "Deleting", told)
+    assert server.names(WORKLOADS) == [
+        "BootstrapWorkload fra1.dns",
+        "BootstrapWorkload fra1.shipper",
+    ]
+    assert operator.wire.namespaces == set()
+    server.edit(state="Draining")
+    await operator.settle()
+    assert server.names(*EVERYTHING) == []
+
+
+@pytest.mark.parametrize("state", ["Active", "Draining", "Maintenance", "Offline"])
+async def test_an_empty_datacenter_goes_in_every_state(
+    server: Server, operator: Operator, state: str
+) -> None:
+    await running(server, operator, state=state)
+    server.delete(DATACENTERS, "fra1")
+    assert await operator.tick() == Done()
+    # Not told that it goes: a status would only make the finalizer miss.
+    assert operator.asked == ["PATCH datacenters fra1"]
+    assert server.names(*EVERYTHING) == []
+
+
+async def test_a_deletion_that_lost_a_race_is_taken_up_again(
+    server: Server, operator: Operator
+) -> None:
+    await running(server, operator)
+    server.delete(DATACENTERS, "fra1")
+    operator.look()
+    server.edit(region="us-east")
+    with pytest.raises(Superseded):
+        await operator.reconcile(_REQUEST)
+    assert await operator.tick() == Done()
+    assert server.names(DATACENTERS) == []
+
+
+async def test_rows_of_a_datacenter_that_somebody_tore_away_still_end(
+    server: Server, operator: Operator
+) -> None:
+    await running(server, operator, SHIPPER)
+    live = server.live(DATACENTERS, "fra1")
+    server.api.put(DATACENTERS, {**live, "metadata": {**live["metadata"], "finalizers": []}})
+    server.delete(DATACENTERS, "fra1")
+    # The garbage collector follows.
+    server.delete(WORKLOADS, "fra1.shipper")
+    await operator.settle()
+    assert server.names(*EVERYTHING) == []
+
+
+async def test_a_namesake_begins_anew(server: Server, operator: Operator) -> None:
+    await running(server, operator, SHIPPER)
+    first = server.live(DEPLOYMENT, "fra1-shipper", NAMESPACE)["metadata"]["uid"]
+    server.delete(DATACENTERS, "fra1")
+    await operator.settle()
+    await running(server, operator, SHIPPER)
+    assert server.ready() == ("True", "AllRunning")
+    assert server.live(DEPLOYMENT, "fra1-shipper", NAMESPACE)["metadata"]["uid"] != first
+
+
+async def test_a_source_that_still_fails_is_told_of_a_namesake(
+    server: Server, operator: Operator
+) -> None:
+    server.put(SERVICE_SETS, service_set("net", SHIPPER))
+    await running(server, operator, SHIPPER)
+    server.delete(DATACENTERS, "fra1")
+    await operator.settle()
+    server.put(DATACENTERS, datacenter(SHIPPER))
+    await operator.tick()
+    assert "Datacenter fra1 Conflict" in await operator.told()
+
+
+# --- two processes ------------------------------------------------------------------------------
+
+
+async def test_two_processes_do_not_fight(server: Server) -> None:
+    both = (Operator(server, seed=1), Operator(server, seed=2))
+    server.put(DATACENTERS, datacenter(SHIPPER, DNS))
+    server.put(SERVICE_SETS, service_set("vaults", VAULT, READER, body("shipper")))
+    for _ in range(20):
+        for one in both:
+            await one.round()
+        server.controllers()
+    assert server.ready() == ("True", "AllRunning")
+    for one in both:
+        one.wire.sent.clear()
+    for _ in range(5):
+        for one in both:
+            await one.round()
+            await server.clock.advance(700.0)
+    assert [one.asked for one in both] == [[], []]
+    server.edit(bootstrapServices=[body("shipper", replicas=2)])
+    for _ in range(20):
+        for one in both:
+            await one.round()
+        server.controllers()
+    assert server.states == {
+        "fra1.reader": "Running",
+        "fra1.shipper": "Running",
+        "fra1.vault": "Running",
+    }
+    assert sum(len(one.asked) for one in both) < 40
+
+
+async def test_who_sees_an_old_world_does_no_harm(server: Server) -> None:
+    """One that was cut off goes on with what it saw; the other one has finished long ago."""
+    old, new = Operator(server, seed=1), Operator(server, seed=2)
+    server.put(DATACENTERS, datacenter(SHIPPER))
+    await old.settle()
+    server.edit(bootstrapServices=[body("shipper", replicas=2), DNS])
+    await new.settle()
+    before = server.api.storage.revision
+    assert timer_of(await old.drive(_ROW)) is not None
+    await old.reconcile(_REQUEST)
+    assert server.live(DEPLOYMENT, "fra1-shipper", NAMESPACE)["spec"]["replicas"] == 2
+    assert server.states == {"fra1.dns": "Running", "fra1.shipper": "Running"}
+    await old.settle()
+    assert server.ready() == ("True", "AllRunning")
+    assert server.api.storage.revision - before <= 2

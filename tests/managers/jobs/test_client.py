@@ -1,0 +1,183 @@
+"""managers.jobs.client: one Job per run, whoever tries again, and nothing of anybody else."""
+
+from typing import Any
+
+import pytest
+
+from contracts.api.group import BACKUPS
+from contracts.builders.job import backup_job
+from managers.jobs.client import KEPT_SECONDS, ForeignError, Jobs, RefusedError
+from managers.jobs.status import Rights
+from runtime.builtin_kinds import JOB, ROLE, ROLE_BINDING
+from runtime.errors import ApiError, NotFound, QuotaExceeded, Transient, status_error
+from runtime.types import Object, ObjectKey
+from tests.gen.api import FakeApi, api_error
+from tests.gen.executors import RUN, backup_env, executor, target
+
+NAME = "backup-nightly"
+KEY = ObjectKey(RUN.namespace, NAME)
+CREATE, GET = f"create Job {NAME}", f"get Job {NAME}"
+OTHER: Object = {**RUN.reference(), "name": "other", "uid": "uid-other"}
+RIGHTS = Rights("x", NAME, "x-backup-serviceaccount", BACKUPS)
+
+
+def wanted() -> Object:
+    return backup_job(executor(), target(), backup_env(target()))
+
+
+def there(resource: Any = JOB, owner: Object | None = None, **content: Any) -> tuple[Any, Object]:
+    owners = [RUN.reference() if owner is None else owner]
+    metadata = {"name": NAME, "namespace": RUN.namespace, "uid": "u", "ownerReferences": owners}
+    head = {"apiVersion": resource.api_version, "kind": resource.kind}
+    return resource, {**head, "metadata": metadata, **content}
+
+
+async def test_a_job_is_made_under_its_run() -> None:
+    api = FakeApi()
+    seen = await Jobs(api).ensure(wanted(), RUN)
+    assert (seen.state, seen.foreign) == ("Active", False)
+    made = api.body_of(CREATE)
+    assert made["metadata"]["ownerReferences"] == [RUN.reference()]
+    assert api.asked == [CREATE]
+
+
+async def test_a_second_try_meets_the_first_one() -> None:
+    api = FakeApi()
+    first = await Jobs(api).ensure(wanted(), RUN)
+    again = await Jobs(api).ensure(wanted(), RUN)
+    assert again.uid == first.uid
+    assert not again.foreign
+    assert len(api.of(JOB)) == 1
+
+
+async def test_a_job_of_another_run_is_told_apart_and_left_alone() -> None:
+    api = FakeApi().holding(there(owner=OTHER))
+    before = api.of(JOB)
+    assert (await Jobs(api).ensure(wanted(), RUN)).foreign
+    assert api.of(JOB) == before
+
+
+async def test_a_job_that_goes_between_two_looks_is_tried_again_later() -> None:
+    api = FakeApi().holding(there())
+    api.refuse(GET, api_error(404))
+    with pytest.raises(Transient, match="deleted while"):
+        await Jobs(api).ensure(wanted(), RUN)
+
+
+def leaving() -> ApiError:
+    cause = {"reason": "NamespaceTerminating", "message": "gone soon", "field": ""}
+    return status_error(
+        {"code": 403, "reason": "Forbidden", "message": "no", "details": {"causes": [cause]}}
+    )
+
+
+def quota() -> ApiError:
+    return status_error({"code": 403, "reason": "Forbidden", "message": "exceeded quota: jobs"})
+
+
+@pytest.mark.parametrize("error", [api_error(422), leaving()], ids=["content", "namespace"])
+async def test_what_no_other_try_can_change_is_refused(error: ApiError) -> None:
+    api = FakeApi()
+    api.refuse(CREATE, error)
+    with pytest.raises(RefusedError, match=f"{NAME}: "):
+        await Jobs(api).ensure(wanted(), RUN)
+
+
+@pytest.mark.parametrize("error", [quota(), api_error(403), api_error(503)], ids=repr)
+async def test_what_may_change_by_itself_is_raised_as_it_is(error: ApiError) -> None:
+    api = FakeApi()
+    api.refuse(CREATE, error)
+    with pytest.raises(type(error)) as raised:
+        await Jobs(api).ensure(wanted(), RUN)
+    assert raised.value is error
+    assert isinstance(quota(), QuotaExceeded)
+
+
+async def test_a_job_is_known_by_its_uid() -> None:
+    jobs = Jobs(FakeApi().holding(there()))
+    found = await jobs.look(KEY, "u", RUN.uid)
+    assert found is not None
+    assert found.uid == "u"
+    assert await jobs.look(KEY, "of-one-before-it", RUN.uid) is None
+    assert await jobs.look(KEY, "", RUN.uid) == found
+    assert await Jobs(FakeApi()).look(KEY, "u", RUN.uid) is None
+
+
+async def test_a_job_whose_end_is_known_goes_an_hour_later() -> None:
+    api = FakeApi().holding(there(spec={}))
+    await Jobs(api).expire(KEY, "u")
+    (live,) = api.of(JOB)
+    assert live["spec"] == {"ttlSecondsAfterFinished": KEPT_SECONDS}
+
+
+@pytest.mark.parametrize("uid", ["of-one-before-it", "u"])
+async def test_another_job_or_none_is_let_be(uid: str) -> None:
+    api = FakeApi() if uid == "u" else FakeApi().holding(there(spec={}))
+    before = api.of(JOB)
+    await Jobs(api).expire(KEY, uid)
+    await Jobs(api).cancel(KEY, uid)
+    assert api.of(JOB) == before
+
+
+async def test_a_job_is_cancelled_by_its_uid() -> None:
+    api = FakeApi().holding(there())
+    await Jobs(api).cancel(KEY, "u")
+    assert api.of(JOB) == []
+
+
+async def test_the_rights_of_a_run_belong_to_it() -> None:
+    api = FakeApi()
+    await Jobs(api).ensure_rights(RUN, RIGHTS)
+    for resource in (ROLE, ROLE_BINDING):
+        (live,) = api.of(resource)
+        assert live["metadata"]["ownerReferences"] == [RUN.reference()]
+        assert live["metadata"]["name"] == NAME
+
+
+async def test_rights_that_are_right_are_read_and_not_written() -> None:
+    api = FakeApi()
+    jobs = Jobs(api)
+    await jobs.ensure_rights(RUN, RIGHTS)
+    api.calls.clear()
+    await jobs.ensure_rights(RUN, RIGHTS)
+    assert [call.verb for call in api.calls] == ["create", "get", "create", "get"]
+
+
+async def test_rights_that_somebody_widened_are_as_they_were() -> None:
+    api = FakeApi()
+    jobs = Jobs(api)
+    await jobs.ensure_rights(RUN, RIGHTS)
+    before = api.of(ROLE)[0]["rules"]
+    api.objects[(ROLE, KEY)]["rules"] = [{"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}]
+    await jobs.ensure_rights(RUN, RIGHTS)
+    (live,) = api.of(ROLE)
+    assert live["rules"] == before
+    assert api.body_of(f"apply Role {NAME}")["metadata"]["uid"] == live["metadata"]["uid"]
+
+
+@pytest.mark.parametrize("resource", [ROLE, ROLE_BINDING], ids=["role", "binding"])
+async def test_rights_of_somebody_else_are_never_touched(resource: Any) -> None:
+    api = FakeApi().holding(there(resource, OTHER))
+    before = api.of(resource)
+    with pytest.raises(ForeignError, match="another object"):
+        await Jobs(api).ensure_rights(RUN, RIGHTS)
+    await Jobs(api).withdraw_rights(RUN, NAME)
+    assert api.of(resource) == before
+
+
+async def test_rights_end_with_the_run() -> None:
+    api = FakeApi()
+    jobs = Jobs(api)
+    await jobs.ensure_rights(RUN, RIGHTS)
+    await jobs.withdraw_rights(RUN, NAME)
+    assert api.of(ROLE) == api.of(ROLE_BINDING) == []
+    await jobs.withdraw_rights(RUN, NAME)
+
+
+async def test_rights_that_are_refused_say_which() -> None:
+    api = FakeApi()
+    api.refuse(f"create Role {NAME}", api_error(422))
+    with pytest.raises(RefusedError, match="Role"):
+        await Jobs(api).ensure_rights(RUN, RIGHTS)
+    with pytest.raises(NotFound):
+        await api.get(ROLE, KEY)

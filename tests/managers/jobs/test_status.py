@@ -1,0 +1,147 @@
+"""managers.jobs.status: what a Job says, and what the account of one run may do."""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from contracts.api.group import BACKUPS, CLUSTERS, RESTORE_KIND, RESTORES
+from managers.jobs.status import START_PATIENCE, JobSeen, Rights, job_seen, rights_objects
+from tests.gen.executors import RUN
+
+MADE = "2026-01-01T03:00:00Z"
+ENDED = "2026-01-01T03:00:04Z"
+FINISHED = datetime(2026, 1, 1, 3, 0, 4, tzinfo=UTC)
+COMPLETE = {"type": "Complete", "status": "True", "lastTransitionTime": "2026-01-01T03:00:09Z"}
+FAILED = {
+    "type": "Failed",
+    "status": "True",
+    "lastTransitionTime": ENDED,
+    "reason": "DeadlineExceeded",
+    "message": "Job was active longer than specified deadline",
+}
+
+
+def job(owner: str | None = RUN.uid, **status: Any) -> dict[str, Any]:
+    kind = {"apiVersion": "openbao.org/v1alpha1", "kind": "OpenBaoBackup"}
+    owners = [{**kind, "controller": True, "name": "n", "uid": owner}]
+    metadata: dict[str, Any] = {"name": "backup-nightly", "uid": "u", "creationTimestamp": MADE}
+    if owner:
+        metadata["ownerReferences"] = owners
+    return {"metadata": metadata, "status": status}
+
+
+# sentence: (status, state, ready, finished, reason)
+STATES: dict[str, tuple[dict[str, Any], str, bool, datetime | None, str]] = {
+    "nothing is known yet": ({}, "Active", False, None, ""),
+    "its pod waits": ({"active": 1, "ready": 0}, "Active", False, None, ""),
+    "its pod runs": ({"active": 1, "ready": 1}, "Active", True, None, ""),
+    "a pod failed, and nobody has said that it is over": ({"failed": 1}, "Active", False, None, ""),
+    "the end is announced, and its pod still ends": (
+        {"conditions": [{**FAILED, "type": "FailureTarget"}]},
+        "Active",
+        False,
+        None,
+        "",
+    ),
+    "a condition that does not hold": (
+        {"conditions": [{**COMPLETE, "status": "False"}]},
+        "Active",
+        False,
+        None,
+        "",
+    ),
+    "it is complete": (
+        {"succeeded": 1, "completionTime": ENDED, "conditions": [COMPLETE]},
+        "Succeeded",
+        False,
+        FINISHED,
+        "",
+    ),
+    "it failed": (
+        {"failed": 1, "conditions": [FAILED]},
+        "Failed",
+        False,
+        FINISHED,
+        "DeadlineExceeded",
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    ("status", "state", "ready", "finished", "reason"), STATES.values(), ids=STATES.keys()
+)
+def test_what_a_job_says(
+    status: dict[str, Any], state: str, ready: bool, finished: datetime | None, reason: str
+) -> None:
+    seen = job_seen(job(**status), RUN.uid)
+    assert (seen.uid, seen.state, seen.ready) == ("u", state, ready)
+    assert (seen.finished_at, seen.reason) == (finished, reason)
+    assert bool(seen.message) is bool(reason)
+    assert not seen.foreign
+
+
+@pytest.mark.parametrize("owner", [None, "uid-of-another"])
+def test_a_job_that_the_run_does_not_control_is_foreign(owner: str | None) -> None:
+    assert job_seen(job(owner), RUN.uid).foreign
+
+
+ACTIVE = JobSeen("u", "Active", created_at=datetime.fromisoformat(MADE))
+LATE = START_PATIENCE + timedelta(seconds=1)
+
+
+# sentence: (what is seen, how long after it was made, is its pod overdue)
+STARTS: dict[str, tuple[JobSeen, timedelta, bool]] = {
+    "just made": (ACTIVE, timedelta(), False),
+    "for as long as a node may take": (ACTIVE, START_PATIENCE, False),
+    "for longer": (ACTIVE, LATE, True),
+    "it runs": (replace(ACTIVE, ready=True), LATE, False),
+    "it is over": (replace(ACTIVE, state="Failed"), LATE, False),
+    "nobody knows since when": (replace(ACTIVE, created_at=None), LATE, False),
+}
+
+
+@pytest.mark.parametrize(("seen", "after", "overdue"), STARTS.values(), ids=STARTS.keys())
+def test_a_pod_that_does_not_start_is_told(seen: JobSeen, after: timedelta, overdue: bool) -> None:
+    assert seen.unstarted(datetime.fromisoformat(MADE) + after) is overdue
+
+
+RIGHTS = Rights("x", "backup-nightly", "x-backup-serviceaccount", BACKUPS)
+
+
+def test_a_run_may_read_its_own_object_and_write_its_own_status_alone() -> None:
+    role, binding = rights_objects(RUN, RIGHTS)
+    assert role.body["rules"] == [
+        {
+            "apiGroups": ["openbao.org"],
+            "resources": ["openbaobackups"],
+            "resourceNames": ["nightly"],
+            "verbs": ["get"],
+        },
+        {
+            "apiGroups": ["openbao.org"],
+            "resources": ["openbaobackups/status"],
+            "resourceNames": ["nightly"],
+            "verbs": ["get", "patch"],
+        },
+    ]
+    assert role.key == binding.key == (RUN.namespace, "backup-nightly")
+    assert binding.body["roleRef"]["name"] == "backup-nightly"
+    (subject,) = binding.body["subjects"]
+    assert subject == {
+        "kind": "ServiceAccount",
+        "name": "x-backup-serviceaccount",
+        "namespace": RUN.namespace,
+    }
+
+
+def test_the_rights_of_a_restore_are_labelled_as_its_own() -> None:
+    run = replace(RUN, kind=RESTORE_KIND)
+    for intent in rights_objects(run, replace(RIGHTS, resource=RESTORES)):
+        assert intent.body["metadata"]["labels"]["openbao.org/component"] == "restore"
+
+
+def test_no_rights_are_made_on_an_object_that_is_not_the_run() -> None:
+    with pytest.raises(ValueError, match="OpenBaoCluster"):
+        rights_objects(RUN, replace(RIGHTS, resource=CLUSTERS))

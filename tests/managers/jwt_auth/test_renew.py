@@ -1,0 +1,177 @@
+"""managers.jwt_auth: OpenBao is told of new keys of the API server, and of nothing else."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from contracts.api.cluster.status_login import OperatorLoginStatus
+from contracts.records.observed import TokenIssuer
+from managers.bao.client import Bao, BaoError, Denied
+from managers.bao.login import NoToken, StoredToken
+from managers.jwt_auth.actions import look, renew
+from managers.jwt_auth.decide import OUTDATED, due, known
+from tests.managers.membership.servers import Servers
+
+OLD = "-----BEGIN PUBLIC KEY-----\nb2xk\n-----END PUBLIC KEY-----\n"
+NEW = "-----BEGIN PUBLIC KEY-----\nbmV3\n-----END PUBLIC KEY-----\n"
+HERE = "https://issuer.example.com"
+BOTH = TokenIssuer(HERE, (NEW, OLD))
+ONE = TokenIssuer(HERE, (OLD,))
+
+
+class Trusting(Servers):
+    """A server with the settings of its login."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__()
+        self.settings = {"bound_issuer": HERE, "jwt_validation_pubkeys": [OLD], **settings}
+        self.written: list[Mapping[str, Any]] = []
+
+    async def login_settings(self, address: str, token: str) -> Mapping[str, Any]:
+        if self.trouble is not None:
+            raise self.trouble
+        return self.settings
+
+    async def set_login_settings(
+        self, address: str, token: str, settings: Mapping[str, Any]
+    ) -> None:
+        self.written.append(settings)
+        self.settings = dict(settings)
+
+
+async def test_new_keys_are_told_and_the_digest_is_remembered() -> None:
+    server = Trusting(default_role="r", jwt_supported_algs=["RS256"])
+    status = await renew(server, "10.0.0.1", StoredToken("t"), BOTH, None)
+    assert server.written == [
+        {
+            "bound_issuer": HERE,
+            "default_role": "r",
+            "jwt_supported_algs": ["RS256"],
+            "jwt_validation_pubkeys": sorted((OLD, NEW)),
+        }
+    ]
+    assert status == known(BOTH)
+    assert not due(BOTH, status)
+    assert due(ONE, status), "a key that the API server gave up is given up here, too"
+
+
+async def test_right_keys_are_left_alone() -> None:
+    server = Trusting(jwt_validation_pubkeys=[OLD.strip(), NEW.strip()])
+    assert await renew(server, "10.0.0.1", StoredToken("t"), BOTH, None) == known(BOTH)
+    assert server.written == []
+
+
+@pytest.mark.parametrize("source", ["jwks_url", "oidc_discovery_url"])
+async def test_a_source_that_an_administrator_chose_is_left_alone(source: str) -> None:
+    server = Trusting(**{source: "https://keys.example.com"})
+    await renew(server, "10.0.0.1", StoredToken("t"), BOTH, None)
+    assert server.written == []
+
+
+@pytest.mark.parametrize("keys", [None, [], 5, "a key", {"a": "key"}, True])
+async def test_keys_that_are_no_list_are_left_alone(keys: Any) -> None:
+    server = Trusting(jwt_validation_pubkeys=keys)
+    assert await renew(server, "10.0.0.1", StoredToken("t"), BOTH, None) == known(BOTH)
+    assert server.written == []
+
+
+@pytest.mark.parametrize("keys", [[None], [5, OLD], [[OLD]], [{"a": "key"}]])
+async def test_a_key_that_is_no_text_is_another_key(keys: Any) -> None:
+    server = Trusting(jwt_validation_pubkeys=keys)
+    await renew(server, "10.0.0.1", StoredToken("t"), BOTH, None)
+    assert server.written[0]["jwt_validation_pubkeys"] == sorted((OLD, NEW))
+
+
+async def test_the_issuer_of_the_spec_stays() -> None:
+    server = Trusting(bound_issuer="https://mine.example.com")
+    await renew(server, "10.0.0.1", StoredToken("t"), BOTH, "https://mine.example.com")
+    assert server.written[0]["bound_issuer"] == "https://mine.example.com"
+
+
+async def test_a_refusal_is_said_and_not_repeated_until_the_keys_change() -> None:
+    server = Trusting()
+    server.trouble = Denied("auth/jwt-operator/config answered 403: permission denied", 403)
+    status = await renew(server, "10.0.0.1", StoredToken("t"), BOTH, None)
+    assert "docs/first-boot.md" in status.problem
+    assert not due(BOTH, status)
+    assert due(ONE, status)
+
+
+async def test_silence_is_no_refusal() -> None:
+    server = Trusting()
+    server.trouble = BaoError("no answer")
+    with pytest.raises(BaoError):
+        await renew(server, "10.0.0.1", StoredToken("t"), BOTH, None)
+
+
+def test_nothing_is_done_while_the_api_server_says_nothing() -> None:
+    assert not due(None, None)
+    assert not due(TokenIssuer(HERE, ()), None), "a login that trusts no key lets nobody in"
+
+
+class Refused:
+    """A login that cannot be had."""
+
+    def __init__(self, why: Denied) -> None:
+        self.why = why
+
+    async def token(self, bao: Bao, address: str) -> str:
+        raise self.why
+
+    def forget(self) -> bool:
+        return False
+
+
+DENIED = Refused(Denied("auth/jwt-operator/login answered 400: invalid audience (aud) claim", 400))
+TOKENLESS = Refused(NoToken("the API server gives the operator no token: 403"))
+WORKS = StoredToken("t")
+AT = "10.0.0.1"
+
+
+async def test_a_login_that_openbao_refuses_is_told_with_its_words() -> None:
+    status = await look(Trusting(), AT, DENIED, BOTH, None, known(BOTH))
+    assert status is not None
+    assert status.reason == "OperatorLoginRefused"
+    assert "invalid audience" in status.problem
+    assert not due(BOTH, status), "the keys are those that were compared"
+
+
+async def test_a_login_that_is_refused_after_the_keys_changed_is_outdated() -> None:
+    status = await look(Trusting(), AT, DENIED, BOTH, None, known(ONE))
+    assert status is not None
+    assert status.reason == OUTDATED
+    # It stays that, also when the new keys are no news any more.
+    assert await look(Trusting(), AT, DENIED, BOTH, None, status) == status
+
+
+async def test_a_token_that_cannot_be_had_is_no_fault_of_openbao() -> None:
+    for issuer in (None, BOTH):
+        status = await look(Trusting(), AT, TOKENLESS, issuer, None, known(ONE))
+        assert status is not None
+        assert status.reason == "OperatorLoginMissing"
+        assert "serviceaccounts/token" in status.problem
+        assert status.keys == known(ONE).keys
+
+
+@pytest.mark.parametrize("login", [DENIED, TOKENLESS])
+async def test_trouble_is_over_when_the_login_works(login: Refused) -> None:
+    server = Trusting(jwt_validation_pubkeys=[OLD, NEW])
+    status = await look(server, AT, login, BOTH, None, known(BOTH))
+    assert await look(server, AT, WORKS, BOTH, None, status) == known(BOTH)
+    assert await look(server, AT, WORKS, None, None, status) == known(BOTH)
+
+
+async def test_keys_that_an_administrator_wrote_end_the_trouble_about_them() -> None:
+    status = await look(Trusting(), AT, DENIED, BOTH, None, known(ONE))
+    server = Trusting(jwt_validation_pubkeys=[OLD, NEW])
+    assert await look(server, AT, WORKS, BOTH, None, status) == known(BOTH)
+    assert server.written == []
+
+
+async def test_a_login_that_works_and_keys_that_were_compared_ask_for_nothing() -> None:
+    server = Trusting()
+    server.trouble = AssertionError("asked")
+    for before in (known(BOTH), None, OperatorLoginStatus(keys="k")):
+        issuer = BOTH if before == known(BOTH) else None
+        assert await look(server, AT, WORKS, issuer, None, before) == before

@@ -1,0 +1,325 @@
+"""managers.membership.decide: what the answers of the servers mean."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from contracts.api.cluster.status import AdminOpsStatus
+from contracts.conditions.condition import MESSAGE_MAX
+from managers.bao.models import Member
+from managers.membership.decide import (
+    CONVERGING_RECHECK,
+    QUIET_RECHECK,
+    Answers,
+    Expected,
+    as_object,
+    judge,
+)
+from runtime.outcome import Done, Outcome, Wait
+from tests import gen
+
+ONE_CLUSTER = {"x-0": "c1", "x-1": "c1", "x-2": "c1"}
+TWO_CLUSTERS = {"x-0": "c1", "x-1": "c2", "x-2": "c1"}
+
+
+def members(voters: int, others: int = 0, leader: int | None = 0) -> tuple[Member, ...]:
+    return tuple(
+        Member(node_id=f"x-{n}", leader=n == leader, voter=n < voters)
+        for n in range(voters + others)
+    )
+
+
+def judged(
+    answers: Answers, previous: AdminOpsStatus | None = None, replicas: int = 3
+) -> tuple[AdminOpsStatus, Outcome]:
+    return judge(answers, Expected("x", replicas), previous, gen.NOW)
+
+
+def answers(
+    found: tuple[Member, ...] | None = None,
+    ids: dict[str, str] | None = None,
+    trouble: str = "",
+    unusable: str = "",
+) -> Answers:
+    return Answers(ONE_CLUSTER if ids is None else ids, found, trouble, unusable=unusable)
+
+
+ALL = answers(members(3))
+SILENCE = answers(None, trouble="nobody leads")
+CONVERGING = Wait("VotersMissing", "2 of 3 servers are voters", CONVERGING_RECHECK)
+
+# sentence: (answers, raft as an object, the reason of the error, the outcome)
+ROWS: dict[str, tuple[Answers, dict[str, Any] | None, str, Outcome]] = {
+    "all are voters": (
+        ALL,
+        {"voters": 3, "nonVoters": 0, "leader": "x-0", "clusterID": "c1"},
+        "",
+        Done(QUIET_RECHECK),
+    ),
+    "one has no vote yet": (
+        answers(members(2, 1)),
+        {"voters": 2, "nonVoters": 1, "leader": "x-0", "clusterID": "c1"},
+        "",
+        CONVERGING,
+    ),
+    "one does not run: its pod will wake us": (
+        answers(members(2), {"x-0": "c1", "x-1": "c1"}),
+        {"voters": 2, "nonVoters": 0, "leader": "x-0", "clusterID": "c1"},
+        "",
+        Wait("VotersMissing", "2 of 3 servers are voters", QUIET_RECHECK),
+    ),
+    "one runs and is no member": (
+        answers(members(2)),
+        {"voters": 2, "nonVoters": 0, "leader": "x-0", "clusterID": "c1"},
+        "ServerOutsideRaft",
+        Done(QUIET_RECHECK),
+    ),
+    "one that does not answer may be anywhere": (
+        answers(members(2), {"x-0": "c1", "x-2": ""}),
+        {"voters": 2, "nonVoters": 0, "leader": "x-0", "clusterID": "c1"},
+        "",
+        CONVERGING,
+    ),
+    "one that is taken away is no member already": (
+        answers(members(3), {**ONE_CLUSTER, "x-3": "c1"}),
+        {"voters": 3, "nonVoters": 0, "leader": "x-0", "clusterID": "c1"},
+        "",
+        Done(QUIET_RECHECK),
+    ),
+    "one too many, whose pod is there: it will wake us when it goes": (
+        answers(members(4), {**ONE_CLUSTER, "x-3": "c1"}),
+        {"voters": 4, "nonVoters": 0, "leader": "x-0", "clusterID": "c1"},
+        "",
+        Wait("VotersMissing", "4 of 3 servers are voters", QUIET_RECHECK),
+    ),
+    "one too many, whose pod is gone: it is about to be removed": (
+        answers(members(4)),
+        {"voters": 4, "nonVoters": 0, "leader": "x-0", "clusterID": "c1"},
+        "",
+        Wait("VotersMissing", "4 of 3 servers are voters", CONVERGING_RECHECK),
+    ),
+    "one too many that is not ours to remove": (
+        answers((*members(3), Member(node_id="stranger", voter=True))),
+        {"voters": 4, "nonVoters": 0, "leader": "x-0", "clusterID": "c1"},
+        "",
+        Wait("VotersMissing", "4 of 3 servers are voters", QUIET_RECHECK),
+    ),
+    "nobody leads in the list": (
+        answers(members(3, leader=None)),
+        {"voters": 3, "nonVoters": 0, "leader": "", "clusterID": "c1"},
+        "",
+        Done(QUIET_RECHECK),
+    ),
+    "an empty list": (
+        answers(()),
+        {"voters": 0, "nonVoters": 0, "leader": "", "clusterID": "c1"},
+        "",
+        Wait("VotersMissing", "0 of 3 servers are voters", CONVERGING_RECHECK),
+    ),
+    "nobody could be asked": (SILENCE, None, "MembershipUnknown", Done(QUIET_RECHECK)),
+    "two clusters": (
+        answers(members(3), TWO_CLUSTERS),
+        {"voters": 3, "nonVoters": 0, "leader": "x-0", "clusterID": ""},
+        "SplitBrain",
+        Done(QUIET_RECHECK),
+    ),
+    "a server that does not tell is in no other cluster": (
+        answers(members(3), {"x-0": "c1", "x-1": ""}),
+        {"voters": 3, "nonVoters": 0, "leader": "x-0", "clusterID": "c1"},
+        "",
+        Done(QUIET_RECHECK),
+    ),
+    "an answer that was not read": (
+        answers(members(2), unusable="sys/health of 10.0.0.1: the answer is longer than 5 bytes"),
+        {"voters": 2, "nonVoters": 0, "leader": "x-0", "clusterID": "c1"},
+        "AnswerUnusable",
+        Done(QUIET_RECHECK),
+    ),
+    "two clusters are worse than a silent leader": (
+        answers(None, TWO_CLUSTERS, "nobody leads"),
+        None,
+        "SplitBrain",
+        Done(QUIET_RECHECK),
+    ),
+}
+
+
+@pytest.mark.parametrize(("given_answers", "raft", "reason", "outcome"), ROWS.values(), ids=ROWS)
+def test_row(
+    given_answers: Answers, raft: dict[str, Any] | None, reason: str, outcome: Outcome
+) -> None:
+    status, found = judged(given_answers)
+    assert as_object(status).get("raft") == raft
+    assert (status.last_error.reason if status.last_error else "") == reason
+    assert found == outcome
+
+
+def test_a_split_names_every_server_and_its_cluster() -> None:
+    status, _ = judged(answers(members(3), TWO_CLUSTERS))
+    assert status.last_error is not None
+    for word in ("x-0 is in c1", "x-1 is in c2", "x-2 is in c1"):
+        assert word in status.last_error.message
+
+
+def test_a_split_of_many_servers_with_long_names_is_cut_and_stays_the_same() -> None:
+    """The API server takes 1024 characters, and this is the worst moment to be refused."""
+    ids = {f"{'x' * 40}-{n}": f"{n:036}" for n in range(15)}
+    first, _ = judge(answers(members(3), ids), Expected("x", 15), None, gen.NOW)
+    again, _ = judge(answers(members(3), ids), Expected("x", 15), first, gen.LATER)
+    assert first.last_error is not None
+    assert first.last_error.reason == "SplitBrain"
+    assert len(first.last_error.message) <= MESSAGE_MAX
+    assert again == first
+
+
+def test_what_was_true_is_kept_while_nobody_can_be_asked() -> None:
+    before, _ = judged(ALL)
+    after, outcome = judged(SILENCE, before)
+    assert after.raft == before.raft
+    assert after.last_error is not None
+    assert outcome == Done(QUIET_RECHECK)
+
+
+def test_an_error_says_since_when_and_goes() -> None:
+    first, _ = judge(SILENCE, Expected("x", 3), None, gen.NOW)
+    again, _ = judge(SILENCE, Expected("x", 3), first, gen.LATER)
+    other, _ = judge(answers(None, trouble="another"), Expected("x", 3), first, gen.LATER)
+    gone, _ = judge(ALL, Expected("x", 3), first, gen.LATER)
+    assert first.last_error is not None
+    assert other.last_error is not None
+    assert first.last_error.at == gen.NOW
+    assert again == first
+    assert other.last_error.at == gen.LATER
+    assert gone.last_error is None
+
+
+_MEMBERS = st.none() | st.lists(
+    st.builds(
+        Member, node_id=st.sampled_from(["x-0", "x-1"]), leader=st.booleans(), voter=st.booleans()
+    ),
+    max_size=5,
+).map(tuple)
+_IDS = st.dictionaries(st.sampled_from(["x-0", "x-1", "x-2"]), st.sampled_from(["", "a", "b"]))
+
+
+@settings(deadline=None, max_examples=100)
+@given(_IDS, _MEMBERS, st.sampled_from(["", "why"]), st.integers(1, 5))
+def test_equal_answers_give_an_equal_status_whatever_the_time(
+    ids: dict[str, str], found: tuple[Member, ...] | None, trouble: str, replicas: int
+) -> None:
+    """Else a quiet cluster would write its status in every look."""
+    given_answers = Answers(ids, found, trouble)
+    first, outcome = judge(given_answers, Expected("x", replicas), None, gen.NOW)
+    second, same = judge(given_answers, Expected("x", replicas), first, gen.LATER)
+    assert as_object(second) == as_object(first)
+    assert outcome == same
+    assert AdminOpsStatus.model_validate(as_object(first)) == first
+    reason = first.last_error.reason if first.last_error else ""
+    assert (reason == "SplitBrain") is ({"a", "b"} <= set(ids.values()))
+
+
+READERS = (
+    Member(node_id="x-read-0", voter=False),
+    Member(node_id="x-read-1", voter=False),
+)
+
+
+class TestReadReplicas:
+    """Members without a vote that are wanted, told apart from voters that have none yet."""
+
+    def judged(
+        self, found: tuple[Member, ...], healthy: tuple[str, ...] = (), read_replicas: int = 2
+    ) -> tuple[AdminOpsStatus, Outcome]:
+        told = Answers(ONE_CLUSTER, found, "", frozenset(healthy))
+        return judge(told, Expected("x", 3, read_replicas), None, gen.NOW)
+
+    def test_all_are_there_and_well(self) -> None:
+        status, outcome = self.judged((*members(3), *READERS), ("x-0", "x-read-0", "x-read-1"))
+        assert status.raft is not None
+        assert (status.raft.non_voters, status.raft.read_replicas) == (2, 2)
+        assert status.raft.healthy_read_replicas == 2
+        assert outcome == Done(QUIET_RECHECK)
+
+    def test_a_voter_without_its_vote_is_no_read_replica(self) -> None:
+        status, outcome = self.judged(members(2, 1), read_replicas=0)
+        assert status.raft is not None
+        assert status.raft.read_replicas is None
+        assert isinstance(outcome, Wait)
+
+    def test_one_that_is_promoted_is_no_read_replica_any_more(self) -> None:
+        promoted = Member(node_id="x-read-1", voter=True)
+        status, outcome = self.judged((*members(3), READERS[0], promoted))
+        assert status.raft is not None
+        assert (status.raft.voters, status.raft.read_replicas) == (4, 1)
+        assert isinstance(outcome, Wait)
+
+    def test_one_that_is_not_well_yet_is_looked_at_again(self) -> None:
+        status, outcome = self.judged((*members(3), *READERS), ("x-read-0",))
+        assert status.raft is not None
+        assert status.raft.healthy_read_replicas == 1
+        assert isinstance(outcome, Wait)
+
+    def test_those_that_were_given_up_are_counted_until_they_are_gone(self) -> None:
+        status, outcome = self.judged((*members(3), READERS[0]), read_replicas=0)
+        assert status.raft is not None
+        assert status.raft.read_replicas == 1
+        assert isinstance(outcome, Wait)
+
+
+REVISION = "0123456789abcdef"
+GREEN = tuple(f"x-{REVISION}-{n}" for n in range(3))
+
+
+class TestTwoSets:
+    """While a second set takes over its servers are expected, and nobody hurries."""
+
+    def judged(
+        self, blue: str, green: str, ids: tuple[str, ...] = (), revision: str = ""
+    ) -> tuple[AdminOpsStatus, Outcome]:
+        """`v` is a voter, `n` a member without a vote, `-` none."""
+        names = [
+            *((f"x-{n}", word) for n, word in enumerate(blue)),
+            *zip(GREEN, green, strict=True),
+        ]
+        found = tuple(
+            Member(node_id=name, leader=name == "x-0", voter=word == "v")
+            for name, word in names
+            if word != "-"
+        )
+        told = Answers(dict.fromkeys((*ONE_CLUSTER, *GREEN, *ids), "c1"), found, "")
+        return judge(told, Expected("x", 3, 0, revision, second=3), None, gen.NOW)
+
+    @pytest.mark.parametrize(
+        ("blue", "green", "revision"),
+        [
+            ("vvv", "---", ""),
+            ("vvv", "nnn", ""),
+            ("vvv", "vvn", ""),
+            ("vnn", "vvv", ""),
+            ("nnn", "vvv", ""),
+            ("n--", "vvv", REVISION),
+        ],
+    )
+    def test_members_of_either_set_are_no_news(self, blue: str, green: str, revision: str) -> None:
+        status, outcome = self.judged(blue, green, revision=revision)
+        assert (status.last_error, outcome) == (None, Done(QUIET_RECHECK))
+
+    def test_they_are_all_counted(self) -> None:
+        raft = self.judged("vvn", "vnn")[0].raft
+        assert raft is not None
+        assert (raft.voters, raft.non_voters, raft.read_replicas) == (3, 3, None)
+
+    def test_a_vote_that_is_missing_is_waited_for(self) -> None:
+        outcome = self.judged("vvn", "nnn")[1]
+        assert outcome == CONVERGING
+
+    def test_a_server_of_the_second_set_is_never_called_an_outsider(self) -> None:
+        assert self.judged("vvv", "-n-")[0].last_error is None
+
+    def test_one_of_the_set_that_serves_is(self) -> None:
+        error = self.judged("vv-", "vvv")[0].last_error
+        assert error is not None
+        assert error.reason == "ServerOutsideRaft"
+        assert error.message.startswith("x-2 run")

@@ -1,0 +1,49 @@
+"""managers.membership.find_leader: whose word counts when labels contradict each other."""
+
+import pytest
+
+from managers.membership.find_leader import ask_who_leads
+from tests import gen
+from tests.managers.membership.servers import Servers
+
+LEADS = gen.pod(0).ready(leading=True)
+LATE = gen.pod(2).ready(leading=True)
+FOLLOWS = gen.pod(1).ready()
+
+# sentence: (pods, ordinals that answer that they lead, silent ordinals, who leads after asking)
+ASKED: dict[str, tuple[tuple[gen.Pod, ...], set[int], set[int], list[int]]] = {
+    "a label that stayed behind": ((LEADS, FOLLOWS, LATE), {2}, set(), [2]),
+    "nobody has a label": ((gen.pod(0).ready(), FOLLOWS), {1}, set(), [1]),
+    "two that really lead": ((LEADS, LATE), {0, 2}, set(), [0, 2]),
+    "an election is on": ((LEADS, LATE), set(), set(), []),
+    "the silent one was killed": ((LEADS, FOLLOWS, LATE), {2}, {0}, [2]),
+    "nobody answers": ((LEADS, FOLLOWS, LATE), set(), {0, 1, 2}, [0, 2]),
+    "the silent one may lead": ((LEADS, LATE), set(), {0}, [0]),
+}
+
+
+@pytest.mark.parametrize(("pods", "leading", "silent", "wanted"), ASKED.values(), ids=ASKED)
+async def test_who_leads(
+    pods: tuple[gen.Pod, ...], leading: set[int], silent: set[int], wanted: list[int]
+) -> None:
+    servers = Servers()
+    servers.silent = {f"10.0.0.{ordinal + 1}" for ordinal in silent}
+    servers.standby = {f"10.0.0.{n + 1}" for n in range(3) if n not in leading}
+    facts = await ask_who_leads(servers, [pod.facts() for pod in pods])
+    assert [pod.ordinal for pod in facts if pod.registration.active] == wanted
+    assert [pod.name for pod in facts] == [pod.facts().name for pod in pods]
+
+
+async def test_who_is_on_its_way_out_or_has_no_address_is_not_asked() -> None:
+    servers = Servers()
+    servers.standby = {"10.0.0.3"}
+    pods = (LEADS.terminating(), gen.pod(1).unscheduled("no room"), LATE)
+    await ask_who_leads(servers, [pod.facts() for pod in pods])
+    assert servers.asked == ["health 10.0.0.3"]
+
+
+async def test_a_sealed_server_does_not_lead() -> None:
+    servers = Servers()
+    servers.sealed = True
+    facts = await ask_who_leads(servers, [LEADS.facts(), LATE.facts()])
+    assert not any(pod.registration.active for pod in facts)

@@ -1,0 +1,39 @@
+"""managers.membership.green_members: how many servers of a second set may be members."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from managers.membership.green_members import servers_beside
+from tests import gen
+
+GREEN = {"greenRevision": "0123456789abcdef", "greenReplicas": 5, "blueReplicas": 3}
+ROWS: dict[str, tuple[dict[str, Any] | None, int]] = {
+    "never upgraded by a second set": (None, 0),
+    "it is about to begin": ({"phase": "Idle", **GREEN}, 0),
+    "green comes": ({"phase": "DeployingGreen", **GREEN}, 5),
+    "green takes over": ({"phase": "DemotingBlue", **GREEN}, 5),
+    "green serves and blue goes": ({"phase": "Cleanup", **GREEN}, 3),
+    "it goes back": ({"phase": "RollingBack", **GREEN}, 5),
+    "green goes": ({"phase": "RollbackCleanup", **GREEN}, 5),
+    "a status without numbers": (
+        {"phase": "Syncing", "greenRevision": "0123456789abcdef"}, 7,
+    ),
+    "it is over": (
+        {"phase": "RestoringReadReplicas", "blueRevision": "0123456789abcdef"}, 0,
+    ),
+    "a revision that is none": ({"phase": "Syncing", "greenRevision": "none"}, 0),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("told", "number"), ROWS.values(), ids=ROWS)
+def test_row(told: dict[str, Any] | None, number: int) -> None:
+    cluster = gen.cluster().wanting(replicas=7).initialized()
+    read = cluster.having(blueGreen=told).read() if told else cluster.read()
+    assert servers_beside(read) == number
+
+
+def test_without_a_cluster_there_is_none() -> None:
+    assert servers_beside(None) == 0

@@ -1,0 +1,54 @@
+"""managers.membership.quorum_refusal.
+
+What it means that OpenBao refuses the question about the quorum.
+"""
+
+import pytest
+
+from contracts.records.observed import Quorum
+from managers.membership.quorum_refusal import LOGIN, MEMBERS, STATE, TOKEN, interpret
+from tests import gen
+
+OIDC = {"enabled": True, "oidc": {"enabled": True}}
+ANSWERED = {"adminOps": {"raft": {"voters": 3, "nonVoters": 0, "leader": "x-0"}}}
+OWN = gen.cluster(selfInit=OIDC).initialized()
+STORED = gen.cluster().initialized()
+REFUSED = Quorum(trouble=f"{MEMBERS} answered 403: permission denied", refused=MEMBERS)
+
+
+@pytest.mark.parametrize("cluster", [OWN, STORED])
+def test_who_never_got_an_answer_goes_by_the_pods(cluster: gen.Cluster) -> None:
+    """An older operator made it, or its first boot was without a login: nothing got worse."""
+    assert interpret(REFUSED, cluster.read()) is None
+    empty = cluster.having(adminOps={"lastError": {"reason": "MembershipUnknown"}})
+    assert interpret(REFUSED, empty.read()) is None
+
+
+@pytest.mark.parametrize("answer", [Quorum(trouble="no answer"), Quorum()])
+def test_what_is_no_refusal_is_taken_as_it_is(answer: Quorum) -> None:
+    assert interpret(answer, OWN.read()) is answer
+    assert interpret(answer, OWN.having(**ANSWERED).read()) is answer
+
+
+# sentence: (cluster, path that was refused, words of the next step)
+STEPS: dict[str, tuple[gen.Cluster, str, tuple[str, ...]]] = {
+    "a policy without the members": (OWN, MEMBERS, ("policy openbao-operator", "read", MEMBERS)),
+    "a policy without the autopilot": (OWN, STATE, ("policy openbao-operator", "read", STATE)),
+    "a role that takes the account no more": (OWN, LOGIN, ("role openbao-operator", "OperatorLog")),
+    "no token of the API server": (OWN, TOKEN, ("create", TOKEN)),
+    "a root token that was revoked": (STORED, MEMBERS, ("Secret x-root-token", "delete")),
+    "something in between": (OWN, "sys/leader", ("sys/leader", "without a login")),
+}
+
+
+@pytest.mark.parametrize(("cluster", "path", "words"), STEPS.values(), ids=STEPS.keys())
+def test_who_got_answers_before_is_told_what_to_do(
+    cluster: gen.Cluster, path: str, words: tuple[str, ...]
+) -> None:
+    answer = Quorum(trouble=f"{path} answered 403: permission denied", refused=path)
+    result = interpret(answer, cluster.having(**ANSWERED).read())
+    assert result is not None
+    assert result.refused == path
+    assert result.trouble.startswith(answer.trouble)
+    for word in words:
+        assert word in result.trouble.removeprefix(answer.trouble)

@@ -1,0 +1,140 @@
+"""managers.networking.exposure_facts: what others wrote, however little or odd it is."""
+
+from typing import Any
+
+import pytest
+
+from contracts.records.exposure import (
+    ClassFacts,
+    GatewayFacts,
+    GatewayWishes,
+    IngressFacts,
+    ListenerFacts,
+    RouteFacts,
+    Verdict,
+)
+from managers.networking.exposure_facts import (
+    class_facts,
+    gateway_facts,
+    ingress_facts,
+    policy_facts,
+    route_facts,
+    verdict,
+)
+from managers.networking.exposure_spec import ways_wishes
+from tests.managers.networking.ways_in import gateway
+
+YES = {"type": "Accepted", "status": "True", "reason": "Accepted", "message": "fine"}
+NO = {"type": "Accepted", "status": "False", "reason": "Nope", "message": "told so"}
+PARENT = {"group": "gateway.networking.k8s.io", "kind": "Gateway", "name": "public"}
+
+
+def wish(**more: Any) -> GatewayWishes:
+    asked = ways_wishes(gateway(**more).read()).gateway
+    assert asked is not None
+    return asked
+
+
+def answered(*answers: tuple[dict[str, Any], dict[str, Any]], generation: int = 2) -> Any:
+    parents = [{"parentRef": parent, "conditions": [said]} for parent, said in answers]
+    return {"metadata": {"generation": generation}, "status": {"parents": parents}}
+
+
+def test_a_gateway_is_read() -> None:
+    live = {
+        "metadata": {"generation": 1},
+        "spec": {
+            "gatewayClassName": "edge",
+            "listeners": [
+                {"name": "plain", "protocol": "HTTP"},
+                {
+                    "name": "pass",
+                    "protocol": "TLS",
+                    "hostname": "*.example.com",
+                    "tls": {"mode": "Passthrough"},
+                    "allowedRoutes": {
+                        "namespaces": {"from": "All"},
+                        "kinds": [{"kind": "TLSRoute"}],
+                    },
+                },
+            ],
+        },
+        "status": {"conditions": [{**YES, "type": "Programmed"}]},
+    }
+    assert gateway_facts(live) == GatewayFacts(
+        "edge",
+        (
+            ListenerFacts("plain", "HTTP", "", False, "Same", ()),
+            ListenerFacts("pass", "TLS", "*.example.com", True, "All", ("TLSRoute",)),
+        ),
+        Verdict("True", "Accepted", "fine"),
+    )
+
+
+def test_a_class_is_read() -> None:
+    live = {"status": {"conditions": [YES, {**NO, "type": "SupportedVersion"}]}}
+    found = class_facts(live)
+    assert (found.accepted.status, found.supported.status) == ("True", "False")
+
+
+@pytest.mark.parametrize("odd", [{}, {"spec": None, "status": None}, {"status": {"parents": None}}])
+def test_nothing_said_is_nothing_known(odd: dict[str, Any]) -> None:
+    assert gateway_facts(odd) == GatewayFacts("", (), Verdict())
+    assert class_facts(odd) == ClassFacts(Verdict(), Verdict())
+    assert route_facts(odd, True, wish()) == RouteFacts(True)
+    assert policy_facts(odd, False, wish()) == RouteFacts(False)
+    assert ingress_facts(odd, True) == IngressFacts(True)
+
+
+def test_attack_t17_nonsense_of_a_controller_is_no_crash() -> None:
+    odd: dict[str, Any] = {
+        "spec": {"listeners": ["no", 1], "gatewayClassName": 7},
+        "status": {"parents": [1, {"parentRef": "x"}], "conditions": ["y"], "loadBalancer": []},
+    }
+    assert gateway_facts(odd).listeners == ()
+    assert route_facts(odd, True, wish()) == RouteFacts(True)
+    assert ingress_facts(odd, True) == IngressFacts(True)
+
+
+# sentence: (wish, parentRef of the answer, counts)
+PARENTS: dict[str, tuple[GatewayWishes, dict[str, Any], bool]] = {
+    "ours": (wish(), {**PARENT, "namespace": "ns"}, True),
+    "ours, by default": (wish(), PARENT, True),
+    "another name": (wish(), {**PARENT, "name": "other"}, False),
+    "another namespace": (wish(), {**PARENT, "namespace": "edge"}, False),
+    "another kind": (wish(), {**PARENT, "kind": "Service"}, False),
+    "ours elsewhere": (
+        wish(gatewayRef={"name": "public", "namespace": "edge"}),
+        {**PARENT, "namespace": "edge"},
+        True,
+    ),
+}
+
+
+@pytest.mark.parametrize("sentence", PARENTS)
+def test_only_the_answer_of_our_gateway_counts(sentence: str) -> None:
+    asked, parent, counts = PARENTS[sentence]
+    assert (route_facts(answered((parent, NO)), True, asked).accepted.status == "False") is counts
+
+
+def test_of_several_answers_the_worst_counts() -> None:
+    for answers in ([(PARENT, YES), (PARENT, NO)], [(PARENT, NO), (PARENT, YES)]):
+        assert route_facts(answered(*answers), True, wish()).accepted.reason == "Nope"
+
+
+def test_an_answer_to_an_older_route_has_not_been_given() -> None:
+    old, new = {**YES, "observedGeneration": 1}, {**YES, "observedGeneration": 2}
+    assert verdict([old], "Accepted", 2) == Verdict()
+    assert verdict([new], "Accepted", 2).status == "True"
+    assert verdict([YES], "Accepted", 2).status == "True"
+
+
+def test_the_answer_to_a_policy_is_found_among_its_ancestors() -> None:
+    live = {"status": {"ancestors": [{"ancestorRef": PARENT, "conditions": [NO]}]}}
+    assert policy_facts(live, True, wish()).accepted == Verdict("False", "Nope", "told so")
+
+
+def test_addresses_of_an_ingress() -> None:
+    published = [{"ip": "192.0.2.1"}, {"hostname": "lb.example.com"}, {}]
+    live = {"status": {"loadBalancer": {"ingress": published}}}
+    assert ingress_facts(live, True).addresses == ("192.0.2.1", "lb.example.com")

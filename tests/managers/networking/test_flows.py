@@ -1,0 +1,358 @@
+"""May pod A reach pod B: judged on all policies of a cluster together, from both of their sides."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from contracts.naming import labels
+from managers.networking.flows import PERMISSIONS, as_markdown
+from managers.networking.plan import plan
+from runtime.builtin_kinds import NETWORK_POLICY
+from tests import gen
+from tests.house.checkout import ROOT
+from tests.managers.networking.evaluator import Peer, Policy
+
+VOTER = Peer(gen.NAMESPACE, labels.server_pod("x"))
+READER = Peer(gen.NAMESPACE, {**labels.server_pod("x"), labels.WORKLOAD_POOL: labels.READ_REPLICA})
+NEIGHBOUR = Peer(gen.NAMESPACE, labels.server_pod("y"))
+BACKUP = Peer(gen.NAMESPACE, labels.component("x", "backup"))
+SNAPSHOT = Peer(gen.NAMESPACE, labels.component("x", "upgrade-snapshot"))
+BACKUP_OF_NEIGHBOUR = Peer(gen.NAMESPACE, labels.component("y", "backup"))
+TEST = Peer(gen.NAMESPACE, labels.component("x", "restore-test"))
+CLIENT = Peer(gen.NAMESPACE, {"app": "shop"})
+CLIENT_ELSEWHERE = Peer("shop", {"app": "shop"}, namespace_labels={"team": "a"})
+GATEWAY = Peer(gen.NAMESPACE, {"gateway": "edge"})
+OPERATOR = Peer("operators", {labels.NAME: labels.OPERATOR})
+DNS = Peer("kube-system", {"k8s-app": "kube-dns"})
+WORLD = Peer(address="198.51.100.7")
+SERVICE_ADDRESS = Peer(address="10.96.0.1")
+ENDPOINT = Peer(address="192.0.2.1")
+STRANGE_ENDPOINT = Peer(address="192.0.2.2")
+STORE = Peer(address="203.0.113.5")
+METADATA = Peer(address="169.254.169.254")
+
+GATEWAY_TRUSTED = {"podSelector": {"matchLabels": {"gateway": "edge"}}}
+TEAM_TRUSTED = {"namespaceSelector": {"matchLabels": {"team": "a"}}}
+TO_STORE = {
+    "to": [{"ipBlock": {"cidr": "203.0.113.0/24"}}],
+    "ports": [{"port": 443, "protocol": "TCP"}],
+}
+OPEN = gen.cluster()
+STORED: Mapping[str, Any] = {
+    "schedule": "0 3 * * *",
+    "target": {
+        "endpoint": "https://s3.example.com:9000",
+        "bucket": "b",
+        "credentialsSecretRef": {"name": "store"},
+    },
+}
+VOLUME = {"provider": "pvc", "bucket": "b", "pvc": {"claimName": "snapshots"}}
+BACKED_UP = OPEN.self_init(login=True).wanting(backup=STORED)
+HARDENED: Mapping[str, Any] = {
+    "profile": "Hardened",
+    "tls": {"mode": "External"},
+    "unseal": {
+        "type": "transit",
+        "transit": {
+            "address": "https://kms.example.com",
+            "keyName": "unseal",
+            "mountPath": "transit",
+        },
+    },
+}
+
+
+def hardened(**network: Any) -> gen.Cluster:
+    return gen.cluster().self_init().wanting(**HARDENED, network=network or None)
+
+
+def wishing(**network: Any) -> gen.Cluster:
+    return gen.cluster(network=network)
+
+
+def policies(cluster: gen.Cluster, world: gen.World | None = None) -> list[Policy]:
+    facts = world or gen.world()
+    made = plan(gen.resolved(cluster, facts), facts.facts()).intents
+    return [Policy(one.body) for one in made if one.resource == NETWORK_POLICY]
+
+
+def may(found: list[Policy], source: Peer, target: Peer, port: int, protocol: str) -> bool:
+    """Policies add up: a pod that at least one selects may do what one of those allows."""
+    leaves = [one for one in found if source.namespace and one.selects(source)]
+    enters = [one for one in found if target.namespace and one.selects(target)]
+    out = not leaves or any(one.lets_out(target, port, protocol) for one in leaves)
+    return out and (not enters or any(one.lets_in(source, port, protocol) for one in enters))
+
+
+# sentence: (cluster, who, whom, port, protocol, may it)
+Row = tuple[gen.Cluster, Peer, Peer, int, str, bool]
+ROWS: dict[str, Row] = {
+    "voters replicate": (OPEN, VOTER, VOTER, 8201, "TCP", True),
+    "a read replica joins a voter": (OPEN, READER, VOTER, 8201, "TCP", True),
+    "a voter replicates to a read replica": (OPEN, VOTER, READER, 8201, "TCP", True),
+    "a read replica forwards": (OPEN, READER, VOTER, 8200, "TCP", True),
+    "a server asks for names by UDP": (OPEN, READER, DNS, 53, "UDP", True),
+    "a server reaches the API server's Service": (OPEN, VOTER, SERVICE_ADDRESS, 443, "TCP", True),
+    "a server reaches what is behind it": (OPEN, READER, ENDPOINT, 6443, "TCP", True),
+    "it reaches no other address there": (OPEN, VOTER, STRANGE_ENDPOINT, 6443, "TCP", False),
+    "a server does not reach the world": (OPEN, VOTER, WORLD, 443, "TCP", False),
+    "a server does not call a client": (OPEN, VOTER, CLIENT, 8080, "TCP", False),
+    "the operator asks a voter": (OPEN, OPERATOR, VOTER, 8200, "TCP", True),
+    "the operator asks a read replica": (OPEN, OPERATOR, READER, 8200, "TCP", True),
+    "the operator does not replicate": (OPEN, OPERATOR, VOTER, 8201, "TCP", False),
+    "a job asks a server": (OPEN, BACKUP, VOTER, 8200, "TCP", True),
+    "a job of an upgrade asks a server": (OPEN, SNAPSHOT, VOTER, 8200, "TCP", True),
+    "a job does not replicate": (OPEN, BACKUP, VOTER, 8201, "TCP", False),
+    "a job asks for names": (OPEN, BACKUP, DNS, 53, "TCP", True),
+    "a job reaches the API server": (OPEN, BACKUP, SERVICE_ADDRESS, 443, "TCP", True),
+    "a job reaches what is behind it": (OPEN, BACKUP, ENDPOINT, 6443, "TCP", True),
+    "a job does not reach the world": (OPEN, BACKUP, WORLD, 443, "TCP", False),
+    "a job reaches the store that the user opened": (
+        wishing(egressRules=[TO_STORE]),
+        BACKUP,
+        STORE,
+        443,
+        "TCP",
+        True,
+    ),
+    "a job reaches the store of the spec, wherever it is": (
+        BACKED_UP,
+        BACKUP,
+        WORLD,
+        9000,
+        "TCP",
+        True,
+    ),
+    "and a cloud, which makes tokens elsewhere": (BACKED_UP, BACKUP, WORLD, 443, "TCP", True),
+    "at no other port": (BACKED_UP, BACKUP, WORLD, 22, "TCP", False),
+    "never where a cloud keeps the credentials of machines": (
+        BACKED_UP,
+        BACKUP,
+        METADATA,
+        443,
+        "TCP",
+        False,
+    ),
+    "a server does not": (BACKED_UP, VOTER, WORLD, 9000, "TCP", False),
+    "a rule of the user's replaces ours": (
+        BACKED_UP.wanting(network={"egressRules": [TO_STORE]}),
+        BACKUP,
+        WORLD,
+        9000,
+        "TCP",
+        False,
+    ),
+    "Hardened: a job reaches what the user opened": (
+        hardened(egressRules=[TO_STORE]).self_init(login=True).wanting(backup=STORED),
+        BACKUP,
+        STORE,
+        443,
+        "TCP",
+        True,
+    ),
+    "Hardened: and nothing else": (
+        hardened(egressRules=[TO_STORE]).self_init(login=True).wanting(backup=STORED),
+        BACKUP,
+        WORLD,
+        443,
+        "TCP",
+        False,
+    ),
+    "snapshots on a volume need no way out": (
+        OPEN.self_init(login=True).wanting(backup={**STORED, "target": VOLUME}),
+        BACKUP,
+        WORLD,
+        443,
+        "TCP",
+        False,
+    ),
+    "a test of a backup reaches the store": (BACKED_UP, TEST, WORLD, 9000, "TCP", True),
+    "nobody calls the server in a test": (OPEN, CLIENT, TEST, 8200, "TCP", False),
+    "nobody calls a job": (OPEN, OPERATOR, BACKUP, 8200, "TCP", False),
+    "no client calls a job": (OPEN, CLIENT, SNAPSHOT, 80, "TCP", False),
+    "no server calls a job": (OPEN, VOTER, BACKUP, 8200, "TCP", False),
+    "an ingress rule of the user opens no job": (
+        wishing(ingressRules=[{"from": [{"podSelector": {}}]}]),
+        CLIENT,
+        BACKUP,
+        80,
+        "TCP",
+        False,
+    ),
+    "a job does not call a job of a neighbour": (
+        OPEN,
+        BACKUP,
+        BACKUP_OF_NEIGHBOUR,
+        80,
+        "TCP",
+        False,
+    ),
+    "a client of the namespace asks": (OPEN, CLIENT, VOTER, 8200, "TCP", True),
+    "it does not replicate": (OPEN, CLIENT, VOTER, 8201, "TCP", False),
+    "a client elsewhere does not ask": (OPEN, CLIENT_ELSEWHERE, VOTER, 8200, "TCP", False),
+    "a trusted one elsewhere does": (
+        wishing(trustedIngressPeers=[TEAM_TRUSTED]),
+        CLIENT_ELSEWHERE,
+        VOTER,
+        8200,
+        "TCP",
+        True,
+    ),
+    "the world does not ask": (OPEN, WORLD, VOTER, 8200, "TCP", False),
+    "a server of a neighbour does not replicate": (OPEN, NEIGHBOUR, VOTER, 8201, "TCP", False),
+    "Hardened: a client of the namespace does not ask": (
+        hardened(),
+        CLIENT,
+        VOTER,
+        8200,
+        "TCP",
+        False,
+    ),
+    "Hardened: a trusted one of the namespace asks": (
+        hardened(trustedIngressPeers=[GATEWAY_TRUSTED]),
+        GATEWAY,
+        VOTER,
+        8200,
+        "TCP",
+        True,
+    ),
+    "Hardened: its neighbour does not": (
+        hardened(trustedIngressPeers=[GATEWAY_TRUSTED]),
+        CLIENT,
+        VOTER,
+        8200,
+        "TCP",
+        False,
+    ),
+    "Hardened: the operator asks": (hardened(), OPERATOR, VOTER, 8200, "TCP", True),
+    "Hardened: a job asks": (hardened(), BACKUP, VOTER, 8200, "TCP", True),
+    "Hardened: servers replicate": (hardened(), VOTER, READER, 8201, "TCP", True),
+    "addresses of the user's replace those that were found": (
+        wishing(apiServerEndpointIPs=["192.0.2.2"]),
+        VOTER,
+        ENDPOINT,
+        6443,
+        "TCP",
+        False,
+    ),
+    "and are reached": (
+        wishing(apiServerEndpointIPs=["192.0.2.2"]),
+        VOTER,
+        STRANGE_ENDPOINT,
+        6443,
+        "TCP",
+        True,
+    ),
+    "bits behind a prefix mean nothing": (
+        wishing(apiServerCIDR="198.51.100.99/24"),
+        VOTER,
+        WORLD,
+        443,
+        "TCP",
+        True,
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    ("cluster", "who", "whom", "port", "protocol", "allowed"), ROWS.values(), ids=ROWS.keys()
+)
+def test_may_one_reach_the_other(
+    cluster: gen.Cluster, who: Peer, whom: Peer, port: int, protocol: str, allowed: bool
+) -> None:
+    assert may(policies(cluster), who, whom, port, protocol) is allowed
+
+
+@pytest.mark.parametrize(
+    ("asked", "found", "open_ports"),
+    [
+        ((), 6443, {6443}),
+        ((), 443, {443}),
+        (("192.0.2.1",), 6443, {6443}),
+        (("192.0.2.1",), 443, {443, 6443}),
+    ],
+)
+def test_the_port_of_the_api_server_is_the_one_that_it_listens_on(
+    asked: tuple[str, ...], found: int, open_ports: set[int]
+) -> None:
+    world = gen.world().reaching("10.96.0.1", endpoints=("192.0.2.1",), port=found)
+    cluster = wishing(apiServerEndpointIPs=list(asked)) if asked else OPEN
+    for port in (443, 6443, 22):
+        for source in (VOTER, BACKUP):
+            allowed = may(policies(cluster, world), source, ENDPOINT, port, "TCP")
+            assert allowed is (port in open_ports)
+
+
+def test_nothing_known_of_the_api_server_opens_nothing() -> None:
+    found = policies(OPEN, gen.world().reaching())
+    for port in (443, 6443):
+        assert not may(found, VOTER, WORLD, port, "TCP")
+        assert not may(found, BACKUP, WORLD, port, "TCP")
+
+
+def test_b42_a_gateway_in_the_own_namespace_gets_in() -> None:
+    """By default as its neighbour, in profile Hardened as a trusted peer: never by its place."""
+    assert may(policies(OPEN), GATEWAY, VOTER, 8200, "TCP")
+    trusted = hardened(trustedIngressPeers=[GATEWAY_TRUSTED])
+    assert may(policies(trusted), GATEWAY, READER, 8200, "TCP")
+
+
+@pytest.mark.parametrize("cluster", [OPEN, hardened(trustedIngressPeers=[GATEWAY_TRUSTED])])
+def test_b43_an_ingress_opens_nothing_to_the_world(cluster: gen.Cluster) -> None:
+    peers = {"trustedIngressPeers": [GATEWAY_TRUSTED]}
+    ingress = {"enabled": True, "host": "bao.example.com"}
+    found = policies(cluster.wanting(ingress=ingress, network=peers))
+    assert not may(found, WORLD, VOTER, 8200, "TCP")
+    assert (
+        found[0].body["spec"]["ingress"]
+        == policies(cluster.wanting(network=peers))[0].body["spec"]["ingress"]
+    )
+
+
+def test_b10_no_address_is_guessed() -> None:
+    """What is in the policies was read from the one object of the API server, or is the user's."""
+    spec = policies(OPEN)[0].body["spec"]
+    blocks = [
+        peer["ipBlock"]["cidr"]
+        for rule in spec["egress"]
+        for peer in rule["to"]
+        if "ipBlock" in peer
+    ]
+    assert blocks == ["10.96.0.1/32", "192.0.2.1/32"]
+
+
+def test_no_pod_is_there_before_its_policy() -> None:
+    """Both policies are of the foundation, without which no StatefulSet is applied."""
+    assert [one.body["metadata"]["name"] for one in policies(OPEN)] == [
+        "x-network-policy",
+        "x-jobs-network-policy",
+    ]
+
+
+def test_every_row_of_the_table_is_a_rule_somewhere() -> None:
+    cluster = BACKED_UP.wanting(network={"trustedIngressPeers": [TEAM_TRUSTED]})
+    rules = 0
+    for found in policies(cluster):
+        spec = found.body["spec"]
+        rules += len(spec.get("ingress", ())) + len(spec["egress"])
+    assert rules == sum(len(row.guarded) for row in PERMISSIONS)
+
+
+def test_no_rule_is_open_to_everybody() -> None:
+    for cluster in (OPEN, hardened()):
+        for found in policies(cluster, gen.world().reaching()):
+            for rule in (*found.body["spec"].get("ingress", ()), *found.body["spec"]["egress"]):
+                assert rule.get("from") or rule.get("to")
+                assert rule["ports"]
+
+
+def test_the_documentation_shows_the_table() -> None:
+    text = (ROOT / "docs" / "networking.md").read_text(encoding="utf-8")
+    assert as_markdown() in text, f"docs/networking.md ought to hold this:\n{as_markdown()}"
+
+
+def test_the_pods_of_a_pool_to_come_are_guarded_as_well() -> None:
+    to_come = replace(VOTER, labels={**VOTER.labels, labels.WORKLOAD_POOL: "to-come"})
+    assert not may(policies(OPEN), WORLD, to_come, 8200, "TCP")

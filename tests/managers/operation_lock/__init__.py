@@ -1,0 +1,1 @@
+"""managers.operation_lock."""

@@ -1,0 +1,253 @@
+"""managers.operation_lock.client: one of several wins, whatever they believed before."""
+
+import asyncio
+from typing import Any
+
+import pytest
+from structlog.testing import capture_logs
+
+from contracts.api.group import CLUSTERS
+from managers.operation_lock.client import TRIES, OperationLocks
+from managers.operation_lock.decide import Acquired, Claim, Free, HeldBy
+from runtime.clock import yield_to_loop
+from runtime.errors import NotFound, TerminalError, Transient, TransportError
+from runtime.types import Object, ObjectKey, Resource
+from tests import gen
+from tests.gen.api import FakeApi, Outside, StillInformer, api_error
+
+KEY = ObjectKey(gen.NAMESPACE, "x")
+UID = "uid-x"
+BACKUP = Claim("Backup", "openbaobackup/nightly", "Job backup-nightly")
+RESTORE = Claim("Restore", "openbaorestore/monday")
+GET, PATCH = "get OpenBaoCluster x", "patch OpenBaoCluster x"
+
+
+class Slow(FakeApi):
+    """Between a read and the write that follows, others have their turn."""
+
+    async def get(
+        self, resource: Resource, key: ObjectKey, *, metadata_only: bool = False
+    ) -> Object:
+        found = await super().get(resource, key, metadata_only=metadata_only)
+        await yield_to_loop()
+        return found
+
+
+class Bench:
+    def __init__(self, cluster: gen.Cluster | None = None) -> None:
+        self.api = Slow()
+        self.api.holding((CLUSTERS, (cluster or gen.cluster().initialized()).object()))
+        self.clock = Outside(self.api).clock
+        self.cache = StillInformer(CLUSTERS)
+
+    def process(self) -> OperationLocks:
+        """The locks as one process sees them; it remembers nothing."""
+        return OperationLocks(self.api, self.cache, self.clock)
+
+    @property
+    def status(self) -> Object:
+        found: Object = self.api.objects[(CLUSTERS, KEY)].get("status") or {}
+        return found
+
+    @property
+    def lock(self) -> dict[str, Any] | None:
+        return self.status.get("operationLock")
+
+
+async def holding(claim: Claim = BACKUP) -> Bench:
+    bench = Bench()
+    assert isinstance(await bench.process().acquire(KEY, claim, uid=UID), Acquired)
+    bench.api.calls.clear()
+    return bench
+
+
+async def test_a_free_lock_is_written_whole() -> None:
+    bench = Bench()
+    await bench.process().acquire(KEY, BACKUP, uid=UID)
+    assert bench.lock == {
+        "operation": "Backup",
+        "holder": "openbaobackup/nightly",
+        "epoch": 1,
+        "message": "Job backup-nightly",
+        "acquiredAt": "2030-01-01T00:00:00Z",
+        "renewedAt": "2030-01-01T00:00:00Z",
+    }
+    assert bench.status["phase"] == "Running"
+
+
+async def test_of_two_who_see_it_free_one_wins() -> None:
+    bench = Bench()
+    answers = await asyncio.gather(
+        bench.process().acquire(KEY, BACKUP, uid=UID),
+        bench.process().acquire(KEY, RESTORE, uid=UID),
+    )
+    winners = [one.lock.holder for one in answers if isinstance(one, Acquired)]
+    losers = [one.lock.holder for one in answers if isinstance(one, HeldBy)]
+    assert winners == losers
+    assert bench.lock is not None
+    assert [bench.lock["holder"]] == winners
+
+
+async def test_what_the_loser_believed_is_read_again() -> None:
+    bench = Bench()
+    bench.api.refuse(PATCH, api_error(409))
+    assert isinstance(await bench.process().acquire(KEY, BACKUP, uid=UID), Acquired)
+    assert bench.api.asked == [GET, PATCH, GET, PATCH]
+
+
+async def test_a_cluster_that_never_stands_still_is_left_for_later() -> None:
+    class Restless(FakeApi):
+        async def json_patch(self, *args: Any, **more: Any) -> Object:
+            raise api_error(409)
+
+    bench = Bench()
+    restless = Restless().holding((CLUSTERS, gen.cluster().initialized().object()))
+    with pytest.raises(Transient, match="again and again"):
+        await OperationLocks(restless, bench.cache, bench.clock).acquire(KEY, BACKUP, uid=UID)
+    assert restless.asked == [GET] * TRIES
+
+
+async def test_a_restarted_operator_recognises_its_lock() -> None:
+    bench = await holding()
+    await bench.clock.advance(3600)
+    answer = await bench.process().acquire(KEY, BACKUP, uid=UID)
+    assert isinstance(answer, Acquired)
+    assert answer.overridden is None
+    assert answer.lock.epoch == 1
+    assert bench.lock is not None
+    assert bench.lock["acquiredAt"] == "2030-01-01T00:00:00Z"
+    assert bench.lock["renewedAt"] == "2030-01-01T01:00:00Z"
+
+
+async def test_a_write_without_answer_is_found_done() -> None:
+    bench = Bench()
+
+    class Cut(FakeApi):
+        async def json_patch(self, *args: Any, **more: Any) -> Object:
+            await FakeApi.json_patch(bench.api, *args, **more)
+            raise TransportError("reset")
+
+    cut = Cut()
+    cut.objects = bench.api.objects
+    with pytest.raises(TransportError):
+        await OperationLocks(cut, bench.cache, bench.clock).acquire(KEY, BACKUP, uid=UID)
+    answer = await bench.process().acquire(KEY, BACKUP, uid=UID)
+    assert isinstance(answer, Acquired)
+    assert answer.lock.epoch == 1
+
+
+async def test_a_renewal_within_a_minute_writes_nothing() -> None:
+    bench = await holding()
+    await bench.clock.advance(59)
+    await bench.process().renew(KEY, BACKUP, uid=UID)
+    assert bench.api.asked == [GET]
+
+
+async def test_a_lost_lock_is_not_renewed() -> None:
+    bench = await holding(RESTORE)
+    assert isinstance(await bench.process().renew(KEY, BACKUP, uid=UID), HeldBy)
+    await bench.process().release(KEY, RESTORE.holder, uid=UID)
+    assert await bench.process().renew(KEY, BACKUP, uid=UID) == Free()
+    assert bench.lock is None
+
+
+async def test_the_next_holder_has_the_next_epoch_though_the_lock_was_free() -> None:
+    bench = await holding()
+    assert await bench.process().release(KEY, BACKUP.holder, uid=UID) == Free()
+    assert bench.lock is None
+    answer = await bench.process().acquire(KEY, RESTORE, uid=UID)
+    assert isinstance(answer, Acquired)
+    assert answer.lock.epoch == 2
+
+
+async def test_release_by_a_foreigner_changes_nothing() -> None:
+    bench = await holding()
+    before = bench.lock
+    assert isinstance(await bench.process().release(KEY, RESTORE.holder, uid=UID), HeldBy)
+    assert bench.lock == before
+    assert bench.api.asked == [GET]
+
+
+async def test_a_free_lock_is_released_without_a_write() -> None:
+    bench = Bench()
+    assert await bench.process().release(KEY, BACKUP.holder, uid=UID) == Free()
+    assert bench.api.asked == [GET]
+
+
+async def test_the_lock_of_a_cluster_that_is_gone_is_free() -> None:
+    bench = Bench()
+    assert await bench.process().release(ObjectKey("ns", "gone"), BACKUP.holder, uid=UID) == Free()
+    successor = await holding()
+    assert await successor.process().release(KEY, BACKUP.holder, uid="uid-before") == Free()
+    assert successor.lock is not None
+
+
+async def test_force_is_asked_of_the_lock_that_is_there() -> None:
+    bench = await holding()
+    asked: list[str] = []
+
+    def force(lock: Any) -> bool:
+        asked.append(lock.holder)
+        return True
+
+    answer = await bench.process().acquire(KEY, RESTORE, uid=UID, force=force)
+    assert asked == [BACKUP.holder]
+    assert isinstance(answer, Acquired)
+    assert answer.overridden is not None
+    assert answer.overridden.holder == BACKUP.holder
+    assert answer.lock.epoch == 2
+
+
+async def test_a_predicate_that_says_no_is_heard() -> None:
+    bench = await holding()
+    answer = await bench.process().acquire(KEY, RESTORE, uid=UID, force=lambda lock: False)
+    assert isinstance(answer, HeldBy)
+
+
+async def test_a_cluster_without_status_gets_one() -> None:
+    bench = Bench(gen.cluster())
+    assert isinstance(await bench.process().acquire(KEY, BACKUP, uid=UID), Acquired)
+    assert bench.lock is not None
+
+
+async def test_a_successor_of_the_cluster_is_not_locked() -> None:
+    bench = Bench()
+    with pytest.raises(Transient, match="not the one of uid"):
+        await bench.process().acquire(KEY, BACKUP, uid="uid-of-the-old-one")
+    assert bench.lock is None
+
+
+async def test_without_a_cluster_there_is_no_lock() -> None:
+    with pytest.raises(NotFound):
+        await Bench().process().acquire(ObjectKey("ns", "gone"), BACKUP, uid=UID)
+
+
+async def test_a_lock_that_nobody_can_read_is_not_free() -> None:
+    bench = Bench(gen.cluster().initialized().having(operationLock={"operation": "Dance"}))
+    with pytest.raises(TerminalError, match=r"status\.operationLock of OpenBaoCluster ns/x"):
+        await bench.process().acquire(KEY, BACKUP, uid=UID)
+
+
+async def test_the_cache_knows_before_the_watch_tells() -> None:
+    bench = Bench()
+    bench.cache.says(bench.api.of(CLUSTERS)[0])
+    await bench.process().acquire(KEY, BACKUP, uid=UID)
+    seen = bench.cache.get(KEY)
+    assert seen is not None
+    assert seen["status"]["operationLock"]["holder"] == BACKUP.holder
+
+
+async def test_each_change_of_hands_is_on_record_and_renewals_are_not() -> None:
+    bench = Bench()
+    with capture_logs() as logs:
+        await bench.process().acquire(KEY, BACKUP, uid=UID)
+        await bench.process().renew(KEY, BACKUP, uid=UID)
+        await bench.process().acquire(KEY, RESTORE, uid=UID, force=lambda lock: True)
+        await bench.process().release(KEY, RESTORE.holder, uid=UID)
+    told = [(one["event_type"], one["holder"], one["lock_holder"]) for one in logs]
+    assert told == [
+        ("operation_lock_acquired", BACKUP.holder, BACKUP.holder),
+        ("operation_lock_taken_by_force", RESTORE.holder, BACKUP.holder),
+        ("operation_lock_released", RESTORE.holder, RESTORE.holder),
+    ]
+    assert all(one["audit"] for one in logs)

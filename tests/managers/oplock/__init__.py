@@ -1,1 +1,0 @@
-"""managers.oplock."""

@@ -1,0 +1,399 @@
+"""managers.restore.reconcile: the life of a restore, killed and started again at every write."""
+
+import itertools
+from typing import Any
+
+import pytest
+
+from contracts.api.group import CLUSTERS, RESTORES
+from contracts.jobs.env import RestoreEnv
+from contracts.naming import labels
+from managers.operation_lock.client import OperationLocks
+from managers.operation_lock.decide import Claim
+from managers.restore.inputs import CONVERGENCE
+from managers.restore.reconcile import FINALIZER
+from runtime.builtin_kinds import JOB, ROLE, ROLE_BINDING
+from runtime.controller.finalizer import Superseded
+from runtime.errors import Conflict
+from runtime.outcome import Blocked, Done, Wait
+from runtime.types import uid_of
+from tests import gen
+from tests.managers.restore.bench import CLUSTER, JOB_KEY, RESTORE, Bench, Killed, Mirror
+from tests.managers.restore.situations import UID
+
+MAKES_JOB = "create Job restore-monday"
+
+
+async def finish(bench: Bench) -> None:
+    """Let the job send and the servers agree, and look until nothing is left to do."""
+    await bench.claim()
+    await bench.report("Succeeded", message="done")
+    for _ in range(3):
+        await bench.look()
+
+
+async def test_a_restore_from_its_beginning_to_its_end() -> None:
+    bench = Bench()
+    outcome = await bench.look()
+    assert isinstance(outcome, Wait)
+    assert FINALIZER in bench.live["metadata"]["finalizers"]
+    assert (bench.status["phase"], bench.stage) == ("Running", "Created")
+    execution = bench.status["execution"]
+    assert bench.job is not None
+    assert execution["jobUID"] == uid_of(bench.job)
+    assert execution["targetUID"] == "uid-x"
+    assert bench.lock is not None
+    assert bench.lock["holder"] == "openbaorestore/monday"
+    assert execution["lockEpoch"] == bench.lock["epoch"]
+
+    await finish(bench)
+    await _check_completed(bench)
+
+
+async def _check_completed(bench: Bench) -> None:
+    assert bench.status["phase"] == "Completed"
+    assert (bench.reason(), bench.reason("RecoveryReleased")) == (
+        "RestoreSucceeded",
+        "RecoveryReleased",
+    )
+    assert bench.lock is None
+    assert bench.job is not None
+    assert bench.cluster_status["restore"]["uid"] == UID
+    assert "restartCompletedAt" in bench.cluster_status["restore"]
+    assert bench.job["spec"]["ttlSecondsAfterFinished"] == 3600
+    assert not bench.api.of(ROLE)
+    assert not bench.api.of(ROLE_BINDING)
+
+
+async def test_the_servers_are_restarted_only_when_all_have_the_data() -> None:
+    bench = Bench()
+    await bench.look()
+    bench.servers.index = 6
+    await finish(bench)
+    assert bench.stage == "Recovering"
+    assert "waits until these have the data of x-0" in bench.status["message"]
+    assert "restore" not in bench.cluster_status, "nothing asks for a restart yet"
+    assert bench.lock is not None
+    bench.servers.index = 7
+    await bench.look()
+    await _check_completed(bench)
+
+
+async def test_a_server_that_does_not_get_the_data_is_told_and_a_person_may_go_on() -> None:
+    bench = Bench()
+    await bench.look()
+    bench.servers.index = 6
+    await finish(bench)
+    await bench.clock.advance(CONVERGENCE.total_seconds())
+    assert isinstance(await bench.look(), Blocked)
+    assert bench.reason() == "RecoveryBlocked"
+    assert f"{UID}/Resume" in bench.status["message"]
+    bench.annotate(**{labels.RESTORE_ACKNOWLEDGE: f"{UID}/Resume"})
+    await bench.look()
+    await _check_completed(bench)
+
+
+async def test_deleted_while_the_data_spread_it_stays_until_all_have_them() -> None:
+    bench = Bench()
+    await bench.look()
+    bench.servers.index = 6
+    await finish(bench)
+    assert isinstance(await deleted(bench), Wait)
+    assert bench.lock is not None
+    bench.servers.index = 7
+    await deleted(bench)
+    assert bench.cluster_status["restore"]["uid"] == UID
+    assert bench.lock is None
+
+
+async def test_an_ended_restore_costs_no_request() -> None:
+    bench = Bench()
+    await bench.look()
+    await finish(bench)
+    bench.api.calls.clear()
+    assert isinstance(await bench.look(), Done)
+    assert bench.api.asked == []
+
+
+async def test_what_waits_writes_nothing_twice() -> None:
+    bench = Bench()
+    await bench.look()
+    before = len(bench.api.writes)
+    for _ in range(5):
+        await bench.look()
+    assert bench.api.writes[before:] == []
+
+
+async def lived(kill: "tuple[str, int] | None") -> Bench:
+    """Live a whole life; `kill` says before or after which write the process dies once."""
+    bench = Bench()
+    if kill is not None:
+        setattr(bench.api, f"kill_{kill[0]}", kill[1])
+    played = False
+    for _ in range(12):
+        try:
+            await bench.look()
+        except Killed:
+            continue
+        if bench.stage == "Created" and not played:
+            played = True
+            await bench.claim()
+            await bench.report("Succeeded")
+    return bench
+
+
+async def test_killed_at_any_write_it_ends_as_if_it_had_not_been() -> None:
+    whole = await lived(None)
+    count = len(whole.api.writes)
+    assert count > 10
+    for kill in itertools.product(("before", "after"), range(1, count + 1)):
+        bench = await lived(kill)
+        assert bench.status.get("phase") == "Completed", (kill, bench.status)
+        assert bench.lock is None, kill
+        assert bench.api.writes.count(MAKES_JOB) <= 2, kill
+        assert len(bench.api.of(JOB)) == 1, kill
+        told = {key: value for key, value in bench.status.items() if key != "conditions"}
+        assert told.keys() == whole.status.keys() - {"conditions"}, kill
+
+
+async def test_killed_before_the_claim_it_failed_and_nothing_is_known_to_be_touched() -> None:
+    bench = Bench()
+    await bench.look()
+    bench.end_job("Failed")
+    await bench.look()
+    assert (bench.status["phase"], bench.reason()) == ("Failed", "RestoreFailed")
+    assert "before it sent the snapshot" in bench.status["message"]
+    assert bench.lock is None
+
+
+async def test_killed_after_the_claim_it_is_unknown_and_no_second_job_is_made() -> None:
+    bench = Bench()
+    await bench.look()
+    await bench.claim()
+    bench.end_job("Failed")
+    await bench.look()
+    await bench.look()
+    assert isinstance(await bench.look(), Blocked)
+    assert (bench.status["phase"], bench.reason()) == ("Unknown", "RestoreExecutionUnknown")
+    assert bench.api.writes.count(MAKES_JOB) == 1
+    assert bench.lock is not None, "it keeps the lock until a person decides"
+    assert f"{UID}/Resume" in bench.status["message"]
+
+
+async def unknown() -> Bench:
+    bench = Bench()
+    await bench.look()
+    await bench.claim()
+    bench.api.objects.pop((JOB, JOB_KEY))
+    await bench.look()
+    assert bench.status["phase"] == "Unknown"
+    return bench
+
+
+async def test_a_person_resumes_it() -> None:
+    bench = await unknown()
+    bench.annotate(**{labels.RESTORE_ACKNOWLEDGE: f"{UID}/Resume"})
+    await bench.look()
+    assert (bench.status["phase"], bench.status["administratorDisposition"]) == (
+        "Completed",
+        "Resume",
+    )
+    assert bench.lock is None
+
+
+async def test_a_person_gives_it_up() -> None:
+    bench = await unknown()
+    bench.annotate(**{labels.RESTORE_ACKNOWLEDGE: f"{UID}/Abandon"})
+    await bench.look()
+    assert (bench.status["phase"], bench.reason()) == ("Failed", "RestoreAbandoned")
+    assert bench.status["administratorDisposition"] == "Abandon"
+    assert bench.lock is None
+    assert "restore" not in bench.cluster_status
+
+
+@pytest.mark.parametrize("word", ["other/Resume", f"{UID}/resume", "Resume", f"{UID}/"])
+async def test_another_word_decides_nothing_and_is_told(word: str) -> None:
+    bench = await unknown()
+    bench.annotate(**{labels.RESTORE_ACKNOWLEDGE: word})
+    await bench.look()
+    assert bench.status["phase"] == "Unknown"
+    assert f"{labels.RESTORE_ACKNOWLEDGE}: {word} does not answer" in bench.status["message"]
+
+
+async def test_the_late_word_of_the_job_is_believed() -> None:
+    bench = Bench()
+    await bench.look()
+    await bench.claim()
+    bench.end_job("Complete")
+    await bench.look()
+    assert bench.status["phase"] == "Unknown"
+    await bench.report("Succeeded")
+    await bench.look()
+    assert bench.status["phase"] == "Completed"
+
+
+async def test_a_claim_and_the_end_of_the_run_exclude_each_other() -> None:
+    """The operator saw no claim and wants to end the run; the job claims in between."""
+    bench = Bench()
+    await bench.look()
+    bench.end_job("Failed")
+    bench.api.meanwhile = bench.claim
+    outcome = await bench.look()
+    assert isinstance(outcome, Wait)
+    assert (bench.status["phase"], bench.stage) == ("Running", "Created"), "the decision is void"
+    await bench.look()
+    assert bench.status["phase"] == "Unknown"
+
+
+async def test_a_job_of_an_older_version_of_the_object_cannot_claim() -> None:
+    bench = Bench()
+    await bench.look()
+    stale = bench.live["metadata"]["resourceVersion"]
+    bench.end_job("Failed")
+    await bench.look()
+    body = {
+        "apiVersion": bench.live["apiVersion"],
+        "kind": bench.live["kind"],
+        "metadata": {**RESTORE._asdict(), "uid": UID, "resourceVersion": stale},
+        "status": {"submissionClaim": {}},
+    }
+    with pytest.raises(Conflict):
+        await bench.api.apply(
+            RESTORES, body, field_manager="job", force=False, subresource="status"
+        )
+
+
+# --- the lock -----------------------------------------------------------------------------------
+
+
+async def hold(bench: Bench, claim: Claim) -> OperationLocks:
+    locks = OperationLocks(bench.api, Mirror(bench.api, CLUSTERS), bench.clock)
+    await locks.acquire(CLUSTER, claim, uid="uid-x")
+    return locks
+
+
+BACKUP = Claim("Backup", "openbaobackup/nightly", "Job backup-nightly")
+
+
+async def test_it_waits_for_the_lock_and_names_its_holder() -> None:
+    bench = Bench()
+    locks = await hold(bench, BACKUP)
+    outcome = await bench.look()
+    assert isinstance(outcome, Wait)
+    assert bench.status["phase"] == "Validating"
+    assert bench.reason() == "OperationLockBlocked"
+    assert "Backup of openbaobackup/nightly (Job backup-nightly)" in bench.status["message"]
+    await locks.release(CLUSTER, BACKUP.holder, uid="uid-x")
+    await bench.look()
+    assert bench.stage == "Created"
+
+
+async def test_it_overrides_the_lock_and_says_so() -> None:
+    bench = Bench(force=True, overrideOperationLock=True)
+    await hold(bench, BACKUP)
+    await bench.look()
+    assert bench.stage == "Created"
+    assert bench.reason("OperationLockOverride") == "OperationLockOverridden"
+    assert bench.lock is not None
+    assert bench.lock["holder"] == "openbaorestore/monday"
+
+
+async def test_a_second_restore_never_steals_from_the_first() -> None:
+    bench = Bench(force=True, overrideOperationLock=True)
+    await hold(bench, Claim("Restore", "openbaorestore/tuesday"))
+    outcome = await bench.look()
+    assert isinstance(outcome, Wait)
+    assert outcome.reason == "OperationLockBlocked"
+
+
+# --- deletion -----------------------------------------------------------------------------------
+
+
+async def deleted(bench: Bench) -> Any:
+    bench.live["metadata"]["deletionTimestamp"] = "2026-11-22T12:00:00Z"
+    outcome = None
+    for _ in range(3):
+        if not bench.live["metadata"].get("finalizers"):
+            break
+        try:
+            outcome = await bench.look()
+        except Superseded:
+            # The object changed under the finalizer: again.
+            continue
+    return outcome
+
+
+async def test_a_deleted_restore_gives_the_lock_back() -> None:
+    bench = Bench()
+    await bench.look()
+    await deleted(bench)
+    assert bench.live["metadata"]["finalizers"] == []
+    assert bench.lock is None
+    assert bench.status["phase"] == "Failed", "from now on its job may not claim"
+
+
+async def test_while_it_sends_it_stays() -> None:
+    bench = Bench()
+    await bench.look()
+    await bench.claim()
+    outcome = await deleted(bench)
+    assert isinstance(outcome, Wait)
+    assert bench.lock is not None
+
+
+# --- validation ---------------------------------------------------------------------------------
+
+
+async def test_an_uninitialized_cluster_fails_without_force() -> None:
+    bench = Bench(gen.cluster())
+    await bench.look()
+    assert (bench.status["phase"], bench.reason()) == ("Failed", "TargetNotInitialized")
+    assert bench.lock is None
+
+
+async def test_no_login_fails_and_frees_the_lock() -> None:
+    bench = Bench()
+    bench.executors.answer = Blocked("AuthenticationRequired", "no role")
+    await bench.look()
+    assert (bench.status["phase"], bench.reason()) == ("Failed", "AuthenticationRequired")
+    assert bench.lock is None
+
+
+async def test_a_reason_of_elsewhere_becomes_one_of_a_restore() -> None:
+    bench = Bench()
+    bench.executors.answer = Wait("ImageRegistryUnavailable", "no answer", 3.0)
+    outcome = await bench.look()
+    assert isinstance(outcome, Wait)
+    assert bench.reason() == "ExecutorPending"
+
+
+# --- the job ------------------------------------------------------------------------------------
+
+
+async def test_the_orders_of_the_job() -> None:
+    bench = Bench(jwtAuthRole="mine", source={
+        "target": {"provider": "s3", "endpoint": "https://s3.example.com", "bucket": "b"},
+        "key": "a/b.snap", "expectedDigest": "sha256:" + "1" * 64, "expectedSize": 7,
+    })  # fmt: skip
+    await bench.look()
+    assert bench.executors.asked.role == "mine"
+    assert bench.job is not None
+    container = bench.job["spec"]["template"]["spec"]["containers"][0]
+    given = {one["name"]: one["value"] for one in container["env"] if "value" in one}
+    env = RestoreEnv.from_environment(given)
+    assert (env.run.uid, env.run.resource, env.key) == (UID, "openbaorestores", "a/b.snap")
+    assert (env.expected_digest, env.expected_size) == ("sha256:" + "1" * 64, 7)
+    assert env.expected_seal.startswith("static:")
+    assert not env.force
+    assert env.deadline
+    assert bench.job["spec"]["backoffLimit"] == 0
+
+
+async def test_with_force_the_seal_is_left_to_the_server() -> None:
+    bench = Bench(force=True)
+    await bench.look()
+    assert bench.job is not None
+    container = bench.job["spec"]["template"]["spec"]["containers"][0]
+    given = {one["name"]: one["value"] for one in container["env"] if "value" in one}
+    env = RestoreEnv.from_environment(given)
+    assert (env.force, env.expected_seal) == (True, "")

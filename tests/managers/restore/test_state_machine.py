@@ -1,0 +1,186 @@
+"""The table of a restore: each row by an example, and what must never happen by all of them."""
+
+import itertools
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from contracts.conditions.reasons_restore import RESTORE_REASONS
+from managers.restore.inputs import Facts, Trouble
+from managers.restore.state_machine import LEAVING, TABLE, decide, place_of, refused
+from tests.managers.restore.cases_before import BEFORE, LATER, OTHER_RESTORE, VALIDATING, seen
+from tests.managers.restore.cases_running import LATE, RUNNING
+from tests.managers.restore.situations import (
+    BACKUP,
+    CLAIM,
+    FAILED,
+    LOCKED,
+    MARKED,
+    OURS,
+    READY,
+    RUNS,
+    SUCCEEDED,
+    at,
+    facts,
+    report,
+)
+
+CASES = (*BEFORE, *RUNNING)
+
+
+@pytest.mark.parametrize(
+    ("situation", "act", "to", "reason"),
+    [pytest.param(*case[1:], id=case[0]) for case in CASES],
+)
+def test_each_situation_has_its_row(situation: Facts, act: str, to: str, reason: str) -> None:
+    decision = decide(situation)
+    assert (decision.row.act or "", decision.row.to or "", decision.reason) == (act, to, reason)
+
+
+def test_every_row_decides_in_some_example() -> None:
+    """A row that no example reaches is a row that nobody needs, or that nobody tried."""
+    used = [decide(case[1]).row for case in CASES]
+    # Rows that only repeat the guard of another place, and those of a place that is passed through.
+    more = [
+        facts(at("Committed"), replace(LOCKED, uid="x")),
+        facts(at("Committed"), READY),
+        facts(at("Committed"), now=LATER),
+        facts(at("Committed"), source=Trouble("SnapshotUnavailable", "no")),
+        facts(at("Committed"), replace(LOCKED, trouble=Trouble("JobRefused", "no"))),
+        facts(at("Committed"), replace(LOCKED, hindrance=Trouble("ExecutorPending", "no"))),
+        facts(at("Created"), replace(LOCKED, uid="x")),
+        facts(
+            {**at("TerminalObserved"), "execution": {**at("TerminalObserved")["execution"],
+             "terminalResult": "Succeeded"}}
+        ),
+        facts(at("Recovering"), None),
+        facts(at("Recovering"), replace(LOCKED, lock=BACKUP)),
+        *(facts(at(stage), replace(MARKED, paused=True)) for stage in STAGES),
+        facts({"phase": "Completed", "message": "done"}, replace(MARKED, paused=True)),
+        facts(at("Unknown"), None),
+        facts(at("Unknown"), READY),
+    ]  # fmt: skip
+    used += [decide(one).row for one in more]
+    missing = [(row.at, row.when.__name__) for row in TABLE if row not in used]
+    assert missing == []
+
+
+ALL = [case[1] for case in CASES]
+LOCKS = (None, OURS, BACKUP, OTHER_RESTORE)
+JOBS = (None, RUNS, SUCCEEDED, FAILED)
+STAGES = ("Prepared", "Committed", "Created", "TerminalObserved", "Recovering", "Unknown")
+
+
+def crossed() -> "list[Facts]":
+    """Every stage with every lock, job, claim, word of the job and answer of a person."""
+    claims: tuple[dict[str, Any], ...] = ({}, {"submissionClaim": CLAIM})
+    reports: tuple[dict[str, Any], ...] = (
+        {},
+        {"report": report("Succeeded")},
+        {"report": report("Failed")},
+        {"report": report("Failed", untouched=True)},
+    )
+    return [
+        facts(
+            at(stage, **claim, **said),
+            replace(READY, lock=lock),
+            job=job,
+            job_asked=True,
+            answer=answer,
+        )
+        for stage, lock, job, claim, said, answer in itertools.product(
+            STAGES, LOCKS, JOBS, claims, reports, (None, "Resume", "Abandon")
+        )
+    ]
+
+
+@pytest.mark.parametrize("leaving", [False, True])
+def test_there_is_a_row_for_everything(leaving: bool) -> None:
+    for situation in (*ALL, *crossed()):
+        assert decide(situation, leaving=leaving).row.at == place_of(situation)
+
+
+def test_after_a_claim_nothing_makes_a_job_and_nothing_silent_is_called_failed() -> None:
+    for situation in crossed():
+        if not situation.claimed or place_of(situation) not in ("Created", "Unknown"):
+            continue
+        decision = decide(situation)
+        assert decision.row.act != "make-job"
+        if situation.report is None and situation.answer is None:
+            assert decision.row.to in (None, "Unknown"), decision
+
+
+def test_a_job_is_made_in_one_place_only() -> None:
+    makers = {row.at for row in (*TABLE, *LEAVING) if row.act == "make-job"}
+    assert makers == {"Committed"}
+
+
+def test_every_reason_is_in_the_table_of_reasons() -> None:
+    assert {row.reason for row in (*TABLE, *LEAVING) if row.reason} <= set(RESTORE_REASONS)
+
+
+@pytest.mark.parametrize(
+    ("situation", "act", "to"),
+    [
+        pytest.param(facts({}, READY), "", "", id="new"),
+        pytest.param(facts(VALIDATING), "release", "", id="holds the lock"),
+        pytest.param(facts(at("Created"), job=RUNS, job_asked=True), "", "End", id="no claim"),
+        pytest.param(
+            facts(at("Created", submissionClaim=CLAIM), job=RUNS, job_asked=True),
+            "",
+            "",
+            id="sends",
+        ),
+        pytest.param(
+            facts(at("Created", submissionClaim=CLAIM), job=FAILED, job_asked=True),
+            "",
+            "Unknown",
+            id="sent, nobody knows",
+        ),
+        pytest.param(facts(at("Unknown")), "release", "", id="unknown"),
+        pytest.param(facts(at("Recovering"), MARKED), "release", "", id="recovering"),
+        pytest.param(
+            facts(at("TerminalObserved"), recovery=seen("Spread")),
+            "mark-target",
+            "",
+            id="all have the data",
+        ),
+        pytest.param(
+            facts(at("Recovering"), recovery=seen("Spread")),
+            "mark-target",
+            "",
+            id="recovering, and all have the data",
+        ),
+        pytest.param(
+            facts(at("TerminalObserved"), recovery=seen("Spreading")), "", "", id="not all have it"
+        ),
+        pytest.param(
+            facts(LATE, recovery=seen("Spreading")), "release", "", id="one will never have it"
+        ),
+        pytest.param(
+            facts(at("Recovering"), recovery=seen("Spreading"), answer="Abandon"),
+            "release",
+            "",
+            id="nobody waits for it",
+        ),
+        pytest.param(facts({"phase": "Failed"}, READY), "", "", id="ended"),
+    ],
+)
+def test_what_a_deleted_restore_lets_go_of(situation: Facts, act: str, to: str) -> None:
+    decision = decide(situation, leaving=True)
+    assert (decision.row.act or "", decision.row.to or "") == (act, to)
+
+
+def test_an_act_that_is_refused_for_good_ends_the_restore() -> None:
+    decision = refused(facts(at("Committed")), Trouble("JobRefused", "no Jobs here"))
+    assert (decision.row.to, decision.reason, decision.message) == (
+        "End",
+        "JobRefused",
+        "no Jobs here",
+    )
+
+
+def test_who_waits_for_a_lock_is_told_whose_it_is() -> None:
+    decision = decide(facts(VALIDATING, replace(READY, lock=BACKUP)))
+    assert "Backup of openbaobackup/nightly (job x)" in decision.message

@@ -1,0 +1,82 @@
+"""Snapshots and clusters as decisions about tests see them."""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from contracts.api.backup import Proof, ProofRun
+from contracts.api.cluster.backup import RestoreTest
+from contracts.api.cluster.status_backup import RestoreTestStatus, Snapshot
+from contracts.api.job_result import ProofReport
+from managers.jobs.status import JobSeen
+from managers.restore_test.facts import Candidate, Situation
+
+NOW = datetime(2030, 1, 6, 12, 0, tzinfo=UTC)
+DIGEST = f"sha256:{'a' * 64}"
+EVERY_WEEK = "0 5 * * 0"
+JOB = "test-monday-0123456789"
+
+
+def snapshot(name: str) -> Snapshot:
+    return Snapshot(key=f"ns/x/{name}.snap", digest=DIGEST, index=7, version="2.4.0", size=9)
+
+
+def taken(name: str = "monday", hours: float = 1.0, **changes: Any) -> Candidate:
+    """A snapshot that was stored so many hours ago."""
+    usual = Candidate(
+        name=name,
+        uid=f"uid-{name}",
+        cluster_uid="uid-x",
+        ended=True,
+        snapshot=snapshot(name),
+        completed_at=NOW - timedelta(hours=hours),
+    )
+    return replace(usual, **changes)
+
+
+def run(cause: Any = "Counted", uid: str = "", **changes: Any) -> ProofRun:
+    return ProofRun(
+        run="0123456789", cause=cause, job_name=JOB, job_uid=uid, started_at=NOW, **changes
+    )
+
+
+def proof(outcome: Any = "Passed", reason: str = "Restored", **changes: Any) -> Proof:
+    usual = {"run": "0123456789", "at": NOW, "digest": DIGEST}
+    return Proof(outcome=outcome, reason=reason, **{**usual, **changes})
+
+
+def report(reason: str = "Restored", uid: str = "job-1", **changes: Any) -> ProofReport:
+    passed = reason == "Restored"
+    return ProofReport(
+        job_uid=uid,
+        outcome="Succeeded" if passed else "Failed",
+        failure=None if passed else "Verification",
+        reason=reason,
+        **changes,
+    )
+
+
+def job(state: Any = "Active", **changes: Any) -> JobSeen:
+    return JobSeen("job-1", state, **{"ready": True, "created_at": NOW, **changes})
+
+
+def situation(*candidates: Candidate, **changes: Any) -> Situation:
+    """A cluster that tests after each snapshot, and never did."""
+    usual = Situation(
+        now=NOW,
+        cluster_uid="uid-x",
+        wishes=RestoreTest(every_successful_backups=1),
+        known=RestoreTestStatus(),
+        successful=len(candidates),
+        namespace="ns",
+        candidates=candidates,
+    )
+    return replace(usual, **changes)
+
+
+def weekly(**known: Any) -> dict[str, Any]:
+    """Changes that make it a weekly test of which this much is known."""
+    return {
+        "wishes": RestoreTest(schedule=EVERY_WEEK),
+        "known": RestoreTestStatus(schedule=EVERY_WEEK, **known),
+    }

@@ -1,0 +1,400 @@
+"""managers.restore_test.reconcile: one Job, one report, no repeats, with server-side apply.
+
+The executor is played by the test: it writes the report that a Job would write. What the job does
+with servers and stores is in tests/integration/test_restore_test_server.py.
+"""
+
+from __future__ import annotations
+
+import random
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from contracts.api.backup import OpenBaoBackup
+from contracts.api.cluster.spec import OpenBaoCluster
+from contracts.api.group import BACKUPS, CLUSTERS
+from contracts.api.job_result import TEST_MANAGER
+from contracts.jobs.template import Asked, Executor
+from contracts.naming.names import Job
+from managers.jobs.client import Jobs
+from managers.restore_test.facts import TEST_RESTORE
+from managers.restore_test.reconcile import Hands, ProofReconciler, Sources
+from runtime.builtin_kinds import CONFIG_MAP, EVENT, JOB, ROLE, ROLE_BINDING, STATEFUL_SET
+from runtime.client.client import Client
+from runtime.errors import Transient
+from runtime.events import EventRecorder, Reporter
+from runtime.outcome import Blocked, Outcome, Wait
+from runtime.testing.api_server.kinds import custom
+from runtime.testing.api_server.server import FakeApiServer
+from runtime.testing.api_server.wire import FakeWire, client_of
+from runtime.testing.clock import ManualClock
+from runtime.types import Object, ObjectKey, Resource
+from tests.gen.api import StillInformer
+from tests.gen.clusters import NAMESPACE, cluster
+from tests.gen.executors import KEY, executor
+from tests.gen.executors import target as store
+from tests.gen.stateful_sets import stateful_set
+from tests.managers.restore_test.situations import DIGEST
+
+CLUSTER = ObjectKey(NAMESPACE, "x")
+BACKUP = ObjectKey(NAMESPACE, "monday")
+SEAL = 'seal "static" {\n  current_key = "file:///etc/bao/unseal/key"\n}\n'
+
+
+class Known:
+    """Executors whose answer a test chooses."""
+
+    def __init__(self) -> None:
+        self.answer: Executor | Wait | Blocked = executor()
+
+    async def of(
+        self,
+        cluster: OpenBaoCluster,
+        job: Job,
+        asked: Asked = Asked(),  # noqa: B008  frozen
+    ) -> Executor | Wait | Blocked:
+        assert job == "backup"
+        return self.answer
+
+
+class World:
+    """A cluster with one stored snapshot, and an operator that may die at any write."""
+
+    def __init__(self, *, every: int | None = 1) -> None:
+        self.clock = ManualClock()
+        self._others: list[tuple[Resource, ObjectKey, Object, str]] = []
+        self.server = FakeApiServer(self.clock, random.Random(1))
+        for kind in (CLUSTERS, BACKUPS):
+            self.server.serve(custom(kind))
+        self.executors = Known()
+        self.left: int | None = None
+        test = {"restoreTest": {"everySuccessfulBackups": every}} if every else {}
+        backup = {"schedule": "0 3 * * *", "target": store().to_object(), **test}
+        self.put(CLUSTERS, cluster().wanting(backup=backup).object(), backup_count=1)
+        self.put(STATEFUL_SET, _servers())
+        self.put(CONFIG_MAP, _named(CONFIG_MAP, "x-config", data={"config.hcl": SEAL}))
+        self.put(BACKUPS, _named(BACKUPS, "monday", spec={"cluster": "x"}))
+        self.write_status(BACKUPS, BACKUP, _stored(self.uid(CLUSTERS, CLUSTER)), "backup")
+        self.start()
+
+    def put(self, resource: Resource, obj: Object, backup_count: int = 0) -> None:
+        obj = {**obj, "metadata": {**obj["metadata"]}}
+        for field in ("uid", "resourceVersion", "generation"):
+            obj["metadata"].pop(field, None)
+        self.server.put(resource, obj)
+        if backup_count:
+            status = {"backup": {"successfulBackups": backup_count}}
+            self.write_status(resource, CLUSTER, status, "backup")
+
+    def write_status(
+        self, resource: Resource, key: ObjectKey, status: Object, manager: str
+    ) -> None:
+        """Apply a part of a status as another writer does."""
+        self._others.append((resource, key, status, manager))
+
+    def start(self) -> None:
+        """A new process: nothing is remembered."""
+        wire = FakeWire(self.server, random.Random(2), latency=(0.0, 0.0))
+        self.client = client_of(wire, guard=self._guard)
+        self.free: Client = client_of(wire)
+        self.caches = {
+            kind: StillInformer(kind) for kind in (CLUSTERS, BACKUPS, STATEFUL_SET, CONFIG_MAP)
+        }
+        self.events = EventRecorder(
+            self.client, Reporter("test.example.com/op", "1"), clock=self.clock
+        )
+        sources = Sources(self.caches[CLUSTERS], self.caches[BACKUPS], self.caches)
+        hands = Hands(self.client, Jobs(self.client), self.executors, self.events, self.clock)
+        self.reconcile = ProofReconciler(sources, hands)
+
+    def _guard(self) -> None:
+        if self.left is not None:
+            self.left -= 1
+            if self.left < 0:
+                raise Transient("the process died before this write")
+
+    async def others(self) -> None:
+        for resource, key, status, manager in self._others:
+            body = {
+                "apiVersion": resource.api_version,
+                "kind": resource.kind,
+                "metadata": {"name": key.name, "namespace": key.namespace},
+                "status": status,
+            }
+            await self.free.apply(
+                resource, body, field_manager=manager, force=True, subresource="status"
+            )
+        self._others.clear()
+
+    async def step(self) -> Outcome:
+        """One pass, over what the server holds now."""
+        await self.others()
+        for kind, informer in self.caches.items():
+            informer.says(*self.server.objects(kind))
+        return await self.reconcile(CLUSTER)
+
+    def uid(self, resource: Resource, key: ObjectKey) -> str:
+        live = self.server.get(resource, key)
+        assert live is not None
+        uid: str = live["metadata"]["uid"]
+        return uid
+
+    @property
+    def backup(self) -> OpenBaoBackup:
+        live = self.server.get(BACKUPS, BACKUP)
+        assert live is not None
+        return OpenBaoBackup.from_object(live)
+
+    @property
+    def summary(self) -> Any:
+        live = self.server.get(CLUSTERS, CLUSTER)
+        assert live is not None
+        return live["status"]["backup"].get("restoreTest", {})
+
+    @property
+    def jobs(self) -> list[Object]:
+        return self.server.objects(JOB)
+
+    def says(self, reason: str = "Restored", job: Object | None = None) -> None:
+        """Let the Job report its end."""
+        (found,) = [job] if job else self.jobs
+        report = {
+            "jobUID": found["metadata"]["uid"],
+            "outcome": "Succeeded" if reason == "Restored" else "Failed",
+            "reason": reason,
+            "message": "so it is",
+            "finishedAt": "2030-01-01T00:10:00Z",
+            "snapshot": {"digest": DIGEST},
+        }
+        self.write_status(BACKUPS, BACKUP, {"testReport": report}, TEST_MANAGER)
+
+    def ask(self, value: str) -> None:
+        live = self.server.get(BACKUPS, BACKUP)
+        assert live is not None
+        metadata = {**live["metadata"], "annotations": {TEST_RESTORE: value}}
+        self.server.put(BACKUPS, {**live, "metadata": metadata})
+
+
+def _named(resource: Resource, name: str, **content: Any) -> Object:
+    metadata = {"name": name, "namespace": NAMESPACE}
+    return {
+        "apiVersion": resource.api_version,
+        "kind": resource.kind,
+        "metadata": metadata,
+    } | content
+
+
+def _servers() -> Object:
+    obj = stateful_set().object()
+    obj["spec"]["template"]["spec"]["containers"] = [
+        {"name": "openbao", "image": "registry.example.com/openbao:2.4.0"}
+    ]
+    return obj
+
+
+def _stored(cluster_uid: str) -> Object:
+    snapshot = {
+        "key": KEY, "digest": DIGEST, "size": 9, "index": 7, "term": 2, "version": "2.4.0",
+        "clusterID": "c-1",
+    }  # fmt: skip
+    return {
+        "phase": "Completed",
+        "clusterUID": cluster_uid,
+        "completedAt": "2030-01-01T00:00:00Z",
+        "snapshot": snapshot,
+    }
+
+
+async def test_a_snapshot_is_tested_by_one_job_of_its_own() -> None:
+    world = World()
+    await world.step()
+    (job,) = world.jobs
+    run = world.backup.status.test
+    assert run is not None
+    assert (run.cause, run.job_name, run.job_uid) == (
+        "Counted", job["metadata"]["name"], job["metadata"]["uid"],
+    )  # fmt: skip
+    (owner,) = job["metadata"]["ownerReferences"]
+    assert (owner["kind"], owner["name"]) == ("OpenBaoBackup", "monday")
+    (container,) = job["spec"]["template"]["spec"]["containers"]
+    told = {one["name"]: one.get("value") for one in container["env"]}
+    assert (told["TEST_KEY"], told["TEST_EXPECTED_DIGEST"]) == (KEY, DIGEST)
+    (server,) = job["spec"]["template"]["spec"]["initContainers"]
+    assert (server["image"], server["restartPolicy"]) == (
+        "registry.example.com/openbao:2.4.0", "Always",
+    )  # fmt: skip
+    assert world.summary["active"]["run"] == run.run
+    (role,) = world.server.objects(ROLE)
+    assert {name for rule in role["rules"] for name in rule["resourceNames"]} == {"monday"}
+
+
+async def test_its_end_is_written_down_where_everybody_looks() -> None:
+    world = World()
+    await world.step()
+    world.says()
+    await world.step()
+    status = world.backup.status
+    assert status.test is None
+    assert status.proof is not None
+    assert (status.proof.outcome, status.proof.reason, status.proof.digest) == (
+        "Passed", "Restored", DIGEST,
+    )  # fmt: skip
+    # What others wrote is still theirs.
+    assert status.phase == "Completed"
+    assert status.test_report is not None
+    assert world.summary["passed"] == 1
+    assert world.summary["last"]["key"] == KEY
+    assert "active" not in world.summary
+    (job,) = world.jobs
+    assert job["spec"]["ttlSecondsAfterFinished"] == 3600
+    assert world.server.objects(ROLE) == world.server.objects(ROLE_BINDING) == []
+
+
+async def test_a_hundred_more_passes_change_nothing() -> None:
+    world = World()
+    await world.step()
+    world.says("SealDiffers")
+    await world.step()
+    before = world.server.storage.revision
+    for _ in range(100):
+        await world.step()
+    assert world.server.storage.revision == before
+    assert (world.summary["failed"], len(world.jobs)) == (1, 1)
+
+
+@pytest.mark.parametrize("before", range(12))
+async def test_an_operator_that_dies_before_any_write_runs_no_test_twice(before: int) -> None:
+    world = World()
+    await world.others()
+    world.left = before
+    for _ in range(20):
+        try:
+            await world.step()
+        except Transient:
+            world.left = None
+            world.start()
+        report = world.backup.status.test_report
+        if world.jobs and report is None:
+            world.says()
+    assert len(world.jobs) == 1
+    status = world.backup.status
+    assert status.test is None
+    assert status.proof is not None
+    assert (status.proof.outcome, world.summary["passed"], world.summary["failed"]) == (
+        "Passed", 1, 0,
+    )  # fmt: skip
+    assert world.server.objects(ROLE) == []
+
+
+async def test_the_end_is_told_once_as_an_event() -> None:
+    world = World()
+    await world.step()
+    world.says("SealDiffers")
+    await world.step()
+    await world.step()
+    world.events.stop()
+    await world.events.run()
+    (event,) = world.server.objects(EVENT)
+    assert (event["type"], event["reason"], event["note"], event["regarding"]["name"]) == (
+        "Warning", "RestoreTestFailed", "SealDiffers: so it is", "monday",
+    )  # fmt: skip
+
+
+async def test_a_person_gets_a_test_with_each_new_value() -> None:
+    world = World(every=None)
+    await world.step()
+    assert world.jobs == []
+    for number, value in enumerate(("one", "two", "one"), start=1):
+        world.ask(value)
+        await world.clock.advance(60)
+        await world.step()
+        newest = max(world.jobs, key=lambda job: int(job["metadata"]["resourceVersion"]))
+        assert len(world.jobs) == number
+        world.says(job=newest)
+        await world.step()
+        await world.step()
+        proof = world.backup.status.proof
+        assert proof is not None
+        assert (proof.request, world.summary["passed"]) == (value, number)
+
+
+async def test_a_job_that_is_gone_leaves_no_proof() -> None:
+    world = World()
+    await world.step()
+    (job,) = world.jobs
+    world.server.remove(JOB, ObjectKey(NAMESPACE, job["metadata"]["name"]))
+    await world.step()
+    proof = world.backup.status.proof
+    assert proof is not None
+    assert (proof.outcome, proof.reason) == ("Unknown", "JobGone")
+    assert world.summary["failed"] == 1
+
+
+async def test_the_report_is_looked_for_once_more_before_a_job_counts_as_mute() -> None:
+    world = World()
+    await world.step()
+    world.says()
+    await world.others()
+    # The cache has not heard of it, and the Job has gone already.
+    seen = [obj for obj in world.caches[BACKUPS].list()]
+    (job,) = world.jobs
+    world.server.remove(JOB, ObjectKey(NAMESPACE, job["metadata"]["name"]))
+    world.caches[BACKUPS].says(*seen)
+    await world.reconcile(CLUSTER)
+    proof = world.backup.status.proof
+    assert proof is not None
+    assert proof.outcome == "Passed"
+
+
+async def test_what_only_takes_time_is_waited_for_and_not_for_ever() -> None:
+    world = World()
+    world.executors.answer = Wait("ExecutorAccountMissing", "not there yet", 1.0)
+    assert (await world.step()) == (await world.step())
+    assert world.jobs == []
+    assert world.backup.status.test is not None
+    await world.clock.advance(timedelta(minutes=11).total_seconds())
+    await world.step()
+    proof = world.backup.status.proof
+    assert proof is not None
+    assert (proof.outcome, proof.reason) == ("Unknown", "PreparationFailed")
+    assert "not there yet" in proof.message
+
+
+async def test_what_a_person_has_to_mend_is_told_at_once() -> None:
+    world = World()
+    world.executors.answer = Blocked("ExecutorImageUnknown", "there is no image")
+    await world.step()
+    proof = world.backup.status.proof
+    assert proof is not None
+    assert (proof.reason, proof.message) == (
+        "PreparationFailed", "ExecutorImageUnknown: there is no image",
+    )  # fmt: skip
+
+
+async def test_a_job_of_that_name_that_belongs_to_somebody_else_is_left_alone() -> None:
+    world = World()
+    world.executors.answer = Wait("ExecutorAccountMissing", "not there yet", 1.0)
+    await world.step()
+    run = world.backup.status.test
+    assert run is not None
+    foreign = _named(JOB, run.job_name, spec={})
+    world.server.put(JOB, foreign)
+    world.executors.answer = executor()
+    await world.step()
+    proof = world.backup.status.proof
+    assert proof is not None
+    assert "belongs to somebody else" in proof.message
+    (job,) = world.jobs
+    assert "ttlSecondsAfterFinished" not in job["spec"]
+
+
+async def test_a_paused_cluster_is_left_as_it_is() -> None:
+    world = World()
+    live = world.server.get(CLUSTERS, CLUSTER)
+    assert live is not None
+    world.server.put(CLUSTERS, {**live, "spec": {**live["spec"], "paused": True}})
+    await world.step()
+    assert world.jobs == []
+    assert world.backup.status.test is None

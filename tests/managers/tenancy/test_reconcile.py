@@ -1,0 +1,341 @@
+"""managers.tenancy.reconcile: who gets a namespace, what is written into it, and what is left."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from contracts import tenancy
+from contracts.api.group import TENANTS
+from contracts.api.tenant import TenantStatus
+from contracts.naming.labels import OWNER_UID
+from contracts.tenancy import GRANT_FINALIZER, access_of
+from managers.tenancy.plan import LIMIT_RANGE, POD_SECURITY, POD_SECURITY_OWNER, QUOTA
+from managers.tenancy.revocation_delay import SECONDS
+from runtime.builtin_kinds import NAMESPACE, ROLE, ROLE_BINDING
+from runtime.errors import Transient, status_error
+from runtime.outcome import Blocked, Done, Wait
+from runtime.types import Object, ObjectKey
+from tests import gen
+from tests.managers.tenancy.bench import HOME, PERIOD, TARGET, Bench, namespace, tenant
+
+KINDS = ("backup", "cluster", "restore")
+
+
+def cluster(name: str = "x", **spec: Any) -> Object:
+    made = gen.cluster(name, **spec).object()
+    made["metadata"]["namespace"] = TARGET
+    return made
+
+
+async def onboarded(*clusters: Object) -> Bench:
+    bench = Bench(tenant(), space=namespace())
+    bench.says(*clusters)
+    await bench.settle()
+    return bench
+
+
+def names_of(role: Object) -> list[str]:
+    return [name for rule in role["rules"] for name in rule.get("resourceNames", ())]
+
+
+def terminating(live: Object) -> None:
+    live["metadata"]["deletionTimestamp"] = "2030-01-01T01:00:00Z"
+
+
+class TestOnboarding:
+    async def test_clusters_are_promised_once_their_quota_is_counted(self) -> None:
+        bench = Bench(tenant(), space=namespace())
+        bench.delegate.counts = False
+        assert await bench.run() == Wait("Provisioning", bench.status()["lastError"], 1.0)
+        assert bench.reason() == ("False", "Provisioning")
+        assert "has not counted count/openbaobackups.openbao.org" in bench.status()["lastError"]
+        bench.object(QUOTA, tenancy.QUOTA)["status"] = {
+            "used": {f"count/openbao{kind}s.openbao.org": "0" for kind in KINDS}
+        }
+        await bench.run()
+        assert bench.reason() == ("True", "Provisioned")
+
+    async def test_what_is_served_is_served_on_while_a_new_bound_is_counted(self) -> None:
+        bench = await onboarded()
+        bench.delegate.counts = False
+        stored = bench.object(TENANTS, "t", HOME)
+        stored["spec"]["quota"] = {"hard": {"count/openbaoclusters.openbao.org": "7"}}
+        await bench.run()
+        assert bench.reason() == ("True", "Provisioned")
+
+    async def test_rights_and_bounds_are_written_and_the_status_last(self) -> None:
+        bench = Bench(tenant(), space=namespace())
+        await bench.run()
+        assert bench.names(ROLE) == [tenancy.TENANT_ROLE]
+        assert bench.names(ROLE_BINDING) == [tenancy.TENANT_BINDING]
+        hard = bench.object(QUOTA, tenancy.QUOTA)["spec"]["hard"]
+        assert (hard["pods"], hard["count/openbaoclusters.openbao.org"]) == ("50", "20")
+        (limit,) = bench.object(LIMIT_RANGE, tenancy.LIMITS)["spec"]["limits"]
+        assert limit["default"] == {"cpu": "500m", "memory": "512Mi"}
+        assert bench.reason() == ("True", "Provisioned")
+        assert bench.status()["provisioned"] is True
+        assert bench.status()["observedGeneration"] == 1
+        assert bench.api.asked[-1] == "apply/status OpenBaoTenant t"
+        roles = [call for call in bench.delegate.asked if call.startswith("apply")]
+        assert roles.index(f"apply Role {tenancy.TENANT_ROLE}") < roles.index(
+            f"apply RoleBinding {tenancy.TENANT_BINDING}"
+        )
+
+    async def test_a_quiet_tenant_costs_nothing_until_the_next_look(self) -> None:
+        bench = await onboarded(cluster())
+        outcome = await bench.run()
+        assert bench.asked() == []
+        assert isinstance(outcome, Done)
+        assert outcome.recheck_after is not None
+        assert outcome.recheck_after >= 0.8 * PERIOD
+
+    async def test_the_next_look_reads_by_name_and_writes_nothing(self) -> None:
+        bench = await onboarded(cluster())
+        await bench.clock.advance(2 * PERIOD)
+        await bench.run()
+        asked = bench.asked()
+        assert asked
+        assert all(call.startswith("get ") for call in asked)
+
+    async def test_drift_is_repaired_at_the_next_look(self) -> None:
+        bench = await onboarded(cluster())
+        wanted = list(bench.object(ROLE, tenancy.TENANT_ROLE)["rules"])
+        bench.object(ROLE, tenancy.TENANT_ROLE)["rules"] = []
+        await bench.clock.advance(2 * PERIOD)
+        await bench.run()
+        assert bench.object(ROLE, tenancy.TENANT_ROLE)["rules"] == wanted
+
+    async def test_the_role_names_no_secret_and_no_wildcard(self) -> None:
+        bench = await onboarded()
+        for rule in bench.object(ROLE, tenancy.TENANT_ROLE)["rules"]:
+            assert "secrets" not in rule["resources"]
+            assert not {"*", "bind", "escalate", "impersonate"} & {*rule["verbs"]}
+            assert not {"list", "watch"} & {*rule["verbs"]}
+
+    async def test_the_spec_says_other_bounds(self) -> None:
+        wish = tenant()
+        wish["spec"] |= {
+            "quota": {"hard": {"pods": 7, "requests.cpu": "1000m"}},
+            "limitRange": {"limits": [{"type": "Container", "default": {"cpu": "1"}}]},
+        }
+        bench = Bench(wish, space=namespace())
+        await bench.settle()
+        hard = bench.object(QUOTA, tenancy.QUOTA)["spec"]["hard"]
+        assert hard == {"pods": "7", "requests.cpu": "1"}
+        (limit,) = bench.object(LIMIT_RANGE, tenancy.LIMITS)["spec"]["limits"]
+        assert limit == {"type": "Container", "default": {"cpu": "1"}}
+
+
+class TestPodSecurity:
+    async def test_labels_are_written_only_when_they_differ(self) -> None:
+        bench = Bench(tenant(), space=namespace())
+        await bench.settle()
+        assert bench.object(NAMESPACE, TARGET, "")["metadata"]["labels"] == POD_SECURITY
+        again = Bench(tenant(), space=namespace(labels={**POD_SECURITY, "a": "b"}))
+        await again.run()
+        assert f"apply Namespace {TARGET}" not in again.asked()
+
+    async def test_somebody_else_may_own_them(self) -> None:
+        marked = namespace(annotations={POD_SECURITY_OWNER: "external"})
+        bench = Bench(tenant(), space=marked)
+        await bench.settle()
+        assert "labels" not in bench.object(NAMESPACE, TARGET, "")["metadata"]
+
+
+class TestSecrets:
+    async def test_a_new_cluster_finds_its_rights_before_the_status_says_so(self) -> None:
+        bench = await onboarded()
+        one = cluster()
+        bench.says(one)
+        await bench.run()
+        writer = bench.object(ROLE, tenancy.WRITER_ROLE)
+        assert {"x-tls-ca", "x-tls-server", "x-unseal-key", "x-root-token"} <= {*names_of(writer)}
+        (grant,) = bench.status()["grants"]
+        assert grant == {"cluster": "x", "secrets": access_of(one).digest}
+        assert GRANT_FINALIZER in bench.object(ROLE, tenancy.TENANT_ROLE)["metadata"]["finalizers"]
+
+    async def test_references_come_at_once_and_go_a_moment_late(self) -> None:
+        external = {
+            "mode": "External",
+            "external": {"serverSecretRef": {"name": "mine"}, "caSecretRef": {"name": "ca"}},
+        }
+        bench = await onboarded(cluster(tls=external))
+        assert {"mine", "ca"} <= {*names_of(bench.object(ROLE, tenancy.READER_ROLE))}
+        bench.says(cluster())
+        outcome = await bench.run()
+        assert "mine" in names_of(bench.object(ROLE, tenancy.READER_ROLE))
+        assert isinstance(outcome, Done)
+        assert outcome.recheck_after is not None
+        assert outcome.recheck_after <= SECONDS
+        await bench.clock.advance(SECONDS + 1)
+        await bench.run()
+        assert "mine" not in str(bench.api.of(ROLE))
+
+    async def test_without_clusters_the_secret_roles_go_and_nothing_is_held(self) -> None:
+        bench = await onboarded(cluster())
+        bench.says()
+        await bench.settle()
+        assert bench.names(ROLE) == [tenancy.TENANT_ROLE]
+        assert bench.names(ROLE_BINDING) == [tenancy.TENANT_BINDING]
+        assert bench.status()["grants"] == []
+
+
+class TestRefusals:
+    @pytest.mark.parametrize(
+        ("target", "home"),
+        [(TARGET, "team-b"), ("kube-system", HOME), (HOME, HOME), ("kube-public", "kube-public")],
+    )
+    async def test_a_namespace_that_is_not_theirs(self, target: str, home: str) -> None:
+        bench = Bench(tenant(target=target, home=home), space=namespace(target))
+        outcome = await bench.run(home=home)
+        assert isinstance(outcome, Blocked)
+        assert bench.reason(home=home) == ("False", "SecurityViolation")
+        assert bench.status(home=home)["lastError"].startswith("spec.targetNamespace: ")
+        assert bench.asked() == ["apply/status OpenBaoTenant t"]
+
+    async def test_a_tenant_may_open_its_own_namespace(self) -> None:
+        bench = Bench(tenant(home=TARGET), space=namespace())
+        await bench.run(home=TARGET)
+        assert bench.reason(home=TARGET) == ("True", "Provisioned")
+
+    async def test_a_missing_namespace_is_asked_for_again(self) -> None:
+        bench = Bench(tenant())
+        outcome = await bench.run()
+        assert isinstance(outcome, Wait)
+        assert bench.reason() == ("False", "NamespaceNotFound")
+        assert outcome.after is not None
+        bench.api.holding((NAMESPACE, namespace()))
+        await bench.clock.advance(outcome.after + 0.1)
+        await bench.run()
+        assert bench.reason() == ("True", "Provisioned")
+
+    async def test_a_spec_that_cannot_be_read(self) -> None:
+        wish = tenant()
+        wish["spec"]["quota"] = {"hard": 7}
+        bench = Bench(wish, space=namespace())
+        await bench.run()
+        assert bench.reason() == ("False", "InvalidSpec")
+        assert "spec.quota.hard" in bench.status()["lastError"]
+
+    async def test_the_older_of_two_wins_and_the_other_takes_over_when_it_goes(self) -> None:
+        late = tenant("late", creationTimestamp="2030-01-02T00:00:00Z")
+        bench = Bench(tenant(), late, space=namespace())
+        await bench.settle()
+        await bench.run("late")
+        assert bench.reason("late") == ("False", "Conflict")
+        assert f"{HOME}/t" in bench.status("late")["lastError"]
+        bench.delete()
+        await bench.run()
+        assert not bench.is_gone()
+        await bench.settle("late")
+        assert bench.reason("late") == ("True", "Provisioned")
+        notes = bench.object(ROLE, tenancy.TENANT_ROLE)["metadata"]["annotations"]
+        assert notes[OWNER_UID] == "uid-late"
+        await bench.run()
+        assert bench.is_gone()
+        assert bench.names(ROLE) == [tenancy.TENANT_ROLE]
+
+    async def test_one_that_may_not_have_it_shuts_nobody_out(self) -> None:
+        rogue = tenant("rogue", home="team-b", creationTimestamp="2029-01-01T00:00:00Z")
+        bench = Bench(rogue, tenant(), space=namespace())
+        await bench.run()
+        assert bench.reason() == ("True", "Provisioned")
+
+    async def test_a_foreign_object_stays_as_it_is(self) -> None:
+        forged = {"metadata": {"name": tenancy.TENANT_ROLE, "namespace": TARGET}, "rules": []}
+        bench = Bench(tenant(), space=namespace())
+        bench.api.holding((ROLE, {"apiVersion": ROLE.api_version, "kind": "Role", **forged}))
+        await bench.run()
+        assert bench.reason() == ("False", "ForeignObject")
+        assert bench.object(ROLE, tenancy.TENANT_ROLE)["rules"] == []
+        bench.delete()
+        await bench.run()
+        assert bench.names(ROLE) == [tenancy.TENANT_ROLE]
+        assert bench.is_gone()
+
+    async def test_what_the_server_refuses_is_told(self) -> None:
+        bench = Bench(tenant(), space=namespace())
+        error = status_error({"code": 403, "reason": "Forbidden", "message": "the policy says no"})
+        bench.delegate.refuse(f"apply Role {tenancy.TENANT_ROLE}", error)
+        await bench.run()
+        assert bench.reason() == ("False", "RejectedByServer")
+        assert "the policy says no" in bench.status()["lastError"]
+
+
+class TestDeletion:
+    async def test_it_waits_for_clusters_and_goes_on_serving_them(self) -> None:
+        bench = await onboarded(cluster())
+        bench.delete()
+        outcome = await bench.run()
+        assert isinstance(outcome, Wait)
+        assert bench.reason() == ("True", "Deleting")
+        assert " x" in bench.status()["conditions"][0]["message"]
+        bench.says(cluster(), cluster("y"))
+        await bench.run()
+        assert len(bench.status()["grants"]) == 2
+        assert not bench.is_gone()
+
+    async def test_bindings_go_before_roles_and_nothing_is_left(self) -> None:
+        bench = await onboarded(cluster())
+        bench.says()
+        bench.delete()
+        bench.asked()
+        assert await bench.run() == Done()
+        gone = [call.split()[1] for call in bench.asked() if call.startswith("delete")]
+        assert gone == ["RoleBinding"] * 2 + ["Role"] * 2 + ["ResourceQuota", "LimitRange"]
+        assert bench.is_gone()
+        for resource in (ROLE, ROLE_BINDING, QUOTA, LIMIT_RANGE):
+            assert bench.names(resource) == []
+
+    async def test_a_namespace_that_goes_keeps_the_rights_until_its_clusters_are_gone(self) -> None:
+        bench = await onboarded(cluster())
+        for resource in (ROLE, ROLE_BINDING):
+            for name in bench.names(resource):
+                terminating(bench.object(resource, name))
+        terminating(bench.object(NAMESPACE, TARGET, ""))
+        going = cluster()
+        terminating(going)
+        bench.says(going)
+        await bench.clock.advance(2 * PERIOD)
+        await bench.run()
+        assert bench.reason() == ("True", "NamespaceTerminating")
+        assert GRANT_FINALIZER in bench.object(ROLE, tenancy.WRITER_ROLE)["metadata"]["finalizers"]
+        bench.says()
+        await bench.run()
+        assert GRANT_FINALIZER not in str(bench.api.of(ROLE) + bench.api.of(ROLE_BINDING))
+        assert bench.reason() == ("False", "NamespaceTerminating")
+
+    async def test_a_role_that_somebody_deleted_is_made_anew(self) -> None:
+        bench = await onboarded(cluster())
+        old = bench.object(ROLE, tenancy.TENANT_ROLE)
+        terminating(old)
+        await bench.clock.advance(2 * PERIOD)
+        await bench.run()
+        assert bench.reason() == ("False", "Provisioning")
+        with pytest.raises(Transient):
+            await bench.run()
+        assert f"patch Role {tenancy.TENANT_ROLE}" in bench.asked()
+        # The server does so once the last finalizer is off.
+        del bench.api.objects[(ROLE, ObjectKey(TARGET, tenancy.TENANT_ROLE))]
+        await bench.run()
+        assert bench.reason() == ("True", "Provisioned")
+
+
+class TestPace:
+    async def test_writes_of_the_delegate_wait_for_their_turn_and_reads_do_not(self) -> None:
+        bench = Bench(tenant(), space=namespace(), pace=2)
+        running = asyncio.create_task(bench.run())
+        await bench.clock.advance(0.5)
+        asked = bench.delegate.asked
+        assert [call.split()[0] for call in asked].count("apply") == 2
+        # Both bounds have been looked at, and wait to be written: one in each second.
+        assert f"get LimitRange {tenancy.LIMITS}" in asked
+        await bench.clock.advance(3.0)
+        await running
+        assert bench.reason() == ("True", "Provisioned")
+
+
+def test_every_status_fits_its_schema() -> None:
+    assert TenantStatus.lenient({"grants": 7}) == TenantStatus()
+    assert str(TENANTS) == "openbaotenants.openbao.org"

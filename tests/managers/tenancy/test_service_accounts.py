@@ -1,0 +1,56 @@
+"""managers.tenancy.service_accounts: a provisioner begins when both ServiceAccounts are there."""
+
+import asyncio
+
+import pytest
+
+from managers.tenancy.service_accounts import AGAIN, AccountMissingError, Accounts
+from runtime.builtin_kinds import SERVICE_ACCOUNT
+from runtime.errors import TransportError
+from runtime.testing.clock import ManualClock
+from runtime.types import Object
+from tests.gen.api import FakeApi
+
+WANTED = {"the controller": "operator", "the delegate": "writer"}
+
+
+def account(name: str) -> Object:
+    metadata = {"name": name, "namespace": "operators", "uid": f"uid-{name}"}
+    return {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata}
+
+
+def holding(*names: str) -> FakeApi:
+    return FakeApi().holding(*((SERVICE_ACCOUNT, account(name)) for name in names))
+
+
+async def test_both_are_there() -> None:
+    api = holding("operator", "writer")
+    accounts = Accounts(api, ManualClock(), "operators", WANTED)
+    running = asyncio.create_task(accounts.run())
+    await accounts.ready()
+    assert api.asked == ["peek ServiceAccount operator", "peek ServiceAccount writer"]
+    assert not running.done()
+    running.cancel()
+
+
+@pytest.mark.parametrize(
+    ("there", "lacking", "role"),
+    [("operator", "writer", "the delegate"), ("writer", "operator", "the controller")],
+)
+async def test_one_that_lacks_is_named(there: str, lacking: str, role: str) -> None:
+    accounts = Accounts(holding(there), ManualClock(), "operators", WANTED)
+    told = f"ServiceAccount operators/{lacking} does not exist: it is to be {role}"
+    with pytest.raises(AccountMissingError, match=told):
+        await accounts.run()
+
+
+async def test_an_api_server_that_is_away_is_asked_again() -> None:
+    api, clock = holding("operator", "writer"), ManualClock()
+    api.refuse("peek ServiceAccount operator", TransportError("away"))
+    accounts = Accounts(api, clock, "operators", WANTED)
+    running = asyncio.create_task(accounts.run())
+    await clock.advance(AGAIN / 2)
+    assert api.asked == ["peek ServiceAccount operator"]
+    await clock.advance(AGAIN)
+    await accounts.ready()
+    running.cancel()

@@ -1,0 +1,206 @@
+"""managers.upgrade.bluegreen.actions.
+
+Effects may be repeated, and touch what they are for alone.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from contracts.api.cluster.upgrade import PrePromotionHook
+from contracts.api.group import CLUSTERS
+from contracts.builders.validation_hook_job import GREEN_REVISION, OPERATION_ID, SPEC_HASH
+from contracts.jobs import upgrade_actions
+from contracts.jobs.template import Executor
+from contracts.records.bluegreen import (
+    DELETE_CLAIM,
+    DELETE_SET,
+    DROP_HOOK,
+    MAKE_HOOK,
+    MAKE_JOB,
+    START_HOOK,
+    offered,
+)
+from contracts.records.desired import Effect
+from managers.jobs.client import Jobs
+from managers.upgrade.bluegreen.actions import SECOND_ACTS, SecondActs
+from runtime.builtin_kinds import JOB, PVC, STATEFUL_SET
+from runtime.errors import ServerError
+from runtime.outcome import Blocked, Wait
+from runtime.types import Object, ObjectKey, Resource
+from tests import gen
+from tests.gen.api import FakeApi, Outside, api_error
+from tests.gen.executors import upgrader
+from tests.managers.cluster.test_reconcile import AnExecutor
+
+GREEN = "0123456789abcdef"
+HOOK = PrePromotionHook(image="registry.example.com/hook:1", command=("check",))
+ORDER: dict[str, Any] = {
+    "action": upgrade_actions.JOIN,
+    "run": "op",
+    "blue": ("x-0",),
+    "green": (f"x-{GREEN}-0",),
+}
+JUDGE = {
+    "operationID": "op",
+    "greenRevision": GREEN,
+    "specHash": "hash",
+    "hook": HOOK.to_object(),
+}
+MADE = Effect(MAKE_JOB, "job", "uid-x", ORDER)
+JUDGED = Effect(MAKE_HOOK, "hook", "uid-x", JUDGE)
+
+
+class Bench:
+    """The effects over a server in a dict that has one cluster."""
+
+    def __init__(self, answer: Executor | Wait | Blocked | None = None) -> None:
+        self.api = FakeApi().holding((CLUSTERS, gen.cluster().object()))
+        self.outside = Outside(self.api)
+        self.acts = SecondActs(Jobs(self.api), AnExecutor(answer or upgrader()))
+
+    async def run(self, *effects: Effect) -> list[str]:
+        """Run effects and say what was written."""
+        self.api.calls.clear()
+        for effect in effects:
+            run = self.acts.table[effect.name]
+            await run(self.outside.context, gen.cluster().owner(), effect)
+        return [str(one) for one in self.api.calls if one.verb != "get"]
+
+    def refused(self, effect: Effect) -> str | None:
+        """What is remembered of an effect; None for nothing."""
+        tried = offered(effect.name, effect.target)
+        last = self.outside.context.attempts.last(tried, effect.uid)
+        return None if last is None else last.refused
+
+    def has(self, resource: Resource, name: str) -> bool:
+        return (resource, ObjectKey(gen.NAMESPACE, name)) in self.api.objects
+
+    def only_job(self) -> Object:
+        (found,) = self.api.of(JOB)
+        return found
+
+
+def test_the_table_names_every_effect() -> None:
+    assert set(Bench().acts.table) == SECOND_ACTS
+
+
+class TestJob:
+    async def test_it_is_made_once_and_belongs_to_the_cluster(self) -> None:
+        bench = Bench()
+        for _ in range(3):
+            await bench.run(MADE)
+        (owner,) = bench.only_job()["metadata"]["ownerReferences"]
+        assert owner["uid"] == "uid-x"
+        assert not bench.refused(MADE)
+
+    @pytest.mark.parametrize("effect", [MADE, JUDGED], ids=["Job", "hook"])
+    async def test_a_refusal_is_remembered(self, effect: Effect) -> None:
+        bench = Bench()
+        create = bench.api.create
+
+        async def refusing(*args: Any, **more: Any) -> Any:
+            raise api_error(422)
+
+        bench.api.create = refusing  # type: ignore[method-assign]
+        await bench.run(effect)
+        assert "told to say 422" in (bench.refused(effect) or "")
+        bench.api.create = create  # type: ignore[method-assign]
+        await bench.run(effect)
+        assert bench.only_job()
+
+    @pytest.mark.parametrize("effect", [MADE, JUDGED], ids=["Job", "hook"])
+    async def test_what_passes_is_no_refusal(self, effect: Effect) -> None:
+        bench = Bench()
+
+        async def failing(*args: Any, **more: Any) -> Any:
+            raise api_error(500)
+
+        bench.api.create = failing  # type: ignore[method-assign]
+        with pytest.raises(ServerError):
+            await bench.run(effect)
+        assert bench.refused(effect) is None
+
+    @pytest.mark.parametrize("effect", [MADE, JUDGED], ids=["Job", "hook"])
+    async def test_why_there_can_be_none_is_remembered_and_a_wait_is_not(
+        self, effect: Effect
+    ) -> None:
+        stuck, waiting = Bench(Blocked("NoImage", "none is known")), Bench(Wait("Soon", "wait"))
+        assert await stuck.run(effect) == await waiting.run(effect) == []
+        assert stuck.refused(effect) == "NoImage: none is known"
+        assert waiting.refused(effect) is None
+
+
+class TestHook:
+    async def test_it_is_made_suspended_with_its_identity(self) -> None:
+        bench = Bench()
+        for _ in range(2):
+            await bench.run(JUDGED)
+        live = bench.only_job()
+        assert live["spec"]["suspend"] is True
+        notes = live["metadata"]["annotations"]
+        assert (notes[OPERATION_ID], notes[GREEN_REVISION]) == ("op", GREEN)
+        assert notes[SPEC_HASH] == "hash"
+        (container,) = live["spec"]["template"]["spec"]["containers"]
+        assert container["command"] == ["check"]
+        assert "serviceAccountName" not in live["spec"]["template"]["spec"]
+
+    async def test_one_that_runs_is_never_suspended_again(self) -> None:
+        bench = Bench()
+        await bench.run(JUDGED, Effect(START_HOOK, "hook", "uid-hook"), JUDGED)
+        assert bench.only_job()["spec"]["suspend"] is False
+
+    @pytest.mark.parametrize("uid", ["", "another"])
+    async def test_only_the_one_that_was_written_down_is_started(self, uid: str) -> None:
+        bench = Bench()
+        await bench.run(JUDGED, Effect(START_HOOK, "hook", uid))
+        assert bench.only_job()["spec"]["suspend"] is True
+
+    async def test_one_that_is_gone_is_not_started(self) -> None:
+        assert await Bench().run(Effect(START_HOOK, "hook", "uid-hook")) == ["patch Job hook"]
+
+    async def test_only_the_one_that_was_seen_is_dropped(self) -> None:
+        bench = Bench()
+        await bench.run(JUDGED, Effect(DROP_HOOK, "hook", "another"))
+        assert bench.has(JOB, "hook")
+        for _ in range(2):
+            await bench.run(Effect(DROP_HOOK, "hook", "uid-hook"))
+        assert not bench.has(JOB, "hook")
+
+
+# sentence: (effect, what it deletes)
+DELETIONS: dict[str, tuple[str, Resource]] = {
+    "a set": (DELETE_SET, STATEFUL_SET),
+    "a volume": (DELETE_CLAIM, PVC),
+}
+
+
+class TestDeletions:
+    def bench(self, resource: Resource) -> Bench:
+        bench = Bench()
+        metadata = {"name": "it", "namespace": gen.NAMESPACE, "uid": "uid-it"}
+        bench.api.holding((resource, {"metadata": metadata}))
+        return bench
+
+    @pytest.mark.parametrize(("name", "resource"), DELETIONS.values(), ids=DELETIONS)
+    async def test_only_what_was_decided_for_goes(self, name: str, resource: Resource) -> None:
+        bench = self.bench(resource)
+        await bench.run(Effect(name, "it", "uid-of-a-former-one"))
+        assert bench.has(resource, "it")
+        for _ in range(2):
+            await bench.run(Effect(name, "it", "uid-it"))
+        assert not bench.has(resource, "it")
+
+    async def test_pods_go_with_their_set(self) -> None:
+        bench = self.bench(STATEFUL_SET)
+        await bench.run(Effect(DELETE_SET, "it", "uid-it"))
+        assert bench.api.calls[-1].body["propagation"] == "Background"
+
+    @pytest.mark.parametrize(("name", "resource"), DELETIONS.values(), ids=DELETIONS)
+    async def test_an_error_ends_the_pass(self, name: str, resource: Resource) -> None:
+        bench = self.bench(resource)
+        bench.api.refuse(f"delete {resource.kind} it", api_error(500))
+        with pytest.raises(ServerError):
+            await bench.run(Effect(name, "it", "uid-it"))

@@ -1,0 +1,357 @@
+"""Blue/green: every line of the acceptance list, each by its name."""
+
+import dataclasses
+from typing import Any
+
+import pytest
+
+from contracts.jobs import upgrade_actions
+from contracts.records.bluegreen import ACTIONS, BlueGreenCourse
+from managers.upgrade.bluegreen.decide import direct
+from runtime.outcome import Blocked, Wait
+from tests.managers.upgrade.two_sets import (
+    BLUE,
+    FOR_EVER,
+    NEW,
+    SIZE,
+    TICK,
+    WHOLE,
+    TwoSets,
+    as_before,
+)
+
+EARLY = {"JoiningMesh": upgrade_actions.JOIN, "Syncing": upgrade_actions.WAIT}
+LATE = {"Promoting": upgrade_actions.PROMOTE, "DemotingBlue": upgrade_actions.DEMOTE}
+
+
+class TestSuccess:
+    def test_the_phases_are_exactly_those_of_the_list(self) -> None:
+        world = TwoSets().done()
+        assert world.phases == WHOLE
+        assert world.actions() == [
+            upgrade_actions.JOIN,
+            upgrade_actions.WAIT,
+            upgrade_actions.PROMOTE,
+            upgrade_actions.DEMOTE,
+            upgrade_actions.REMOVE_BLUE,
+        ]
+        assert world.told == ["UpgradeStarted", "UpgradeComplete"]
+
+    def test_green_is_all_that_is_left(self) -> None:
+        world = TwoSets()
+        revision = world.revision
+        world.done()
+        assert world.release == NEW
+        assert world.known.blue_revision == revision
+        assert world.known.green_revision is None
+        assert set(world.sets) == {revision}
+        assert set(world.raft) == {f"x-{revision}-{number}" for number in range(SIZE)}
+        assert set(world.claims) == {f"data-{pod}" for pod in world.raft}
+        assert world.lock == ""
+
+    def test_the_volumes_of_blue_stay_and_are_named_where_the_policy_says_so(self) -> None:
+        world = TwoSets(deletionPolicy="Retain")
+        kept = {f"data-{pod}" for pod in BLUE}
+        course = world.drive(until=lambda: "UpgradeComplete" in world.told).course
+        assert course is not None
+        assert kept == {one for one in world.claims if world.revision not in one}
+        (told,) = course.announcements
+        assert all(volume in told.text for volume in kept)
+
+    def test_a_revision_whose_volumes_were_kept_waits_for_a_person(self) -> None:
+        world = TwoSets(deletionPolicy="Retain")
+        world.claims[f"data-x-{world.revision}-0"] = "kept"
+        outcome = world.drive(5).run().outcome
+        assert isinstance(outcome, Blocked)
+        assert outcome.reason == "BlueGreenHold"
+        assert f"kubectl delete pvc data-x-{world.revision}-0" in outcome.message
+        assert world.claims[f"data-x-{world.revision}-0"] == "kept"
+        del world.claims[f"data-x-{world.revision}-0"]
+        world.done()
+
+    def test_with_read_replicas_they_come_after_blue_is_gone(self) -> None:
+        world = TwoSets(readReplicas={"replicas": 1})
+        world.reads_settled = False
+        world.drive(until=lambda: world.known.phase == "RestoringReadReplicas").drive(50)
+        assert world.known.phase == "RestoringReadReplicas"
+        assert world.release == NEW
+        assert world.known.green_revision is None
+        assert world.traffic == world.known.blue_revision
+        world.reads_settled = True
+        assert world.done().phases == [*WHOLE[:-1], "RestoringReadReplicas", "Idle"]
+
+    def test_a_second_upgrade_follows_the_first(self) -> None:
+        world = TwoSets().done()
+        before = {name for name, _ in world.made}
+        world.edit(version="2.4.2")
+        world.done()
+        assert world.phases == [*WHOLE, *WHOLE[1:]]
+        assert len(world.flips) == 2
+        assert before.isdisjoint(name for name, _ in world.made[len(before) :])
+
+
+class TestGreen:
+    def test_green_that_forms_its_own_cluster_is_taken_away(self) -> None:
+        world = TwoSets().to("JoiningMesh")
+        green = f"x-{world.revision}-0"
+        facts = world.facts()
+        world.raft[green], world.leader = True, green
+        alone = dataclasses.replace(facts, membership=world.membership())
+        world.raft.pop(green)
+        world.leader = "x-0"
+        course = direct(alone)
+        assert course.place == "RollbackCleanup"
+        assert course.effects == ()
+
+    def test_no_job_and_no_vote_before_all_of_green_is_ready(self) -> None:
+        world = TwoSets().to("DeployingGreen")
+        world.unready = {f"x-{world.revision}-2"}
+        world.drive(100)
+        assert world.known.phase == "DeployingGreen"
+        assert world.made == []
+        world.unready = set()
+        assert world.done().phases == WHOLE
+
+    def test_green_waits_for_a_blue_that_it_can_join(self) -> None:
+        world = TwoSets()
+        world.drive(until=lambda: bool(world.known.phase == "DeployingGreen"))
+        facts = world.facts()
+        nobody = dataclasses.replace(
+            facts,
+            green=dataclasses.replace(facts.green, uid=""),
+            blue=dataclasses.replace(facts.blue, ready=0),
+        )
+        course = direct(nobody)
+        assert course.place == "DeployingGreen"
+        assert isinstance(course.outcome, Wait)
+        assert "nobody to join" in course.outcome.message
+
+
+class TestTraffic:
+    def test_the_selector_flips_once_at_the_cutover(self) -> None:
+        world = TwoSets()
+        revision = world.revision
+        world.to("DemotingBlue")
+        assert world.flips == []
+        world.run()
+        assert world.flips == [revision]
+        world.done()
+        assert world.flips == [revision]
+
+    def test_blue_keeps_its_votes_until_clients_are_at_green(self) -> None:
+        world = TwoSets().to("DemotingBlue")
+        facts = dataclasses.replace(world.facts(), traffic="")
+        assert direct(facts).effects == ()
+        assert direct(dataclasses.replace(facts, traffic=world.revision)).effects != ()
+
+    def test_blue_is_kept_for_the_verification_time(self) -> None:
+        world = TwoSets(upgrade={"blueGreen": {"autoRollback": {"stabilizationSeconds": 600}}})
+        world.to("DemotingBlue")
+        began = world.now
+        world.drive(until=lambda: world.known.phase == "Cleanup")
+        assert (world.now - began).total_seconds() >= 600
+        assert "" in world.sets
+        assert world.raft.keys() >= BLUE.keys()
+        assert not any(world.raft[pod] for pod in BLUE)
+
+    def test_no_route_is_a_part_of_the_course(self) -> None:
+        fields = {field.name for field in dataclasses.fields(BlueGreenCourse)}
+        assert "traffic" in fields
+        assert not any("route" in name or "ingress" in name for name in fields)
+
+
+class TestFailures:
+    @pytest.mark.parametrize(("phase", "action"), EARLY.items(), ids=EARLY)
+    def test_a_job_that_fails_early_ends_the_upgrade(self, phase: str, action: str) -> None:
+        world = TwoSets()
+        world.fails[action] = FOR_EVER
+        revision = world.revision
+        world.drive(500)
+        as_before(world)
+        assert world.actions().count(action) == 5
+        assert world.phases[-3:] == [phase, "RollbackCleanup", "Idle"]
+        assert world.known.failed_revision == revision
+        assert world.flips == []
+        assert world.told == ["UpgradeStarted", "RollbackStarted"]
+
+    @pytest.mark.parametrize(("phase", "action"), LATE.items(), ids=LATE)
+    def test_a_job_that_fails_late_is_rolled_back(self, phase: str, action: str) -> None:
+        world = TwoSets()
+        world.fails[action] = FOR_EVER
+        revision = world.revision
+        world.drive(500)
+        as_before(world)
+        assert world.actions().count(action) == 5
+        assert world.phases[-4:] == [phase, "RollingBack", "RollbackCleanup", "Idle"]
+        assert world.known.failed_revision == revision
+        assert world.flips in ([], [revision, ""])
+
+    @pytest.mark.parametrize("action", sorted({*ACTIONS.values()}))
+    def test_a_job_that_fails_now_and_then_is_tried_again(self, action: str) -> None:
+        world = TwoSets()
+        world.fails[action] = 4
+        if action in (upgrade_actions.REPAIR, upgrade_actions.REMOVE_GREEN):
+            world.fails[upgrade_actions.DEMOTE] = FOR_EVER
+            world.drive(500)
+            as_before(world)
+        else:
+            world.done()
+        assert world.actions().count(action) == 5
+        names = [name for name, _ in world.made]
+        assert len(names) == len(set(names))
+
+    def test_the_same_target_is_not_tried_again_by_itself(self) -> None:
+        world = TwoSets()
+        world.fails[upgrade_actions.PROMOTE] = 5
+        world.drive(500)
+        as_before(world)
+        made = len(world.made)
+        writes = world.writes
+        world.now += 100_000 * TICK
+        world.drive(100)
+        assert (len(world.made), world.writes) == (made, writes)
+        outcome = world.run().outcome
+        assert isinstance(outcome, Blocked)
+        assert "requests.retry" in outcome.message
+
+    def test_a_retry_begins_anew_with_jobs_of_its_own(self) -> None:
+        world = TwoSets()
+        world.fails[upgrade_actions.PROMOTE] = 5
+        world.drive(200)
+        before = [name for name, _ in world.made]
+        world.order(retry="again")
+        world.done()
+        assert set(before).isdisjoint(name for name, _ in world.made[len(before) :])
+        assert world.status["upgradeRequests"]["lastHandledRetry"] == "again"
+        assert world.known.failed_revision is None
+
+    def test_another_target_begins_anew(self) -> None:
+        world = TwoSets()
+        world.fails[upgrade_actions.PROMOTE] = 5
+        world.drive(200)
+        world.edit(version="2.4.2")
+        world.done()
+        assert world.release == "2.4.2"
+
+    @pytest.mark.parametrize("phase", ["DeployingGreen", "JoiningMesh", "Syncing"])
+    def test_green_that_cannot_run_ends_the_upgrade_early(self, phase: str) -> None:
+        world = TwoSets().to(phase)
+        world.trouble[world.revision] = "x-1: CrashLoopBackOff"
+        world.drive(100)
+        as_before(world)
+        assert world.known.rollback_reason == "x-1: CrashLoopBackOff"
+
+    def test_green_that_cannot_run_any_more_is_rolled_back(self) -> None:
+        """Of six voters three are left, so a majority has to be made first: by the executor."""
+        world = TwoSets().to("DemotingBlue")
+        world.drive(until=lambda: not world.raft["x-0"])
+        world.follow = lambda: None
+        world.trouble[world.revision] = "x-1: CrashLoopBackOff"
+        world.drive(100)
+        as_before(world)
+
+    def test_green_that_is_not_ready_in_time_ends_the_upgrade(self) -> None:
+        world = TwoSets().to("DeployingGreen")
+        world.unready = {f"x-{world.revision}-2"}
+        world.drive(1000)
+        as_before(world)
+        assert world.known.rollback_reason == "2 of 3 servers of green are ready"
+
+    def test_by_hand_a_failed_job_stays(self) -> None:
+        world = TwoSets(upgrade={"blueGreen": {"autoRollback": {"enabled": False}}})
+        world.fails[upgrade_actions.PROMOTE] = 1
+        world.drive(200)
+        assert world.known.phase == "Promoting"
+        assert world.actions().count(upgrade_actions.PROMOTE) == 1
+        world.order(retry="again")
+        world.done()
+        assert world.actions().count(upgrade_actions.PROMOTE) == 2
+
+    def test_what_has_no_way_back_waits_for_a_person(self) -> None:
+        world = TwoSets()
+        world.fails[upgrade_actions.REMOVE_BLUE] = 5
+        world.drive(300)
+        assert world.known.phase == "Cleanup"
+        assert world.actions().count(upgrade_actions.REMOVE_BLUE) == 5
+        assert world.traffic == world.revision
+        assert isinstance(world.run().outcome, Blocked)
+        world.order(retry="again")
+        world.done()
+
+    def test_a_job_of_somebody_else_is_not_believed(self) -> None:
+        world = TwoSets().to("Promoting")
+        world.run()
+        (name, _) = world.made[-1]
+        world.jobs[name].foreign = True
+        world.jobs[name].state = "Succeeded"
+        world.run()
+        assert world.known.job_failure_count == 1
+        assert not any(world.raft.get(pod) for pod in world.sets[world.revision].pods)
+
+
+class TestSafeMode:
+    def begun(self, action: str = upgrade_actions.REPAIR) -> TwoSets:
+        world = TwoSets()
+        world.fails[upgrade_actions.DEMOTE] = 5
+        world.fails[action] = 5
+        return world.drive(300)
+
+    def glass(self, world: TwoSets) -> dict[str, Any]:
+        found: dict[str, Any] = world.status["breakGlass"]
+        return found
+
+    def test_a_repair_that_fails_begins_it(self) -> None:
+        world = self.begun()
+        glass = self.glass(world)
+        assert world.known.phase == "RollingBack"
+        assert glass["active"]
+        assert glass["reason"] == "RollbackConsensusRepairFailed"
+        assert len(glass["nonce"]) == 32
+        assert any(glass["nonce"] in step for step in glass["steps"])
+        assert world.told[-1] == "BreakGlassEntered"
+        assert world.told.count("BreakGlassEntered") == 1
+
+    def test_a_removal_that_fails_begins_it(self) -> None:
+        world = self.begun(upgrade_actions.REMOVE_GREEN)
+        assert world.known.phase == "RollbackCleanup"
+        assert self.glass(world)["reason"] == "RollbackCleanupPeerRemovalFailed"
+
+    def test_nothing_happens_while_it_lasts(self) -> None:
+        world = self.begun()
+        writes, jobs = world.writes, len(world.made)
+        world.order(rollback="again", retry="again", promote="again")
+        world.now += 100_000 * TICK
+        world.drive(50)
+        assert (world.writes, len(world.made)) == (writes, jobs)
+        outcome = world.run().outcome
+        assert isinstance(outcome, Blocked)
+        assert outcome.reason == "BreakGlassRequired"
+
+    def test_a_wrong_answer_is_ignored(self) -> None:
+        world = self.begun()
+        writes = world.writes
+        world.edit(breakGlassAck="0" * 31 + "x")
+        world.drive(50)
+        assert world.writes == writes
+        assert self.glass(world)["active"]
+
+    @pytest.mark.parametrize("action", [upgrade_actions.REPAIR, upgrade_actions.REMOVE_GREEN])
+    def test_the_right_answer_tries_again_with_another_job(self, action: str) -> None:
+        world = self.begun(action)
+        before = {name for name, _ in world.made}
+        world.edit(breakGlassAck=self.glass(world)["nonce"])
+        world.drive(100)
+        as_before(world)
+        assert not self.glass(world)["active"]
+        after = [name for name, order in world.made if name not in before]
+        assert after
+        assert world.told.count("BreakGlassAcknowledged") == 1
+
+    def test_another_failure_has_another_nonce(self) -> None:
+        world = self.begun()
+        world.fails[upgrade_actions.REPAIR] = 5
+        first = self.glass(world)["nonce"]
+        world.edit(breakGlassAck=first)
+        world.drive(200)
+        assert self.glass(world)["active"]
+        assert self.glass(world)["nonce"] != first

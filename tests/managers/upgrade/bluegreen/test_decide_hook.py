@@ -1,0 +1,208 @@
+"""The hook that judges green: one identity, one run, one receipt."""
+
+import dataclasses
+from typing import Any
+
+import pytest
+
+from contracts.records.bluegreen import BlueGreenFacts
+from contracts.records.upgrade import HookSeen
+from managers.upgrade.bluegreen import validation_hook
+from runtime.outcome import Blocked
+from tests.managers.upgrade.two_sets import TICK, TwoSets, as_before
+
+IMAGE = "registry.example.com/check:1"
+
+
+def judged(**more: Any) -> TwoSets:
+    """A world whose green is judged."""
+    wish = {"verification": {"prePromotionHook": {"image": IMAGE}}, **more}
+    return TwoSets(upgrade={"blueGreen": wish})
+
+
+def staged(stage: str, **more: Any) -> TwoSets:
+    """One whose receipt has just come to a stage."""
+    world = judged(**more)
+    world.drive(until=lambda: _stage(world) == stage)
+    assert _stage(world) == stage
+    return world
+
+
+def _stage(world: TwoSets) -> str:
+    receipt = world.known.validation_hook
+    return receipt.stage if receipt else ""
+
+
+def _facts(world: TwoSets, seen: HookSeen | None) -> BlueGreenFacts:
+    return dataclasses.replace(world.facts(), hook=seen)
+
+
+class TestWay:
+    def test_it_runs_once_before_green_is_promoted(self) -> None:
+        world = judged()
+        world.drive(until=lambda: world.known.phase == "Promoting")
+        receipt = world.known.validation_hook
+        assert receipt is not None
+        assert (receipt.stage, receipt.terminal_result) == ("TerminalObserved", "Succeeded")
+        assert world.ran == [receipt.job_uid]
+        world.done()
+        assert len(world.ran) == 1
+
+    def test_no_pod_of_it_runs_before_its_uid_is_written_down(self) -> None:
+        world = staged("Prepared")
+        world.run()
+        assert [(one.suspended, one.runs) for one in world.hooks.values()] == [(True, 0)]
+        world.run()
+        assert _stage(world) == "Committed"
+        assert [one.suspended for one in world.hooks.values()] == [True]
+        world.run()
+        assert [one.suspended for one in world.hooks.values()] == [False]
+
+    def test_its_end_is_known_when_the_job_is_gone(self) -> None:
+        world = staged("TerminalObserved", autoPromote=False)
+        world.hooks.clear()
+        world.now += 100_000 * TICK
+        world.order(promote="go")
+        world.done()
+        assert len(world.ran) == 1
+
+    def test_no_hook_no_receipt(self) -> None:
+        world = TwoSets().to("Promoting")
+        assert world.known.validation_hook is None
+        assert world.hooks == {}
+
+
+class TestNo:
+    def test_a_no_ends_the_upgrade(self) -> None:
+        world = judged()
+        world.hook_says = "Failed"
+        world.drive(200)
+        as_before(world)
+        assert world.known.rollback_reason == "the hook said no"
+
+    @pytest.mark.parametrize("switch", ["enabled", "onValidationFailure"])
+    def test_a_no_is_held_if_a_person_decides(self, switch: str) -> None:
+        world = judged(autoRollback={switch: False})
+        world.hook_says = "Failed"
+        world.drive(200)
+        assert world.known.phase == "Syncing"
+        outcome = world.run().outcome
+        assert isinstance(outcome, Blocked)
+        writes = world.writes
+        world.drive(20)
+        assert world.writes == writes
+        world.hook_says = "Succeeded"
+        world.order(retry="judge-again")
+        world.done()
+        assert len(world.ran) == 2
+
+    def test_a_result_of_another_attempt_counts_for_nothing(self) -> None:
+        world = judged()
+        world.hook_says = "Failed"
+        world.drive(200)
+        (first,) = world.hooks
+        world.hook_says = "Succeeded"
+        world.order(retry="again")
+        world.done()
+        assert len(world.hooks) == 2
+        assert world.hooks[first].runs == 1
+
+
+class TestLost:
+    @pytest.mark.parametrize("stage", ["Committed", "Created"])
+    def test_a_job_that_is_gone_is_never_made_again(self, stage: str) -> None:
+        world = staged(stage)
+        world.hooks.clear()
+        world.drive(50)
+        assert _stage(world) == "Unknown"
+        assert world.hooks == {}
+        assert world.known.phase == "Syncing"
+        outcome = world.run().outcome
+        assert isinstance(outcome, Blocked)
+        assert outcome.reason == "BlueGreenHold"
+
+    @pytest.mark.parametrize("stage", ["Committed", "Created"])
+    def test_another_job_of_that_name_is_not_believed(self, stage: str) -> None:
+        world = staged(stage)
+        receipt = world.known.validation_hook
+        assert receipt is not None
+        for seen in (
+            HookSeen("another", "Succeeded"),
+            HookSeen(receipt.job_uid or "", "Succeeded", foreign=True),
+            None,
+        ):
+            assert validation_hook.step(_facts(world, seen)) == "lost"
+
+    @pytest.mark.parametrize(
+        ("seen", "taken"),
+        [
+            (None, "make"),
+            (HookSeen("a", "Active", suspended=True), "commit"),
+            (HookSeen("a", "Active", suspended=True, terminating=True), "wait"),
+            (HookSeen("a", "Succeeded"), "lost"),
+            (HookSeen("a", "Active", suspended=True, foreign=True), "lost"),
+        ],
+    )
+    def test_before_it_is_let_go_it_may_be_made_again(
+        self, seen: HookSeen | None, taken: str
+    ) -> None:
+        assert validation_hook.step(_facts(staged("Prepared"), seen)) == taken
+
+    def test_a_person_may_have_it_judged_again(self) -> None:
+        world = staged("Created")
+        world.hooks.clear()
+        world.drive(5)
+        world.order(retry="judge-again")
+        world.done()
+
+    def test_a_person_may_go_back(self) -> None:
+        world = staged("Created")
+        world.hooks.clear()
+        world.drive(5)
+        world.order(rollback="back")
+        world.drive(100)
+        as_before(world)
+
+
+class TestEdits:
+    def test_before_it_is_let_go_another_hook_takes_its_place(self) -> None:
+        world = staged("Prepared")
+        world.run()
+        (first,) = world.hooks
+        world.wish(verification={"prePromotionHook": {"image": f"{IMAGE}2"}})
+        world.done()
+        (second,) = world.hooks
+        assert second != first
+        assert len(world.ran) == 1
+
+    def test_before_it_is_let_go_it_may_be_taken_back(self) -> None:
+        world = staged("Prepared")
+        world.run()
+        world.wish(verification=None)
+        world.done()
+        assert world.ran == []
+        assert world.hooks == {}
+
+    @pytest.mark.parametrize("stage", ["Committed", "Created", "TerminalObserved"])
+    def test_afterwards_an_edit_is_for_the_next_upgrade(self, stage: str) -> None:
+        world = staged(stage)
+        world.wish(verification={"prePromotionHook": {"image": f"{IMAGE}2"}})
+        world.done()
+        assert len(world.ran) == 1
+
+    def test_the_identity_tells_hooks_and_upgrades_apart(self) -> None:
+        one = validation_hook.HookIdentity("x", "operation", "revision", "hash")
+        others = [
+            dataclasses.replace(one, **{name: "other"})
+            for name in ("operation_id", "green_revision", "spec_hash")
+        ]
+        assert len({one.job_name, *(other.job_name for other in others)}) == 4
+
+    def test_the_same_hook_has_the_same_hash(self) -> None:
+        one, two = judged().facts().hook_wish, judged().facts().hook_wish
+        assert one is not None
+        assert two is not None
+        assert validation_hook.spec_hash(one) == validation_hook.spec_hash(two)
+        assert validation_hook.spec_hash(one) != validation_hook.spec_hash(
+            two.model_copy(update={"timeout_seconds": 1})
+        )

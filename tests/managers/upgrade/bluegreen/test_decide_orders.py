@@ -1,0 +1,233 @@
+"""Blue/green: orders, edits, pauses and the lock, while an upgrade goes on."""
+
+from typing import Any
+
+import pytest
+
+from contracts.jobs import upgrade_actions
+from runtime.outcome import Wait
+from tests.managers.upgrade.two_sets import NEW, OLD, TICK, WHOLE, TwoSets, as_before
+
+LATE = ("Promoting", "DemotingBlue")
+BY_HAND: dict[str, Any] = {"blueGreen": {"autoPromote": False}}
+
+
+class TestApproval:
+    def held(self) -> TwoSets:
+        world = TwoSets(upgrade=BY_HAND)
+        world.drive(100)
+        assert world.known.phase == "Syncing"
+        outcome = world.run().outcome
+        # Somebody asked for it: nothing is wrong, and nothing is degraded.
+        assert isinstance(outcome, Wait)
+        assert outcome.reason == "BlueGreenHold"
+        return world
+
+    def test_it_waits(self) -> None:
+        world = self.held()
+        writes = world.writes
+        world.now += 100_000 * TICK
+        world.tick()
+        assert not world.jobs
+        world.drive(50)
+        assert world.writes == writes
+
+    def test_a_token_goes_on(self) -> None:
+        world = self.held()
+        world.order(promote="go")
+        assert world.done().phases == WHOLE
+        assert world.status["upgradeRequests"]["lastHandledPromote"] == "go"
+        assert "BlueGreenPromotionApproved" in world.told
+
+    @pytest.mark.parametrize("phase", ["Idle", "DeployingGreen", "JoiningMesh"])
+    def test_a_token_that_is_too_early_is_ignored_and_acknowledged(self, phase: str) -> None:
+        world = TwoSets(upgrade=BY_HAND).to(phase)
+        world.order(promote="too-early")
+        world.drive(100)
+        assert world.status["upgradeRequests"]["lastHandledPromote"] == "too-early"
+        assert world.known.phase == "Syncing"
+
+    def test_an_edit_of_auto_promote_is_for_the_next_upgrade(self) -> None:
+        world = self.held()
+        world.wish(autoPromote=True)
+        world.drive(50)
+        assert world.known.phase == "Syncing"
+
+
+class TestRollback:
+    @pytest.mark.parametrize("phase", ["DeployingGreen", "JoiningMesh", "Syncing", *LATE])
+    def test_it_goes_back_from_every_phase_that_allows_it(self, phase: str) -> None:
+        world = TwoSets().to(phase)
+        world.drive(1)
+        world.order(rollback="back")
+        world.drive(200)
+        as_before(world)
+        assert world.known.rollback_reason == "rollback back was asked for"
+        assert world.status["upgradeRequests"]["lastHandledRollback"] == "back"
+        assert ("RollingBack" in world.phases) == (phase in LATE)
+
+    def test_it_waits_for_a_job_of_the_way_there(self) -> None:
+        """Clients stay where they are until it has ended: it takes the votes of blue."""
+        world = TwoSets().to("DemotingBlue")
+        world.run()
+        world.run()
+        world.order(rollback="back")
+        world.run()
+        world.run()
+        assert world.known.phase == "RollingBack"
+        assert world.actions()[-1] == upgrade_actions.DEMOTE
+        assert world.traffic == world.revision
+        world.tick()
+        world.drive(200)
+        as_before(world)
+
+    @pytest.mark.parametrize("phase", ["Cleanup", "RestoringReadReplicas"])
+    def test_there_is_no_way_back_once_blue_goes(self, phase: str) -> None:
+        world = TwoSets(readReplicas={"replicas": 1}).to(phase)
+        world.order(rollback="back")
+        world.done()
+        assert world.told.count("RollbackRefused") == 1
+        assert world.status["upgradeRequests"]["lastHandledRollback"] == "back"
+
+    @pytest.mark.parametrize("phase", ["RollingBack", "RollbackCleanup"])
+    def test_on_the_way_back_it_is_acknowledged(self, phase: str) -> None:
+        world = TwoSets()
+        world.fails[upgrade_actions.DEMOTE] = 5
+        world.to(phase)
+        world.order(rollback="back")
+        world.drive(200)
+        as_before(world)
+        assert world.status["upgradeRequests"]["lastHandledRollback"] == "back"
+
+    def test_while_nothing_goes_on_it_is_acknowledged(self) -> None:
+        world = TwoSets().done()
+        world.order(rollback="back")
+        world.drive(10)
+        assert world.status["upgradeRequests"]["lastHandledRollback"] == "back"
+        assert world.release == NEW
+
+    @pytest.mark.parametrize("phase", ["DeployingGreen", "JoiningMesh", "Syncing", *LATE])
+    def test_what_is_taken_back_may_be_asked_for_again(self, phase: str) -> None:
+        world = TwoSets().to(phase)
+        world.edit(version=OLD)
+        world.drive(100)
+        as_before(world)
+        world.edit(version=NEW)
+        world.done()
+
+
+class TestEdits:
+    @pytest.mark.parametrize("phase", WHOLE[1:-1])
+    def test_an_edit_mid_way_changes_no_job_of_the_attempt(self, phase: str) -> None:
+        world, undisturbed = TwoSets().to(phase), TwoSets()
+        revision = world.revision
+        world.edit(replicas=5, image="registry.example.com/bao:2.4.1", version=NEW)
+        world.drive(until=lambda: world.known.phase == "Idle")
+        undisturbed.done()
+        assert world.made == undisturbed.made
+        assert world.known.blue_revision == revision
+        assert world.flips == [revision]
+
+    def test_the_edit_is_the_next_upgrade(self) -> None:
+        world = TwoSets().to("Promoting")
+        world.edit(version="2.4.2")
+        world.drive(400)
+        assert world.phases == [*WHOLE, *WHOLE[1:]]
+        assert world.release == "2.4.2"
+
+
+class TestPause:
+    @pytest.mark.parametrize("phase", WHOLE[1:-1])
+    def test_it_keeps_everything_and_ends_without_a_false_timeout(self, phase: str) -> None:
+        world = TwoSets().to(phase)
+        world.edit(paused=True)
+        writes = world.writes
+        world.drive(20)
+        assert world.writes == writes
+        world.now += 100_000 * TICK
+        world.edit(paused=False)
+        world.status["resumedAt"] = world.now.isoformat().replace("+00:00", "Z")
+        assert world.done().phases == WHOLE
+
+
+class TestLock:
+    @pytest.mark.parametrize("phase", WHOLE[1:-1])
+    def test_nothing_is_done_while_another_has_it(self, phase: str) -> None:
+        world = TwoSets().to(phase)
+        world.run()
+        world.tick()
+        world.status["operationLock"] = {"operation": "Restore", "holder": "openbaorestore/now"}
+        world.run()
+        writes = world.writes
+        world.drive(20)
+        assert world.writes == writes
+        outcome = world.run().outcome
+        assert isinstance(outcome, Wait)
+        assert outcome.reason == "OperationLockBlocked"
+        del world.status["operationLock"]
+        assert world.done().phases == WHOLE
+
+    def test_an_order_stays_until_it_can_be_carried_out(self) -> None:
+        world = TwoSets().to("Syncing")
+        world.status["operationLock"] = {"operation": "Restore", "holder": "openbaorestore/now"}
+        world.order(rollback="back")
+        world.drive(20)
+        assert "upgradeRequests" not in world.status
+        del world.status["operationLock"]
+        world.drive(100)
+        as_before(world)
+
+    def test_nothing_is_made_without_it(self) -> None:
+        world = TwoSets()
+        world.status["operationLock"] = {"operation": "Backup", "holder": "openbaobackup/now"}
+        world.drive(20)
+        assert set(world.sets) == {""}
+        del world.status["operationLock"]
+        world.done()
+
+    def test_it_is_given_back_when_nobody_wants_the_upgrade_any_more(self) -> None:
+        world = TwoSets()
+        world.drive(until=lambda: bool(world.lock))
+        world.edit(version=OLD)
+        world.drive(10)
+        as_before(world)
+        assert world.known.operation_id is None
+
+
+class TestSnapshot:
+    def wanted(self) -> TwoSets:
+        return TwoSets(
+            upgrade={"preUpgradeSnapshot": True},
+            backup={
+                "schedule": "0 3 * * *",
+                "target": {"provider": "s3", "endpoint": "https://s3.example.com", "bucket": "b"},
+            },
+        )
+
+    def test_it_comes_first(self) -> None:
+        world = self.wanted()
+        world.backup_ends = "Running"
+        world.drive(30)
+        assert world.known.phase == "Idle"
+        assert set(world.sets) == {""}
+        (name,) = world.backups
+        world.backups[name] = "Completed"
+        assert world.done().phases == WHOLE
+        assert len(world.backups) == 1
+
+    def test_three_that_fail_end_the_upgrade(self) -> None:
+        world = self.wanted()
+        world.backup_ends = "Failed"
+        world.drive(50)
+        assert len(world.backups) == 3
+        as_before(world)
+        assert world.known.failed_revision
+
+    def test_one_that_is_gone_is_made_again(self) -> None:
+        world = self.wanted()
+        world.backup_ends = "Running"
+        world.drive(5)
+        world.backups.clear()
+        world.backup_ends = "Completed"
+        world.done()
+        assert len(world.backups) == 1

@@ -1,0 +1,393 @@
+"""managers.upgrade.bluegreen.facts: what a pass says of two sets, in the words of the table."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from contracts.api.cluster.spec import OpenBaoCluster
+from contracts.pools.voter_pool import VoterSet
+from contracts.records.bluegreen import (
+    MAKE_HOOK,
+    MAKE_JOB,
+    BlueGreenFacts,
+    ClaimSeen,
+    job_name,
+    offered,
+    revision_of,
+)
+from contracts.records.observed import ClaimFacts, Observed, Quorum, RaftServer, ReadPoolFacts
+from contracts.records.upgrade import (
+    HookSeen,
+    JobEnd,
+    Release,
+    SecondSeen,
+    SnapshotSeen,
+    UpgradeFacts,
+)
+from managers.upgrade.bluegreen.facts import (
+    CRASHES,
+    OFFER_AGAIN,
+    PULL_PATIENCE,
+    decides,
+    facts_of,
+    frozen_replicas,
+    frozen_target,
+    goes_on,
+    sets_in_sight,
+    steer,
+)
+from tests import gen
+
+OLD, NEW = Release("2.4.0"), Release("2.5.0")
+GREEN = revision_of(NEW, 3)
+BEFORE = "fedcba9876543210"
+BLUE_GREEN = {"strategy": "BlueGreen", "jwtAuthRole": "upgrader"}
+ROLLING = {"phase": "Rolling", "targetVersion": "2.5.0", "fromVersion": "2.4.0"}
+RUNNING = (
+    gen.cluster(version="2.5.0", upgrade=BLUE_GREEN)
+    .initialized()
+    .having(release={"version": "2.4.0"})
+)
+
+
+def at(phase: str, **status: Any) -> gen.Cluster:
+    """A cluster in a phase of its upgrade."""
+    known = {
+        "phase": phase,
+        "operationID": "op",
+        "greenRevision": GREEN,
+        "greenVersion": "2.5.0",
+        "blueReplicas": 3,
+        "greenReplicas": 5,
+        **status,
+    }
+    return RUNNING.having(blueGreen={k: v for k, v in known.items() if v is not None})
+
+
+def facts(cluster: gen.Cluster, observed: Observed | None = None) -> BlueGreenFacts:
+    return facts_of(cluster.read(), observed or gen.world().facts(), OLD)
+
+
+def pool(*pods: gen.Pod, revision: str = GREEN, **more: Any) -> ReadPoolFacts:
+    """A set as it is observed."""
+    live = gen.stateful_set().of(revision).sized(len(pods)).facts()
+    return ReadPoolFacts(live, tuple(one.facts() for one in pods), **more)
+
+
+def green_pod(ordinal: int = 0) -> gen.Pod:
+    return gen.pod(ordinal).of(GREEN).ready(version="2.5.0")
+
+
+# sentence: (cluster, goes on, decides)
+LIVES: dict[str, tuple[gen.Cluster, bool, bool]] = {
+    "never upgraded in this way": (gen.cluster().initialized(), False, False),
+    "asked for": (RUNNING, False, True),
+    "asked for while a rolling one goes on": (RUNNING.having(upgrade=ROLLING), False, False),
+    "begun": (at("Idle"), True, True),
+    "begun, and another strategy now": (at("Syncing").wanting(upgrade=None), True, True),
+    "at its end, without green": (
+        at("RestoringReadReplicas", greenRevision=None).wanting(upgrade=None),
+        True,
+        True,
+    ),
+    "over, and another strategy now": (
+        at("Idle", greenRevision=None, blueRevision=BEFORE).wanting(upgrade=None),
+        False,
+        False,
+    ),
+    "in safe mode": (
+        RUNNING.wanting(upgrade=None).having(breakGlass={"active": True, "nonce": "n"}),
+        False,
+        True,
+    ),
+    "after a safe mode": (
+        RUNNING.wanting(upgrade=None).having(breakGlass={"active": False}),
+        False,
+        False,
+    ),
+}
+
+
+@pytest.mark.parametrize(("cluster", "on", "decided"), LIVES.values(), ids=LIVES)
+def test_who_decides(cluster: gen.Cluster, on: bool, decided: bool) -> None:
+    assert (goes_on(cluster.read()), decides(cluster.read())) == (on, decided)
+
+
+# sentence: (cluster, revisions in sight)
+SIGHTS: dict[str, tuple[gen.Cluster, tuple[str, ...]]] = {
+    "one set": (gen.cluster().initialized(), ("",)),
+    "the one that would be next": (RUNNING, ("", GREEN)),
+    "none is next by another strategy": (RUNNING.wanting(upgrade=None), ("",)),
+    "none is next as all is as asked": (RUNNING.wanting(version="2.4.0"), ("",)),
+    "both": (at("Syncing"), ("", GREEN)),
+    "both, whatever is asked for now": (at("Syncing").wanting(version="2.6.0"), ("", GREEN)),
+    "the other way round once green serves": (at("Cleanup"), (GREEN, "")),
+    "blue again on the way back": (at("RollingBack"), ("", GREEN)),
+    "one at the end": (
+        at("RestoringReadReplicas", greenRevision=None, blueRevision=GREEN),
+        (GREEN,),
+    ),
+    "the next one never has the name of what serves": (
+        at("Idle", greenRevision=None, blueRevision=GREEN),
+        (GREEN, revision_of(NEW, 3, GREEN)),
+    ),
+    "a revision that is none": (at("Idle", greenRevision=None, blueRevision="../x"), ("", GREEN)),
+}
+
+
+HOOK: dict[str, str] = {
+    "operationID": "op",
+    "greenRevision": GREEN,
+    "specHash": "hash",
+    "stage": "Prepared",
+    "jobName": "the-hook",
+}
+
+
+@pytest.mark.parametrize(("cluster", "wanted"), SIGHTS.values(), ids=SIGHTS)
+def test_which_sets_are_looked_at(cluster: gen.Cluster, wanted: tuple[str, ...]) -> None:
+    assert sets_in_sight(cluster.read()) == tuple(VoterSet("x", one) for one in wanted)
+
+
+@pytest.mark.parametrize(
+    ("phase", "replicas"),
+    [("Idle", 3), ("DeployingGreen", 3), ("DemotingBlue", 3), ("RollingBack", 3), ("Cleanup", 5)],
+)
+def test_how_many_servers_serve_is_frozen(phase: str, replicas: int) -> None:
+    cluster = at(phase).wanting(replicas=7).read()
+    assert frozen_replicas(cluster) == replicas
+    assert frozen_target(cluster) == NEW
+
+
+def test_nothing_is_frozen_without_a_second_set() -> None:
+    for cluster in (RUNNING, at("Idle", greenRevision=None), gen.cluster()):
+        assert frozen_replicas(cluster.read()) is None
+        assert frozen_target(cluster.read()) is None
+
+
+class TestSets:
+    def both(self) -> Observed:
+        """Blue of three and green of two are there."""
+        blue = pool(*(gen.pod(n).ready() for n in range(3)), revision="")
+        seen = gen.world().facts()
+        return replace(
+            seen,
+            stateful_set=blue.stateful_set,
+            pods=blue.pods,
+            green=pool(green_pod(0), green_pod(1)),
+        )
+
+    def test_blue_serves_until_there_is_no_way_back(self) -> None:
+        told = facts(at("DemotingBlue"), self.both())
+        assert (told.blue.pods, told.green.pods) == (3, 2)
+        assert told.blue.uid != told.green.uid
+
+    def test_green_serves_from_then_on(self) -> None:
+        seen = self.both()
+        turned = replace(
+            seen,
+            stateful_set=seen.green.stateful_set,
+            pods=seen.green.pods,
+            green=ReadPoolFacts(seen.stateful_set, seen.pods),
+        )
+        before, after = facts(at("DemotingBlue"), seen), facts(at("Cleanup"), turned)
+        assert (before.blue, before.green) == (after.blue, after.green)
+
+    def test_nothing_is_seen_of_a_set_that_nobody_looked_at(self) -> None:
+        told = facts(RUNNING.wanting(version="2.4.0"), self.both())
+        assert (told.green.uid, told.green.pods) == ("", 0)
+
+    # sentence: (pod of green, is it reckoned with)
+    SERVING: dict[str, tuple[gen.Pod, bool]] = {  # noqa: RUF012  a constant
+        "it serves": (green_pod(), True),
+        "it is not ready": (green_pod().unready(), False),
+        "it is sealed": (green_pod().saying(sealed="true"), False),
+        "it does not say whether it is sealed": (green_pod().saying(sealed="perhaps"), False),
+        "it is of another version": (green_pod().saying(version="2.4.0"), False),
+        "it ends": (green_pod().terminating(), False),
+    }
+
+    @pytest.mark.parametrize(("pod", "counts"), SERVING.values(), ids=SERVING)
+    def test_which_servers_are_reckoned_with(self, pod: gen.Pod, counts: bool) -> None:
+        told = facts(at("Syncing"), replace(gen.world().facts(), green=pool(pod)))
+        assert (told.green.ready, told.green.pods) == (int(counts), 1)
+
+    def test_blue_is_reckoned_with_in_whatever_version(self) -> None:
+        seen = gen.world().with_pods(gen.pod(0).ready(version="2.3.0")).facts()
+        assert facts(at("RollingBack"), seen).blue.ready == 1
+
+    def test_volumes_that_go_are_none(self) -> None:
+        claims = (ClaimFacts("a", "1", "uid-x", False), ClaimFacts("b", "2", "uid-x", True))
+        seen = replace(gen.world().facts(), green=pool(green_pod(), claims=claims))
+        assert facts(at("Syncing"), seen).green.claims == (ClaimSeen("a", "1"),)
+
+
+class TestTrouble:
+    def told(self, pod: gen.Pod) -> str:
+        return facts(at("Syncing"), replace(gen.world().facts(), green=pool(pod))).green.trouble
+
+    # sentence: (pod, has it trouble)
+    MOMENTS: dict[str, tuple[gen.Pod, str]] = {  # noqa: RUF012  a constant
+        "it runs": (green_pod(), ""),
+        "it ended twice": (
+            gen.pod().of(GREEN).restarted(CRASHES - 1).waiting("CrashLoopBackOff"),
+            "",
+        ),
+        "it ends again and again": (
+            gen.pod().of(GREEN).restarted(CRASHES, code=7).waiting("CrashLoopBackOff"),
+            "exit code 7",
+        ),
+        "it ended often and runs": (green_pod().restarted(9), ""),
+        "its image is late": (
+            gen.pod().of(GREEN).born(PULL_PATIENCE / 2).waiting("ErrImagePull"),
+            "",
+        ),
+        "its image is not there": (
+            gen.pod().of(GREEN).born(PULL_PATIENCE).waiting("ErrImagePull"),
+            "no image",
+        ),
+        "nobody knows since when": (gen.pod().of(GREEN).waiting("ImagePullBackOff"), ""),
+        "no node has room": (
+            gen.pod().of(GREEN).born(timedelta(hours=1)).unscheduled("no room"),
+            "",
+        ),
+    }
+
+    @pytest.mark.parametrize(("pod", "wanted"), MOMENTS.values(), ids=MOMENTS)
+    def test_a_server_that_can_never_run(self, pod: gen.Pod, wanted: str) -> None:
+        told = self.told(pod)
+        assert wanted in told
+        assert bool(told) == bool(wanted)
+
+    def test_one_failure_has_one_word(self) -> None:
+        """Else the status is written with each of the two that Kubernetes uses in turn."""
+        late = gen.pod().of(GREEN).born(PULL_PATIENCE)
+        words = {self.told(late.waiting(word)) for word in ("ErrImagePull", "ImagePullBackOff")}
+        assert len(words) == 1
+
+
+class TestMembership:
+    BLUE, OF_GREEN = VoterSet("x"), VoterSet("x", GREEN)
+
+    def seen(self, leader: gen.Pod | None = None, **quorum: Any) -> Observed:
+        servers = (
+            *(RaftServer(self.BLUE.pod(n), voter=True, healthy=True) for n in range(3)),
+            RaftServer(self.OF_GREEN.pod(0), voter=False, healthy=True),
+            RaftServer(self.OF_GREEN.pod(1), voter=True, healthy=True),
+            RaftServer("x-read-0", voter=False, healthy=True),
+        )
+        told = Quorum(**{"servers": servers, **quorum})
+        found = (leader or gen.pod(1).ready(leading=True)).facts()
+        return replace(gen.world().facts(), pods=(found,), quorum=told)
+
+    def test_members_are_counted_by_set(self) -> None:
+        told = facts(at("Promoting"), self.seen()).membership
+        assert told is not None
+        assert (told.leader, told.blue_voters, told.blue_peers) == ("blue", 3, 3)
+        assert (told.green_voters, told.green_peers) == (1, 2)
+
+    def test_the_leader_is_told_by_its_name(self) -> None:
+        told = facts(at("DemotingBlue"), self.seen(gen.pod(1).of(GREEN).ready(leading=True)))
+        assert told.membership is not None
+        assert told.membership.leader == "green"
+
+    def test_one_of_neither_set_may_lead(self) -> None:
+        told = facts(at("Promoting"), self.seen(gen.pod(1).of(BEFORE).ready(leading=True)))
+        assert told.membership is not None
+        assert told.membership.leader is None
+
+    def test_nothing_is_known_of_members_when_nobody_can_be_asked(self) -> None:
+        for seen in (
+            self.seen(trouble="no answer"),
+            replace(self.seen(), quorum=None),
+            replace(self.seen(), pods=()),
+            replace(
+                self.seen(), pods=tuple(gen.pod(n).ready(leading=True).facts() for n in (0, 1))
+            ),
+        ):
+            assert facts(at("Promoting"), seen).membership is None
+
+
+class TestLookedUp:
+    def test_it_is_handed_on(self) -> None:
+        second = SecondSeen(
+            job=JobEnd("job", "Active"),
+            former_job="former",
+            hook=HookSeen("uid", "Active"),
+            snapshot=SnapshotSeen("snap", "Completed"),
+            traffic=GREEN,
+            nonce="n" * 32,
+        )
+        seen = replace(gen.world().facts(), upgrade=UpgradeFacts(second=second))
+        told = facts(at("Syncing"), seen)
+        assert (told.job, told.former_job, told.hook) == (second.job, "former", second.hook)
+        assert (told.snapshot, told.traffic) == (second.snapshot, GREEN)
+        assert told.nonce == second.nonce
+
+    @pytest.mark.parametrize("effect", [MAKE_JOB, MAKE_HOOK])
+    def test_a_refusal_stands_until_it_is_tried_again(self, effect: str) -> None:
+        world = gen.world()
+        hook = {"validationHook": HOOK} if effect == MAKE_HOOK else {}
+        cluster = at("Syncing", **hook)
+        name = HOOK["jobName"] if hook else job_name(cluster.read())
+        for ago, again in ((timedelta(), False), (OFFER_AGAIN, True)):
+            tried = world.tried(offered(effect, name), "uid-x", ago, "no")
+            told = facts(cluster, tried.facts())
+            refused = told.job_refused if effect == MAKE_JOB else told.hook_refused
+            assert (refused, told.offers_again) == ("no", again)
+
+    def test_what_was_refused_of_another_job_or_cluster_is_no_refusal(self) -> None:
+        mine = offered(MAKE_JOB, job_name(at("Syncing").read()))
+        for effect, uid in ((offered(MAKE_JOB, "another"), "uid-x"), (mine, "uid-y")):
+            seen = gen.world().tried(effect, uid, refused="no").facts()
+            assert facts(at("Syncing"), seen).job_refused == ""
+
+    def test_the_checks_are_done_before_it_begins_and_never_again(self) -> None:
+        assert facts(RUNNING).obstacle is not None
+        assert facts(at("Idle")).obstacle is not None
+        assert facts(at("Syncing")).obstacle is None
+
+    def test_a_refusal_is_judged_for_what_was_begun(self) -> None:
+        asked = RUNNING.wanting(version="2.3.0")
+        assert facts(asked).refusal is not None
+        assert facts(at("Idle").wanting(version="2.3.0")).refusal is None
+
+
+class TestReadReplicas:
+    END = at("RestoringReadReplicas", greenRevision=None, blueRevision=GREEN)
+
+    def settled(self, *pods: gen.Pod, wanted: int | None = 1) -> bool:
+        cluster = self.END.wanting(readReplicas={"replicas": wanted} if wanted else None).read()
+        seen = replace(
+            gen.world().facts(), read=ReadPoolFacts(None, tuple(one.facts() for one in pods))
+        )
+        return facts_of(cluster, seen, NEW).reads_settled
+
+    def test_all_of_them_follow(self) -> None:
+        assert self.settled(gen.read_pod(0).ready(version="2.5.0"))
+        assert not self.settled(gen.read_pod(0).ready(version="2.4.0"))
+        assert not self.settled(gen.read_pod(0).ready(version="2.5.0").unready())
+        assert not self.settled()
+        assert not self.settled(*(gen.read_pod(n).ready(version="2.5.0") for n in range(2)))
+
+    def test_without_any_there_is_nothing_to_wait_for(self) -> None:
+        assert self.settled(wanted=None)
+
+
+def test_the_course_says_what_the_table_said() -> None:
+    cluster: OpenBaoCluster = at("Syncing").read()
+    course = steer(cluster, gen.world().facts(), OLD)
+    assert course.second is not None
+    assert course.release == OLD
+    assert course.upgrade is None
+    assert (course.place, course.halt, course.outcome, course.effects, course.requests) == (
+        course.second.place,
+        course.second.halt,
+        course.second.outcome,
+        course.second.effects,
+        course.second.requests,
+    )

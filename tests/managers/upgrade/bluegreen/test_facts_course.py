@@ -1,0 +1,201 @@
+"""managers.upgrade.decide with an upgrade by a second set: who decides, and what is rendered."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from contracts.records.bluegreen import CLEANUP, DEMOTING, revision_of
+from contracts.records.observed import Observed
+from contracts.records.upgrade import Release
+from contracts.records.upgrade_decision import Course
+from managers.upgrade.decide import accepted, as_accepted, as_targeted, at_rest, direct, wants_facts
+from tests import gen
+
+OLD, NEW = Release("2.4.0"), Release("2.5.0")
+GREEN = revision_of(NEW, 3)
+STRATEGY = {"strategy": "BlueGreen", "jwtAuthRole": "upgrader"}
+PLAIN = gen.cluster(upgrade=STRATEGY).initialized().having(release={"version": "2.4.0"})
+ASKED = PLAIN.wanting(version="2.5.0")
+DEADLINE = timedelta(minutes=10)
+ROLLING = {
+    "id": "one",
+    "phase": "Rolling",
+    "targetVersion": "2.5.0",
+    "fromVersion": "2.4.0",
+    "currentPartition": 3,
+}
+
+
+def at(phase: str, cluster: gen.Cluster = ASKED, **status: Any) -> gen.Cluster:
+    """A cluster in a phase of its upgrade."""
+    known = {
+        "phase": phase,
+        "operationID": "op",
+        "greenRevision": GREEN,
+        "greenVersion": "2.5.0",
+        "blueReplicas": 3,
+        "greenReplicas": 3,
+    }
+    return cluster.having(blueGreen={**known, **status})
+
+
+def course(cluster: gen.Cluster, observed: Observed | None = None) -> Course:
+    return direct(cluster.read(), observed or gen.running(cluster).facts(), DEADLINE)
+
+
+def ordering(cluster: gen.Cluster, **tokens: str) -> gen.Cluster:
+    upgrade = cluster.spec.get("upgrade") or {}
+    return cluster.wanting(upgrade={**upgrade, "requests": tokens})
+
+
+# sentence: (cluster, has the pass something to decide)
+LIVES: dict[str, tuple[gen.Cluster, bool]] = {
+    "all is as asked": (PLAIN, False),
+    "after an upgrade": (
+        PLAIN.having(blueGreen={"phase": "Idle", "blueRevision": GREEN}),
+        False,
+    ),
+    "after one that failed": (
+        PLAIN.having(blueGreen={"phase": "Idle", "failedRevision": GREEN}),
+        False,
+    ),
+    "after a safe mode": (PLAIN.having(breakGlass={"active": False}), False),
+    "before the first boot": (gen.cluster(upgrade=STRATEGY), False),
+    "another release is asked for": (ASKED, True),
+    "begun": (at("Idle"), True),
+    "begun, and taken back": (at("Idle", PLAIN), True),
+    "at its end": (PLAIN.having(blueGreen={"phase": "RestoringReadReplicas"}), True),
+    "a safe mode": (PLAIN.having(breakGlass={"active": True, "nonce": "n"}), True),
+    "an order": (ordering(PLAIN, promote="go-1"), True),
+    "an order that was handled": (
+        ordering(PLAIN, promote="go-1").having(upgradeRequests={"lastHandledPromote": "go-1"}),
+        False,
+    ),
+}
+
+
+@pytest.mark.parametrize(("cluster", "busy"), LIVES.values(), ids=LIVES)
+def test_when_there_is_something_to_decide(cluster: gen.Cluster, *, busy: bool) -> None:
+    assert wants_facts(cluster.read()) == busy
+    assert (at_rest(cluster.read()) is None) == busy
+
+
+class TestWhoDecides:
+    def test_the_strategy_decides_for_what_is_not_begun(self) -> None:
+        assert course(ASKED).second is not None
+        assert course(ASKED.wanting(upgrade=None)).second is None
+
+    @pytest.mark.parametrize("phase", ["Idle", "Syncing", DEMOTING, CLEANUP, "RollingBack"])
+    def test_what_was_begun_by_a_second_set_ends_so(self, phase: str) -> None:
+        told = course(at(phase).wanting(upgrade=None))
+        assert told.second is not None
+        assert told.upgrade is None
+
+    def test_what_was_begun_as_a_roll_ends_so(self) -> None:
+        told = course(ASKED.having(upgrade=ROLLING))
+        assert told.second is None
+        assert told.upgrade is not None
+
+    def test_even_when_it_failed(self) -> None:
+        failure = {"reason": "PodNotReady", "message": "it is not back"}
+        told = course(ASKED.having(upgrade={**ROLLING, "failure": failure}))
+        assert told.second is None
+        assert told.upgrade is not None
+
+    def test_nothing_is_decided_about_sets_at_rest(self) -> None:
+        for cluster in (PLAIN, PLAIN.having(blueGreen={"phase": "Idle", "blueRevision": GREEN})):
+            assert course(cluster).second is None
+
+
+class TestOrders:
+    @pytest.mark.parametrize("strategy", ["BlueGreen", "RollingUpdate"])
+    def test_what_nobody_has_a_use_for_is_acknowledged(self, strategy: str) -> None:
+        cluster = PLAIN.wanting(upgrade={"strategy": strategy, "jwtAuthRole": "upgrader"})
+        told = course(ordering(cluster, promote="go-1", rollback="back-1")).requests
+        assert told is not None
+        assert (told.last_handled_promote, told.last_handled_rollback) == ("go-1", "back-1")
+
+    def test_a_roll_acknowledges_what_is_for_a_second_set(self) -> None:
+        rolling = ordering(ASKED.having(upgrade=ROLLING), promote="go-1", rollback="back-1")
+        told = course(rolling)
+        assert told.upgrade is not None
+        assert told.requests is not None
+        assert told.requests.last_handled_promote == "go-1"
+        assert told.requests.last_handled_rollback == "back-1"
+
+    def test_without_an_order_nothing_is_written(self) -> None:
+        assert course(at("Syncing")).requests is None
+
+
+class TestAsAccepted:
+    def test_it_is_the_cluster_itself_when_nothing_differs(self) -> None:
+        for cluster in (PLAIN.read(), at("Syncing", PLAIN).read()):
+            assert as_accepted(cluster) is cluster
+
+    @pytest.mark.parametrize(("phase", "replicas"), [("Idle", 3), (DEMOTING, 3), (CLEANUP, 5)])
+    def test_what_an_upgrade_froze_stays(self, phase: str, replicas: int) -> None:
+        edited = at(phase, ASKED, greenReplicas=5).wanting(
+            replicas=7, hibernate=True, fencedPods=["x-0"]
+        )
+        spec = as_accepted(edited.read()).spec
+        assert (spec.replicas, spec.hibernate, spec.fenced_pods) == (replicas, False, ())
+        assert (spec.version, spec.image) == ("2.4.0", None)
+
+    def test_everything_is_as_asked_again_afterwards(self) -> None:
+        done = PLAIN.having(blueGreen={"phase": "Idle", "blueRevision": GREEN})
+        spec = as_accepted(done.wanting(replicas=5, hibernate=True).read()).spec
+        assert (spec.replicas, spec.hibernate) == (5, True)
+
+    def test_a_fence_of_the_former_set_counts_for_nothing_afterwards(self) -> None:
+        done = PLAIN.having(blueGreen={"phase": "Idle", "blueRevision": GREEN})
+        fenced = done.wanting(fencedPods=["x-0", f"x-{GREEN}-1"]).read()
+        assert as_accepted(fenced).spec.fenced_pods == (f"x-{GREEN}-1",)
+
+
+class TestAsTargeted:
+    def test_it_is_what_was_begun_whatever_is_asked_for_now(self) -> None:
+        cluster = at("Syncing", ASKED.wanting(version="2.6.0"), greenImage="a/b:2.5.0")
+        told = as_targeted(cluster.read())
+        assert told is not None
+        assert (told.spec.version, told.spec.image) == ("2.5.0", "a/b:2.5.0")
+
+    def test_there_is_none_without_a_second_set(self) -> None:
+        ended = PLAIN.having(blueGreen={"phase": "RestoringReadReplicas", "blueRevision": GREEN})
+        for cluster in (ASKED, ended):
+            assert as_targeted(cluster.read()) is None
+
+
+class TestRelease:
+    def test_servers_are_rendered_with_what_was_accepted(self) -> None:
+        for phase in ("Idle", "Syncing", DEMOTING, "RollingBack"):
+            told = course(at(phase))
+            assert (told.release, told.accepted) == (OLD, OLD)
+
+    def test_the_target_is_accepted_when_there_is_no_way_back(self) -> None:
+        cluster = at(CLEANUP).having(release={"version": "2.5.0"})
+        assert accepted(cluster.read()) == NEW
+        told = course(cluster)
+        assert (told.release, told.accepted) == (NEW, NEW)
+
+    def test_no_pod_is_touched_while_it_goes_on(self) -> None:
+        for phase in ("Idle", "DeployingGreen", "Syncing", DEMOTING, CLEANUP, "RollingBack"):
+            assert course(at(phase)).halt, phase
+        assert course(ASKED).halt == ""
+
+    def test_the_condition_tells_of_it(self) -> None:
+        for cluster in (ASKED, at("Syncing")):
+            finding = course(cluster).finding
+            assert finding is not None
+            assert finding.type == "Upgrading"
+
+
+def test_a_course_changes_nothing_in_what_it_was_decided_by() -> None:
+    """The records are shared by everybody who remembers them."""
+    cluster, seen = at("Syncing").read(), gen.running(ASKED).facts()
+    before = cluster.model_copy(deep=True)
+    assert direct(cluster, seen, DEADLINE) == direct(cluster, replace(seen), DEADLINE)
+    assert cluster == before

@@ -1,0 +1,248 @@
+"""Blue/green: what each phase waits for, and what it does when it waited for too long."""
+
+import dataclasses
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from contracts.api.cluster.status_backup import BreakGlass
+from contracts.jobs import upgrade_actions
+from contracts.records.bluegreen import BlueGreenFacts, Membership, SetSeen
+from contracts.records.upgrade import JobEnd
+from managers.upgrade.bluegreen import break_glass
+from managers.upgrade.bluegreen.decide import direct
+from runtime.outcome import Blocked, Wait
+from tests.managers.upgrade.two_sets import FOR_EVER, TwoSets
+
+LATE = timedelta(minutes=11)
+THERE = SetSeen(uid="there", replicas=3, pods=3, ready=3)
+
+
+def at(phase: str) -> TwoSets:
+    """A world that has just come to a phase."""
+    world = TwoSets()
+    if phase in ("RollingBack", "RollbackCleanup"):
+        world.fails[upgrade_actions.DEMOTE] = 5
+    return world.to(phase)
+
+
+def told(phase: str, *, late: bool = False, done: bool = False, **more: Any) -> BlueGreenFacts:
+    """Facts of a phase; `done`: its Job ended well, and that is written down."""
+    world = at(phase)
+    facts = world.facts()
+    more = {"job": None, "former_job": "", "traffic": facts.green_revision, **more}
+    if done:
+        world.status["blueGreen"] = {**world.status["blueGreen"], "completedJob": facts.job_name}
+    facts = dataclasses.replace(facts, cluster=world.read(), **more)
+    return dataclasses.replace(facts, now=facts.now + LATE) if late else facts
+
+
+BLUE_VOTES = Membership("blue", 3, 3, 0, 3)
+ALL_VOTE = Membership("blue", 3, 3, 3, 3)
+GREEN_LEADS = Membership("green", 0, 3, 3, 3)
+HALF = Membership("green", 2, 3, 3, 3)
+SICK = dataclasses.replace(THERE, ready=2)
+
+WAITS = [
+    ("Promoting", True, {"membership": Membership("blue", 3, 3, 2, 3)}),
+    ("Promoting", False, {"green": SICK}),
+    ("DemotingBlue", False, {"membership": Membership("blue", 3, 3, 2, 3)}),
+    ("DemotingBlue", False, {"membership": ALL_VOTE, "green": SICK}),
+    ("DemotingBlue", False, {"membership": ALL_VOTE, "traffic": ""}),
+    ("DemotingBlue", True, {"membership": HALF}),
+    ("DemotingBlue", True, {"membership": ALL_VOTE}),
+    ("DemotingBlue", True, {"membership": None}),
+    ("Cleanup", False, {"membership": GREEN_LEADS, "green": SICK}),
+    ("Cleanup", False, {"membership": HALF}),
+    ("Cleanup", False, {"membership": ALL_VOTE}),
+    ("Cleanup", False, {"membership": None}),
+    ("RollingBack", False, {"blue": dataclasses.replace(THERE, ready=1)}),
+    ("RollingBack", False, {"former_job": "upgrade-x-demote"}),
+    ("RollingBack", True, {"membership": GREEN_LEADS}),
+    ("RollingBack", True, {"membership": Membership("blue", 2, 3, 0, 3)}),
+    ("RollingBack", True, {"membership": Membership("blue", 3, 3, 1, 3)}),
+    ("RollbackCleanup", True, {"membership": None, "green": THERE}),
+    ("RollbackCleanup", True, {"membership": GREEN_LEADS, "green": THERE}),
+    ("RollbackCleanup", True, {"membership": Membership("blue", 3, 3, 1, 1), "green": THERE}),
+    ("RollbackCleanup", False, {"former_job": "upgrade-x-repair", "membership": BLUE_VOTES}),
+]
+
+
+@pytest.mark.parametrize(("phase", "done", "more"), WAITS)
+def test_nothing_is_done_before_it_is_safe(phase: str, done: bool, more: dict[str, Any]) -> None:
+    course = direct(told(phase, done=done, **more))
+    assert course.place == phase
+    assert course.effects == ()
+    assert isinstance(course.outcome, Wait)
+    assert course.outcome.after
+
+
+OVERDUE = [
+    ("Promoting", False, {"green": SICK}, "RollingBack"),
+    ("Promoting", True, {"membership": Membership("blue", 3, 3, 2, 3)}, "RollingBack"),
+    ("DemotingBlue", False, {"membership": Membership("blue", 3, 3, 2, 3)}, "RollingBack"),
+    ("DemotingBlue", False, {"membership": ALL_VOTE, "green": SICK}, "RollingBack"),
+    ("DemotingBlue", True, {"membership": HALF}, "RollingBack"),
+    ("DemotingBlue", True, {"membership": ALL_VOTE}, "RollingBack"),
+    # While it is verified a server that restarts, or an election, is no reason to go back.
+    ("DemotingBlue", True, {"membership": None}, "DemotingBlue"),
+    ("DemotingBlue", True, {"membership": GREEN_LEADS, "green": SICK}, "DemotingBlue"),
+    ("Cleanup", False, {"membership": GREEN_LEADS, "green": SICK}, "Cleanup"),
+]
+
+
+@pytest.mark.parametrize(("phase", "done", "more", "place"), OVERDUE)
+def test_what_takes_too_long_is_rolled_back(
+    phase: str, done: bool, more: dict[str, Any], place: str
+) -> None:
+    assert direct(told(phase, done=done, late=True, **more)).place == place
+
+
+@pytest.mark.parametrize(("phase", "done", "more", "place"), OVERDUE)
+def test_nothing_goes_back_by_itself_if_a_person_decides(
+    phase: str, done: bool, more: dict[str, Any], place: str
+) -> None:
+    facts = told(phase, done=done, late=True, **more)
+    upgrade = facts.cluster.spec.upgrade
+    assert upgrade is not None
+    wish = facts.wish.model_copy(
+        update={"auto_rollback": facts.by_itself.model_copy(update={"enabled": False})}
+    )
+    spec = facts.cluster.spec.model_copy(
+        update={"upgrade": upgrade.model_copy(update={"blue_green": wish})}
+    )
+    cluster = facts.cluster.model_copy(update={"spec": spec})
+    assert direct(dataclasses.replace(facts, cluster=cluster)).place == phase
+
+
+@pytest.mark.parametrize(
+    ("done", "more"),
+    [
+        (False, {"blue": dataclasses.replace(THERE, ready=1)}),
+        (True, {"membership": GREEN_LEADS}),
+        (True, {"membership": Membership("blue", 2, 3, 0, 3)}),
+    ],
+)
+def test_a_way_back_that_takes_too_long_needs_a_person(done: bool, more: dict[str, Any]) -> None:
+    course = direct(told("RollingBack", done=done, late=True, **more))
+    assert course.break_glass is not None
+    assert course.break_glass.active
+    assert isinstance(course.outcome, Blocked)
+
+
+@pytest.mark.parametrize(
+    ("phase", "members"),
+    [
+        ("Promoting", Membership("blue", 3, 3, 2, 3)),
+        ("DemotingBlue", HALF),
+        ("RollingBack", GREEN_LEADS),
+    ],
+)
+def test_what_comes_after_a_job_has_all_of_its_time(phase: str, members: Membership) -> None:
+    """The Job took longer than the phase may wait; what it did is not seen everywhere yet."""
+    facts = told(phase, late=True, membership=members)
+    ended = dataclasses.replace(facts, job=JobEnd(facts.job_name, "Succeeded"))
+    course = direct(ended)
+    assert course.place == phase
+    assert course.status is not None
+    assert course.status.completed_job == facts.job_name
+    assert course.status.start_time == facts.now
+    assert course.break_glass is None
+
+
+@pytest.mark.parametrize(
+    ("phase", "members"),
+    [
+        ("Cleanup", Membership("green", 0, 1, 3, 3)),
+        ("RollbackCleanup", Membership("blue", 3, 3, 0, 1)),
+    ],
+)
+class TestMembersLeft:
+    def facts(self, phase: str, members: Membership) -> BlueGreenFacts:
+        gone: dict[str, Any] = {"blue" if phase == "Cleanup" else "green": SetSeen()}
+        world = at(phase)
+        status = world.status["blueGreen"]
+        job = world.facts().job_name
+        world.status["blueGreen"] = {**status, "completedJob": job}
+        ended = JobEnd(job, "Succeeded")
+        return dataclasses.replace(world.facts(), membership=members, job=ended, **gone)
+
+    def test_they_are_removed_again(self, phase: str, members: Membership) -> None:
+        facts = self.facts(phase, members)
+        course = direct(facts)
+        assert course.place == phase
+        assert course.status is not None
+        assert course.status.job_failure_count == 1
+        assert course.status.completed_job is None
+
+    def test_it_is_not_tried_for_ever(self, phase: str, members: Membership) -> None:
+        world = at(phase)
+        action = "REMOVE_BLUE" if phase == "Cleanup" else "REMOVE_GREEN"
+        pods = list(world.sets["" if phase == "Cleanup" else world.revision].pods)
+        world.jobs.clear()
+
+        def stay() -> None:
+            world.raft.setdefault(pods[0], False)
+
+        world.follow = stay
+        world.drive(300)
+        assert world.known.phase == phase
+        assert world.actions().count(getattr(upgrade_actions, action)) == 5
+        assert isinstance(world.run().outcome, Blocked)
+
+
+def test_a_job_that_the_api_server_refuses_is_told() -> None:
+    course = direct(told("JoiningMesh", job_refused="exceeded quota"))
+    assert isinstance(course.outcome, Blocked)
+    assert "exceeded quota" in course.outcome.message
+    assert course.effects == ()
+
+
+def test_and_offered_again_after_a_while_with_the_same_words() -> None:
+    before = direct(told("JoiningMesh", job_refused="exceeded quota"))
+    again = direct(told("JoiningMesh", job_refused="exceeded quota", offers_again=True))
+    assert [one.name for one in again.effects] == ["make-upgrade-job"]
+    assert isinstance(before.outcome, Blocked)
+    assert isinstance(again.outcome, Blocked)
+    assert before.outcome.message == again.outcome.message
+    assert before.outcome.reason == again.outcome.reason
+
+
+def test_an_order_to_try_again_waits_for_what_is_in_the_way() -> None:
+    world = TwoSets()
+    world.fails[upgrade_actions.PROMOTE] = FOR_EVER
+    world.drive(300)
+    world.order(retry="again")
+    blocked = dataclasses.replace(world.facts(), obstacle=Wait("QuorumLost", "not now"))
+    assert direct(blocked).requests == world.read().status.upgrade_requests
+    course = direct(world.facts())
+    assert course.requests is not None
+    assert course.requests.last_handled_retry == "again"
+
+
+def test_what_blue_has_is_frozen_and_not_what_the_spec_asks_for() -> None:
+    world = TwoSets(replicas=5).to("DeployingGreen")
+    assert (world.known.blue_replicas, world.known.green_replicas) == (3, 5)
+    world.done()
+    assert len(world.raft) == 5
+
+
+class TestSafeMode:
+    def test_one_that_is_on_stays_the_same(self) -> None:
+        facts = told("RollingBack")
+        glass = BreakGlass(active=True, nonce="a" * 32, reason="RollbackConsensusRepairFailed")
+        status = facts.cluster.status.model_copy(update={"break_glass": glass})
+        cluster = facts.cluster.model_copy(update={"status": status})
+        assert break_glass.entered(dataclasses.replace(facts, cluster=cluster), "again") is glass
+
+    def test_it_never_begins_without_a_nonce(self) -> None:
+        facts = dataclasses.replace(told("RollingBack"), nonce="")
+        with pytest.raises(ValueError, match="nonce"):
+            break_glass.entered(facts, "no")
+
+    def test_an_empty_answer_is_none(self) -> None:
+        facts = told("RollingBack")
+        status = facts.cluster.status.model_copy(update={"break_glass": BreakGlass(active=True)})
+        cluster = facts.cluster.model_copy(update={"status": status})
+        assert not break_glass.is_acknowledged(dataclasses.replace(facts, cluster=cluster))

@@ -1,0 +1,224 @@
+"""managers.upgrade.bluegreen.observe: what is asked for in which phase, and how it is judged."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from contracts.api.cluster.spec import OpenBaoCluster
+from contracts.api.cluster.status_upgrade import ValidationHookStatus
+from contracts.api.group import BACKUPS
+from contracts.builders.validation_hook_job import GREEN_REVISION, OPERATION_ID, SPEC_HASH
+from contracts.naming import labels
+from contracts.records.bluegreen import ACTIONS, job_name
+from contracts.records.upgrade import SecondSeen
+from managers.upgrade.bluegreen.observe import SecondSight, hook_seen
+from managers.upgrade.observe import UpgradeSight
+from runtime.builtin_kinds import JOB, SERVICE
+from runtime.types import Object
+from tests import gen
+from tests.gen.api import FakeApi
+from tests.managers.upgrade.two_sets import WHOLE
+
+GREEN = "0123456789abcdef"
+RECEIPT = {
+    "operationID": "op",
+    "greenRevision": GREEN,
+    "specHash": "hash",
+    "stage": "Committed",
+    "jobName": "hook",
+    "jobUID": "uid-hook",
+}
+NOTES = {OPERATION_ID: "op", GREEN_REVISION: GREEN, SPEC_HASH: "hash"}
+PHASES = (*WHOLE[:-1], "RestoringReadReplicas", "RollingBack", "RollbackCleanup")
+
+
+def at(phase: str, **status: Any) -> OpenBaoCluster:
+    """A cluster in a phase, of which everything is named that there may be."""
+    known = {"phase": phase, "operationID": "op", "greenRevision": GREEN, **status}
+    manifest = gen.cluster(version="2.5.0", upgrade={"strategy": "BlueGreen"}).initialized()
+    return manifest.having(release={"version": "2.4.0"}, blueGreen=known).read()
+
+
+def named(phase: str) -> OpenBaoCluster:
+    return at(
+        phase,
+        lastJobFailure="former-job",
+        validationHook=RECEIPT,
+        preUpgradeSnapshotJobName="snapshot",
+    )
+
+
+def job(name: str, *, owner: str = "uid-x", uid: str = "", **more: Any) -> Object:
+    """A Job of the cluster."""
+    reference = {**gen.cluster().owner().reference(), "uid": owner}
+    metadata = {
+        "name": name,
+        "namespace": gen.NAMESPACE,
+        "uid": uid or f"uid-{name}",
+        "ownerReferences": [reference],
+        "annotations": NOTES,
+    }
+    return {"metadata": metadata, "spec": {}, **more}
+
+
+def ended(kind: str) -> Object:
+    return {"conditions": [{"type": kind, "status": "True"}]}
+
+
+async def look(cluster: OpenBaoCluster, *held: tuple[Any, Object]) -> tuple[SecondSeen, list[str]]:
+    api = FakeApi().holding(*held)
+    seen = await SecondSight(api, lambda count: b"\x07" * count).look(cluster)
+    return seen, api.asked
+
+
+# What is asked for beside the Job of the phase.
+MORE: dict[str, list[str]] = {
+    "Idle": ["get OpenBaoBackup snapshot"],
+    "Syncing": ["get Job hook"],
+    "DemotingBlue": ["get Service x-public"],
+    "RollingBack": ["get Job former-job", "get Service x-public"],
+    "RollbackCleanup": ["get Job former-job"],
+}
+
+
+@pytest.mark.parametrize("phase", PHASES)
+async def test_only_what_the_phase_looks_at_is_asked_for(phase: str) -> None:
+    cluster = named(phase)
+    own = [f"get Job {job_name(cluster)}"] if phase in ACTIONS else []
+    seen, asked = await look(cluster)
+    assert asked == [*own, *MORE.get(phase, [])]
+    assert seen == SecondSeen(nonce="07" * 16)
+
+
+@pytest.mark.parametrize("phase", PHASES)
+async def test_what_is_not_named_is_not_asked_for(phase: str) -> None:
+    cluster = at(phase)
+    done = at(phase, completedJob=job_name(cluster))
+    _, asked = await look(done)
+    # Where clients are sent is no question any more once the Job of the phase is done.
+    assert [one for one in asked if not one.startswith("get Service")] == []
+
+
+@pytest.mark.parametrize("stage", ["TerminalObserved", "Unknown"])
+async def test_a_hook_that_has_ended_is_not_looked_at_again(stage: str) -> None:
+    cluster = at("Syncing", validationHook={**RECEIPT, "stage": stage})
+    _, asked = await look(cluster)
+    assert asked == [f"get Job {job_name(cluster)}"]
+
+
+async def test_the_job_of_the_phase() -> None:
+    cluster = at("Promoting")
+    name = job_name(cluster)
+    for live, wanted in (
+        (job(name), ("Active", False)),
+        (job(name, status=ended("Complete")), ("Succeeded", False)),
+        (job(name, status=ended("Failed")), ("Failed", False)),
+        (job(name, owner="another", status=ended("Complete")), ("Succeeded", True)),
+    ):
+        seen, _ = await look(cluster, (JOB, live))
+        assert seen.job is not None
+        assert (seen.job.state, seen.job.foreign) == wanted
+
+
+class TestFormerJob:
+    async def former(self, why: str, **status: Any) -> str:
+        cluster = at("RollingBack", lastJobFailure=why)
+        return (await look(cluster, (JOB, job("former-job", **status))))[0].former_job
+
+    async def test_it_counts_as_long_as_it_works(self) -> None:
+        assert await self.former("former-job") == "former-job"
+        assert await self.former("former-job", status=ended("Failed")) == ""
+        assert await self.former("another-job") == ""
+
+    async def test_a_sentence_about_a_failure_is_no_name(self) -> None:
+        assert await self.former("Job former-job failed (no reason given); read its log") == ""
+
+    async def test_one_that_was_replaced_by_somebody_elses_never_works_for_us(self) -> None:
+        """Nobody can tell; it is waited for, and no vote is changed meanwhile."""
+        assert await self.former("former-job", owner="another") == "former-job"
+
+
+class TestTraffic:
+    async def traffic(self, selector: dict[str, str] | None) -> str | None:
+        metadata = {"name": "x-public", "namespace": gen.NAMESPACE}
+        spec = {} if selector is None else {"selector": selector}
+        seen, _ = await look(at("DemotingBlue"), (SERVICE, {"metadata": metadata, "spec": spec}))
+        return seen.traffic
+
+    async def test_it_is_read_from_the_selector(self) -> None:
+        assert await self.traffic({labels.REVISION: GREEN}) == GREEN
+        assert await self.traffic({labels.FIRST_SET: "true"}) == ""
+        assert await self.traffic(None) == ""
+
+
+async def test_the_snapshot() -> None:
+    cluster = at("Idle", preUpgradeSnapshotJobName="snapshot")
+    live: Object = {
+        "metadata": {
+            "name": "snapshot",
+            "namespace": gen.NAMESPACE,
+            "labels": {labels.MANAGED_BY: labels.OPERATOR},
+        },
+        "spec": {"cluster": "x", "origin": "PreUpgrade"},
+        "status": {"phase": "Completed"},
+    }
+    seen, _ = await look(cluster, (BACKUPS, live))
+    assert seen.snapshot is not None
+    assert (seen.snapshot.phase, seen.snapshot.foreign) == ("Completed", False)
+    seen, _ = await look(cluster, (BACKUPS, {**live, "spec": {"cluster": "y"}}))
+    assert seen.snapshot is not None
+    assert seen.snapshot.foreign
+
+
+class TestHook:
+    RECEIPT = ValidationHookStatus.model_validate(RECEIPT)
+
+    def test_it_is_ours_by_owner_and_by_the_receipt(self) -> None:
+        seen = hook_seen(job("hook", spec={"suspend": True}), self.RECEIPT, "uid-x")
+        assert (seen.uid, seen.state, seen.suspended) == ("uid-hook", "Active", True)
+        assert not seen.foreign
+        assert not seen.terminating
+
+    @pytest.mark.parametrize("note", NOTES)
+    def test_one_note_that_differs_makes_it_anothers(self, note: str) -> None:
+        live = job("hook")
+        for notes in ({**NOTES, note: "other"}, {k: v for k, v in NOTES.items() if k != note}):
+            live["metadata"]["annotations"] = notes
+            assert hook_seen(live, self.RECEIPT, "uid-x").foreign
+
+    def test_so_does_another_owner(self) -> None:
+        assert hook_seen(job("hook", owner="another"), self.RECEIPT, "uid-x").foreign
+
+    def test_how_it_ended(self) -> None:
+        failed = ended("Failed")
+        failed["conditions"][0] |= {"reason": "DeadlineExceeded", "message": "too late"}
+        seen = hook_seen(job("hook", status=failed), self.RECEIPT, "uid-x")
+        assert (seen.state, seen.message) == ("Failed", "DeadlineExceeded: too late")
+
+
+class TestWhenAnybodyLooks:
+    async def facts(self, cluster: OpenBaoCluster) -> tuple[bool, list[str]]:
+        api = FakeApi()
+        found = await UpgradeSight(api, bytes).facts(cluster)
+        return found.second is not None, api.asked
+
+    async def test_a_quiet_cluster_costs_nothing(self) -> None:
+        quiet = gen.cluster(upgrade={"strategy": "BlueGreen"}).initialized()
+        for cluster in (
+            quiet,
+            quiet.having(blueGreen={"phase": "Idle", "blueRevision": GREEN}),
+            quiet.wanting(paused=True, version="2.5.0").having(release={"version": "2.4.0"}),
+        ):
+            assert await self.facts(cluster.read()) == (False, [])
+
+    async def test_a_paused_upgrade_costs_nothing(self) -> None:
+        paused = named("Syncing")
+        paused = paused.model_copy(update={"spec": paused.spec.model_copy(update={"paused": True})})
+        assert await self.facts(paused) == (False, [])
+
+    async def test_an_upgrade_is_looked_at(self) -> None:
+        looked, asked = await self.facts(named("Syncing"))
+        assert looked
+        assert len(asked) == 2

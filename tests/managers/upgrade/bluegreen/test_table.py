@@ -1,0 +1,156 @@
+"""The table of blue/green: laws of its shape, and the diagram that the docs print."""
+
+import dataclasses
+from pathlib import Path
+
+import pytest
+
+from contracts.api.cluster.status_upgrade import BlueGreenStatus
+from contracts.jobs import upgrade_actions
+from contracts.records.bluegreen import (
+    ACTIONS,
+    FREE_LOCK,
+    IDLE,
+    MAKE_SNAPSHOT,
+    TAKE_LOCK,
+    Membership,
+)
+from contracts.state_machine import always, decide, diagram
+from managers.upgrade.bluegreen.decide import direct
+from managers.upgrade.bluegreen.table import TABLE
+from managers.upgrade.rolling import table
+from runtime.outcome import Blocked, Wait
+from tests.managers.upgrade.two_sets import OLD, TwoSets
+
+PLACES = tuple(dict.fromkeys(row.at for row in TABLE))
+PAGE = Path(__file__).parents[4] / "docs" / "upgrade-bluegreen.md"
+
+
+class TestShape:
+    def test_its_places_are_the_phases_of_the_status(self) -> None:
+        phases = BlueGreenStatus.model_json_schema()["properties"]["phase"]["enum"]
+        assert sorted(PLACES) == sorted(phases)
+
+    @pytest.mark.parametrize("place", PLACES)
+    def test_every_place_ends_with_a_row_that_always_applies(self, place: str) -> None:
+        assert [row for row in TABLE if row.at == place][-1].when is always
+
+    def test_every_phase_is_reached_and_left(self) -> None:
+        steps = {(row.at, row.to) for row in TABLE if row.to and row.to != row.at}
+        reached = {IDLE}
+        for _ in PLACES:
+            reached |= {to for at, to in steps if at in reached}
+        assert reached == set(PLACES)
+        assert {at for at, _ in steps} == set(PLACES)
+
+    @pytest.mark.parametrize("place", PLACES)
+    def test_idle_is_reached_from_everywhere(self, place: str) -> None:
+        steps = {(row.at, row.to) for row in TABLE if row.to}
+        reached = {place}
+        for _ in PLACES:
+            reached |= {to for at, to in steps if at in reached}
+        assert IDLE in reached
+
+    def test_no_way_leads_back_from_cleanup(self) -> None:
+        back = {"RollingBack", "RollbackCleanup"}
+        assert not [
+            r for r in TABLE if r.at in ("Cleanup", "RestoringReadReplicas") and r.to in back
+        ]
+
+    def test_a_row_that_waits_for_nobody_says_when_it_looks_again(self) -> None:
+        """Only what a person ends, or what is content, needs no timer."""
+        silent = {row.says for row in TABLE if row.after is None and not row.blocked}
+        assert silent == {"paused", "lock left", "as asked"}
+
+    def test_what_is_shared_with_the_rolling_upgrade_has_one_name(self) -> None:
+        ours = (TAKE_LOCK, FREE_LOCK, MAKE_SNAPSHOT)
+        assert ours == (table.TAKE_LOCK, table.FREE_LOCK, table.MAKE_SNAPSHOT)
+
+    def test_every_phase_with_a_job_has_an_action_that_the_executor_knows(self) -> None:
+        assert set(ACTIONS.values()) == set(upgrade_actions.ACTIONS) - {upgrade_actions.STEP_DOWN}
+
+    def test_the_docs_show_it(self) -> None:
+        assert diagram(TABLE) in PAGE.read_text(encoding="utf-8")
+
+
+class TestIdle:
+    def test_what_is_refused_is_not_begun(self) -> None:
+        facts = TwoSets().facts()
+        course = direct(dataclasses.replace(facts, refusal=Blocked("DowngradeBlocked", "no")))
+        assert course.outcome == Blocked("DowngradeBlocked", "no")
+        assert (course.status, course.effects) == (None, ())
+
+    def test_what_is_obstructed_waits(self) -> None:
+        facts = TwoSets().facts()
+        course = direct(dataclasses.replace(facts, obstacle=Wait("QuorumLost", "not now")))
+        assert isinstance(course.outcome, Wait)
+        assert course.outcome.reason == "QuorumLost"
+        assert course.status is None
+
+    def test_nothing_asked_nothing_said(self) -> None:
+        world = TwoSets(version=OLD)
+        course = world.run()
+        assert world.writes == 0
+        assert (course.halt, course.traffic, course.green) == ("", "", None)
+        assert course.blue is not None
+        assert (course.blue.revision, course.blue.replicas, course.blue.applied) == ("", 3, True)
+
+    def test_what_an_earlier_try_left_is_taken_away_first(self) -> None:
+        world = TwoSets()
+        world.sets[world.revision] = world.born(world.revision, 1)
+        world.claims[f"data-x-{world.revision}-0"] = "left"
+        world.done()
+        assert world.claims.get(f"data-x-{world.known.blue_revision}-0") not in (None, "left")
+
+    def test_members_that_nobody_knows_of_are_never_deleted(self) -> None:
+        """The status was lost while green led: it may be all that serves."""
+        world = TwoSets().to("DemotingBlue")
+        world.drive(10)
+        revision = world.revision
+        del world.status["blueGreen"]
+        world.follow = lambda: None
+        world.drive(20)
+        assert not world.sets[revision].ending
+        assert isinstance(world.run().outcome, Blocked)
+        facts = dataclasses.replace(world.facts(), membership=None)
+        assert direct(facts).effects == ()
+        alone = dataclasses.replace(world.facts(), membership=Membership("blue", 3, 3))
+        assert [one.name for one in direct(alone).effects] == ["delete-server-set"]
+
+
+class TestDecisions:
+    @pytest.mark.parametrize("phase", PLACES[1:])
+    def test_while_an_upgrade_goes_on_no_pod_is_touched(self, phase: str) -> None:
+        world = TwoSets(readReplicas={"replicas": 1})
+        if phase in ("RollingBack", "RollbackCleanup"):
+            world.fails[upgrade_actions.DEMOTE] = 5
+        course = world.to(phase).run()
+        assert course.halt
+        assert course.blue is not None
+        kept = course.blue.applied and phase != "RestoringReadReplicas"
+        assert not kept or course.blue.release.version == OLD
+
+    def test_a_decision_is_the_same_for_the_same_facts(self) -> None:
+        facts = TwoSets().to("Syncing").facts()
+        assert direct(facts) == direct(facts)
+        assert decide(TABLE, "Syncing", facts) == decide(TABLE, "Syncing", facts)
+
+    def test_green_follows_for_as_long_as_is_asked(self) -> None:
+        world = TwoSets(upgrade={"blueGreen": {"verification": {"minSyncDuration": "5m"}}})
+        world.to("Syncing")
+        began = world.now
+        assert world.run().outcome == Wait(
+            "UpgradeInProgress", "green follows blue for minSyncDuration (5m)", 60.0
+        )
+        world.drive(until=lambda: len(world.made) > 1)
+        assert (world.now - began).total_seconds() >= 300
+        world.done()
+
+    def test_in_an_election_nothing_is_decided(self) -> None:
+        world = TwoSets().to("DemotingBlue")
+        world.drive(8)
+        world.leaderless = True
+        world.drive(600)
+        assert world.known.phase == "DemotingBlue"
+        world.leaderless = False
+        world.done()

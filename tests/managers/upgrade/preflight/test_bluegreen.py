@@ -1,0 +1,128 @@
+"""managers.upgrade.preflight.bluegreen: what is asked before an upgrade by a second set alone."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from contracts.records.observed import Observed
+from contracts.records.upgrade import Release, SecondSeen, UpgradeFacts
+from managers.upgrade.preflight.checks import Verdict, check
+from tests import gen
+from tests.contracts.api.clusters import with_request
+from tests.managers.upgrade.preflight.test_checks import CLUSTER, FINE, GREEN, NEW, PODS, found
+
+SECOND = CLUSTER.wanting(upgrade=GREEN)
+NOBODY = with_request()
+OIDC = {**NOBODY, "oidc": {"enabled": True}}
+ROLLED = FINE.with_pods(*PODS[:1], *(pod.made_from("before") for pod in PODS[1:]))
+ALONE = {"strategy": "BlueGreen", "preUpgradeSnapshot": True}
+
+
+def seen(world: gen.World = FINE, *, answers: bool = True) -> Observed:
+    """What the operator sees, which looked for Jobs of such an upgrade and asked the leader."""
+    facts = UpgradeFacts(asks_quorum=True, second=SecondSeen())
+    quorum = world.facts().quorum if answers else None
+    return replace(world.facts(), upgrade=facts, quorum=quorum)
+
+
+def asked(cluster: gen.Cluster, observed: Observed, *, resuming: bool = False) -> Verdict:
+    read = cluster.read()
+    return check(read, observed, Release.asked(read), resuming=resuming)
+
+
+def said(verdict: Verdict, name: str) -> str:
+    return next(one for one in verdict.results if one.check == name).messages[0]
+
+
+@pytest.mark.parametrize(
+    "wish",
+    [{}, {"selfInit": OIDC}, {"selfInit": OIDC, "upgrade": ALONE}],
+    ids=["a root token", "its own login", "that of the operator for Jobs"],
+)
+def test_with_a_login_and_new_servers_it_may_begin(wish: dict[str, Any]) -> None:
+    verdict = asked(SECOND.wanting(**wish), seen())
+    assert (found(verdict), verdict.well) == ([], True)
+
+
+class TestLogin:
+    def test_an_operator_that_can_ask_nobody_is_refused(self) -> None:
+        verdict = asked(SECOND.wanting(selfInit=NOBODY), seen(answers=False))
+        assert found(verdict) == ["login stop OperatorLoginMissing"]
+        assert "set spec.upgrade.strategy to RollingUpdate" in said(verdict, "login")
+
+    def test_jobs_that_cannot_log_in_are_refused(self) -> None:
+        verdict = asked(SECOND.wanting(upgrade=ALONE), seen())
+        assert "login stop OperatorLoginMissing" in found(verdict)
+        assert "spec.upgrade.jwtAuthRole" in said(verdict, "login")
+
+    @pytest.mark.parametrize(
+        ("wish", "named"),
+        [({}, "Secret x-root-token"), ({"selfInit": OIDC}, "condition OperatorLoginReady")],
+        ids=["a root token that is gone", "a login that is refused"],
+    )
+    def test_it_waits_while_the_leader_does_not_tell(
+        self, wish: dict[str, Any], named: str
+    ) -> None:
+        verdict = asked(SECOND.wanting(**wish), seen(answers=False))
+        assert found(verdict) == ["login wait OperatorLoginMissing"]
+        assert named in said(verdict, "login")
+
+    def test_who_did_not_look_does_not_know(self) -> None:
+        """`baoctl upgrade plan` asks no server."""
+        assert found(asked(SECOND, FINE.with_quorum(None).facts())) == []
+
+
+class TestTemplates:
+    def test_it_waits_for_servers_that_are_to_be_replaced(self) -> None:
+        verdict = asked(SECOND, seen(ROLLED))
+        assert found(verdict) == ["templates wait ClusterNotReady"]
+        assert said(verdict, "templates").startswith("x-1, x-2 will be replaced first")
+
+    def test_a_server_that_ends_is_told_of_once(self) -> None:
+        world = FINE.with_pods(*PODS[:2], PODS[2].terminating())
+        assert found(asked(SECOND, seen(world))) == ["pods wait ClusterNotReady"]
+
+    def test_once_it_began_nobody_waits_for_a_roll_that_is_held(self) -> None:
+        begun = SECOND.having(blueGreen={"phase": "Idle", "greenRevision": "0123456789abcdef"})
+        assert found(asked(begun, seen(ROLLED))) == []
+
+
+@pytest.mark.parametrize("resuming", [True, False])
+def test_an_upgrade_of_the_servers_in_place_needs_neither(*, resuming: bool) -> None:
+    rolling = CLUSTER.wanting(selfInit=NOBODY)
+    verdict = asked(rolling, seen(ROLLED, answers=False), resuming=resuming)
+    assert found(verdict) == []
+
+
+def test_what_an_upgrade_in_place_began_is_judged_as_one() -> None:
+    verdict = asked(SECOND.wanting(selfInit=NOBODY), seen(ROLLED), resuming=True)
+    assert found(verdict) == []
+
+
+@pytest.mark.parametrize("size", [1, 2])
+def test_few_servers_are_no_outage(size: int) -> None:
+    world = FINE.with_pods(*PODS[:size]).with_set(gen.stateful_set().sized(size))
+    observed = seen(world.with_quorum(None))
+    quorum = FINE.facts().quorum
+    assert quorum is not None
+    few = replace(observed, quorum=replace(quorum, servers=quorum.servers[:size]))
+    assert found(asked(SECOND.wanting(replicas=size), few)) == []
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "refused"),
+    [("2.4.4", "2.6.0", True), ("2.5.9", "2.7.0", True), ("2.4.4", NEW, False),
+     ("2.6.0", "2.6.1", False)],
+)  # fmt: skip
+def test_a_second_set_never_goes_over_the_health_protocol_of_2_6(
+    before: str, after: str, *, refused: bool
+) -> None:
+    cluster = SECOND.wanting(version=after).having(release={"version": before})
+    verdict = asked(cluster, seen())
+    assert (verdict.refusal is not None) == refused
+    if refused:
+        assert found(verdict)[0] == "pair stop VersionPairRefused"
+        assert "set spec.upgrade.strategy to RollingUpdate first" in said(verdict, "pair")

@@ -1,0 +1,245 @@
+"""Events of an upgrade by a second set: what each write and each pass tells, each thing once."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from contracts.api.cluster.status import ClusterStatus
+from contracts.records.event import Note
+from managers.upgrade.events import notes
+from tests.house.checkout import ROOT
+from tests.managers.upgrade.two_sets import FOR_EVER, NEW, OLD, TwoSets
+
+PAGE = (ROOT / "docs" / "upgrade-metrics.md").read_text(encoding="utf-8")
+PHASES = ["BlueGreenPhase"] * 4
+BACKUP = {"schedule": "0 3 * * *", "target": {"provider": "s3", "bucket": "b"}}
+
+
+class Told(TwoSets):
+    """A world that keeps what is told by its statuses and by the passes that wrote them."""
+
+    def __init__(self, **spec: Any) -> None:
+        super().__init__(**spec)
+        self.events: list[Note] = []
+
+    def _store(self, fresh: dict[str, Any]) -> None:
+        before, after = (ClusterStatus.lenient(one) for one in (self.status, fresh))
+        super()._store(fresh)
+        self.events += notes(before, after)
+        self.events += self.course.announcements if self.course is not None else ()
+
+    def names(self) -> list[str]:
+        """The reasons of all events, in order."""
+        return [one.reason for one in self.events]
+
+
+def whole() -> Told:
+    world = Told()
+    world.done()
+    return world
+
+
+def with_read_replicas() -> Told:
+    world = Told(readReplicas={"replicas": 1})
+    world.done()
+    return world
+
+
+def approved() -> Told:
+    world = Told(upgrade={"blueGreen": {"autoPromote": False}})
+    world.to("Syncing").drive(60)
+    world.order(promote="go")
+    world.done()
+    return world
+
+
+def with_snapshot() -> Told:
+    world = Told(backup=BACKUP, upgrade={"preUpgradeSnapshot": True})
+    world.done()
+    return world
+
+
+def without_snapshot() -> Told:
+    world = Told(backup=BACKUP, upgrade={"preUpgradeSnapshot": True})
+    world.backup_ends = "Failed"
+    world.drive(60)
+    return world
+
+
+def taken_back_at_once() -> Told:
+    world = Told(upgrade={"preUpgradeSnapshot": True})
+    world.backup_ends = "Running"
+    world.drive(4)
+    world.edit(version=OLD)
+    world.drive(10)
+    return world
+
+
+def one_job_fails() -> Told:
+    world = Told()
+    world.fails = {"bluegreen-join-green-nonvoters": 1}
+    world.done()
+    return world
+
+
+def rolled_back() -> Told:
+    world = Told()
+    world.to("DemotingBlue").drive(3)
+    world.order(rollback="please")
+    world.drive(200)
+    return world
+
+
+def rolled_back_too_late() -> Told:
+    world = Told()
+    world.to("Cleanup")
+    world.order(rollback="please")
+    world.done()
+    return world
+
+
+def safe_mode() -> Told:
+    world = Told()
+    world.to("DemotingBlue").drive(3)
+    world.fails = {"bluegreen-repair-consensus": FOR_EVER}
+    world.order(rollback="please")
+    world.drive(400)
+    world.fails = {}
+    world.edit(breakGlassAck=world.status["breakGlass"]["nonce"])
+    world.drive(200)
+    return world
+
+
+# sentence: (what happens, the events in their order)
+LIVES: dict[str, tuple[Callable[[], Told], list[str]]] = {
+    "all goes well": (
+        whole,
+        ["UpgradeStarted", *PHASES, "TrafficSwitched", "BlueGreenPhase", "UpgradeComplete"],
+    ),
+    "read replicas follow": (
+        with_read_replicas,
+        [
+            "UpgradeStarted", *PHASES, "TrafficSwitched", "BlueGreenPhase", "BlueGreenPhase",
+            "UpgradeComplete",
+        ],
+    ),
+    "a person approves": (
+        approved,
+        [
+            "UpgradeStarted", *PHASES, "BlueGreenPromotionApproved", "TrafficSwitched",
+            "BlueGreenPhase", "UpgradeComplete",
+        ],
+    ),
+    "a snapshot comes first": (
+        with_snapshot,
+        [
+            "PreUpgradeSnapshotStarted", "UpgradeStarted", "BlueGreenPhase",
+            "PreUpgradeSnapshotCompleted", *PHASES[1:], "TrafficSwitched", "BlueGreenPhase",
+            "UpgradeComplete",
+        ],
+    ),
+    "no snapshot can be taken": (
+        without_snapshot,
+        [
+            "PreUpgradeSnapshotStarted", "UpgradeStarted",
+            *(["PreUpgradeSnapshotFailed", "PreUpgradeSnapshotStarted"] * 2), "UpgradeFailed",
+        ],
+    ),
+    "nobody wants it any more": (
+        taken_back_at_once,
+        ["PreUpgradeSnapshotStarted", "UpgradeStarted", "UpgradeCancelled"],
+    ),
+    "a Job fails once": (
+        one_job_fails,
+        [
+            "UpgradeStarted", *PHASES[:2], "UpgradeJobFailed", *PHASES[2:], "TrafficSwitched",
+            "BlueGreenPhase", "UpgradeComplete",
+        ],
+    ),
+    "it goes back": (
+        rolled_back,
+        [
+            "UpgradeStarted", *PHASES, "TrafficSwitched", "RollbackStarted", "BlueGreenPhase",
+            "RollbackComplete",
+        ],
+    ),
+    "it is too late to go back": (
+        rolled_back_too_late,
+        [
+            "UpgradeStarted", *PHASES, "TrafficSwitched", "BlueGreenPhase", "RollbackRefused",
+            "UpgradeComplete",
+        ],
+    ),
+    "going back fails": (
+        safe_mode,
+        [
+            "UpgradeStarted", *PHASES, "TrafficSwitched", "RollbackStarted",
+            *(["UpgradeJobFailed"] * 4), "BreakGlassEntered", "BreakGlassAcknowledged",
+            "BlueGreenPhase", "RollbackComplete",
+        ],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("live", "expected"), LIVES.values(), ids=LIVES.keys())
+def test_what_is_told_of_a_life(live: Callable[[], Told], expected: list[str]) -> None:
+    world = live()
+    assert world.names() == expected
+    assert all(one.text for one in world.events)
+    seen = ClusterStatus.lenient(world.status)
+    assert notes(seen, seen) == ()
+
+
+def test_every_event_is_on_the_page() -> None:
+    part = PAGE.split("Of one by a second set of servers:")[1].split("## Alerts")[0]
+    listed = {
+        word for row in re.findall(r"^\| (\w[\w, ]*) \|", part, re.M) for word in row.split(", ")
+    }
+    told = {name for _, names in LIVES.values() for name in names} | {"BlueGreenHoldEntered"}
+    assert listed - {"reason"} == told
+
+
+def test_the_texts_name_what_happened() -> None:
+    texts = {one.reason: one.text for one in safe_mode().events}
+    assert NEW in texts["TrafficSwitched"]
+    assert texts["RollbackComplete"].startswith(f"{OLD} serves as before; {NEW} was taken away")
+    assert texts["BlueGreenPhase"] == "RollbackCleanup: green is taken away"
+
+
+HELD = {"type": "Upgrading", "status": "True", "reason": "BlueGreenHold", "message": "approve it"}
+RUNS = {**HELD, "reason": "InProgress", "message": "green follows"}
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [
+        (RUNS, HELD, ["BlueGreenHoldEntered"]),
+        (None, HELD, ["BlueGreenHoldEntered"]),
+        (HELD, HELD, []),
+        (HELD, {**HELD, "message": "in other words"}, []),
+        (HELD, RUNS, []),
+    ],
+)
+def test_a_hold_is_told_when_it_begins(
+    before: dict[str, str] | None, after: dict[str, str], expected: list[str]
+) -> None:
+    was, now = (
+        ClusterStatus.model_validate({"conditions": [one] if one else []})
+        for one in (before, after)
+    )
+    assert [one.reason for one in notes(was, now)] == expected
+
+
+def test_a_status_that_is_lost_is_told_by_the_write_that_repeats_it() -> None:
+    """From anywhere to anywhere nothing fails, and every text says something."""
+    seen = []
+    for phase in ("DeployingGreen", "Promoting", "Cleanup", "RollingBack", "RollbackCleanup"):
+        body = {"phase": phase, "operationID": "a", "jobFailureCount": 1}
+        seen.append(ClusterStatus.model_validate({"blueGreen": body}))
+    for before, after in itertools.product((ClusterStatus(), *seen), (ClusterStatus(), *seen)):
+        assert all(note.text and note.reason for note in notes(before, after))

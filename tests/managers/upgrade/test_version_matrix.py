@@ -1,0 +1,98 @@
+"""managers.upgrade.version_matrix: what is known of the way from one version to another."""
+
+import pytest
+import semver
+from hypothesis import given
+from hypothesis import strategies as st
+
+from contracts.api.cluster.seal import SealType
+from contracts.api.cluster.upgrade import Strategy
+from managers.upgrade.version_matrix import PAIRS, Grade, Judgement, judge, parse
+
+ROLLING: Strategy = "RollingUpdate"
+GREEN: Strategy = "BlueGreen"
+
+
+def judged(
+    before: str, after: str, strategy: Strategy = ROLLING, seal: SealType = "static"
+) -> Judgement:
+    return judge(semver.Version.parse(before), semver.Version.parse(after), strategy, seal)
+
+
+# sentence: (from, to, strategy, seal, grade, what is told of it; "" for nothing)
+ROWS: dict[str, tuple[str, str, Strategy, SealType, Grade, str]] = {
+    "a patch of the same minor": ("2.5.3", "2.5.5", ROLLING, "static", "good", ""),
+    "a pair that was tried": ("2.4.4", "2.5.5", ROLLING, "static", "good", ""),
+    "one that was tried with green too": ("2.4.4", "2.5.5", GREEN, "static", "good", ""),
+    "a pair that nobody told of": (
+        "2.3.0", "2.4.4", ROLLING, "static", "warn", "nobody has told this operator",
+    ),
+    "a new standby that cannot forward": (
+        "2.5.4", "2.6.2", ROLLING, "static", "warn", "cannot forward",
+    ),
+    "green cannot be promoted over 2.6": (
+        "2.5.5", "2.6.0", GREEN, "static", "refuse", "RollingUpdate first",
+    ),
+    "nor from further back": ("2.4.4", "2.7.1", GREEN, "static", "refuse", "RollingUpdate first"),
+    "green may go on within 2.6": ("2.6.0", "2.6.4", GREEN, "static", "good", ""),
+    "a pre-release counts as its release": (
+        "2.5.5", "2.6.0-beta20260622", GREEN, "static", "refuse", "RollingUpdate first",
+    ),
+    "2.5.0 and a key service of a cloud": (
+        "2.4.4", "2.5.0", ROLLING, "awskms", "refuse", "2.5.1 or newer",
+    ),
+    "2.5.0 and a static seal": (
+        "2.4.4", "2.5.0", ROLLING, "static", "warn", "nobody has told",
+    ),
+    "2.5.1 and a key service of a cloud": ("2.4.4", "2.5.1", ROLLING, "awskms", "good", ""),
+    "plugins of 2.7": ("2.6.4", "2.7.1", ROLLING, "static", "warn", "LDAP"),
+    "a minor that is left out": (
+        "2.4.4", "2.6.4", ROLLING, "static", "warn", "1 minor release between",
+    ),
+    "two minors that are left out": (
+        "2.4.4", "2.7.1", ROLLING, "static", "warn", "2 minor releases between",
+    ),
+    "another major": ("2.7.1", "3.0.0", ROLLING, "static", "warn", "another major version"),
+    "a pre-release": ("2.5.4", "2.5.5-rc1", ROLLING, "static", "warn", "is a pre-release"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "strategy", "seal", "grade", "told"), ROWS.values(), ids=ROWS.keys()
+)
+def test_row(
+    before: str, after: str, strategy: Strategy, seal: SealType, grade: Grade, told: str
+) -> None:
+    found = judged(before, after, strategy, seal)
+    said = "; ".join((*found.refusals, *found.warnings))
+    assert (found.grade, told in said, bool(said)) == (grade, True, bool(told))
+
+
+def test_every_row_of_the_catalogue_speaks_in_some_row_here() -> None:
+    spoken = {
+        source
+        for before, after, strategy, seal, _, _ in ROWS.values()
+        for source in judged(before, after, strategy, seal).sources
+    }
+    assert {pair.source for pair in PAIRS} <= spoken
+
+
+def test_every_row_has_a_source_and_says_what_to_do() -> None:
+    assert [pair for pair in PAIRS if not pair.source or not pair.why] == []
+
+
+numbers = st.builds(semver.Version, st.integers(0, 4), st.integers(0, 9), st.integers(0, 9))
+
+
+@given(numbers, numbers)
+def test_what_no_row_knows_is_never_refused(before: semver.Version, after: semver.Version) -> None:
+    found = judge(before, after, "BlueGreen", "awskms")
+    assert found.grade != "refuse" or found.sources
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [("v2.5.5", "2.5.5"), ("2.6.0-beta20260622", "2.6.0-beta20260622"), ("2.5", None)],
+)
+def test_versions_are_read_with_and_without_a_v(text: str, read: str | None) -> None:
+    assert parse(text) == (None if read is None else semver.Version.parse(read))

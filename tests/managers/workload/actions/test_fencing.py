@@ -1,0 +1,106 @@
+"""managers.workload.actions.fencing: what is done to one pod, by its uid, and told."""
+
+import copy
+
+import pytest
+
+from contracts.naming import labels
+from contracts.records.desired import Effect
+from managers.context.context import FIELD_MANAGER
+from managers.workload.actions.fencing import fence_pod, mark_pod, ungate_pod
+from runtime.builtin_kinds import POD
+from runtime.errors import ServerError
+from runtime.types import Object
+from tests import gen
+from tests.gen.api import FakeApi, Outside, api_error
+
+MEANT = gen.resolved(gen.cluster())
+FENCE = Effect("fence-pod", "x-2", "uid-x-2")
+UNGATE = Effect("ungate-pod", "x-2", "uid-x-2")
+MARK = Effect("mark-pod", "x-2", "uid-x-2", {"on": True})
+UNMARK = Effect("mark-pod", "x-2", "uid-x-2", {"on": False})
+ALL = {"fence": fence_pod, "ungate": ungate_pod, "mark": mark_pod}
+EFFECTS = {"fence": FENCE, "ungate": UNGATE, "mark": MARK}
+
+
+def outside(pod: gen.Pod | None = None) -> Outside:
+    return Outside(FakeApi().holding((POD, (pod or gen.pod(2).gated()).object())))
+
+
+def live(there: Outside) -> Object:
+    (found,) = there.api.of(POD)
+    return found
+
+
+async def test_a_fenced_pod_is_deleted_by_its_uid_and_told() -> None:
+    there = outside(gen.pod(2).ready())
+    await fence_pod(there.context, MEANT, FENCE)
+    assert there.api.body_of("delete Pod x-2")["uid"] == "uid-x-2"
+    assert await there.told() == [
+        ("Normal", "PodFenced", "Stopped x-2: spec.fencedPods names it"),
+    ]
+
+
+async def test_the_gate_is_opened_and_told() -> None:
+    there = outside()
+    await ungate_pod(there.context, MEANT, UNGATE)
+    assert live(there)["spec"]["schedulingGates"] == []
+    assert await there.told() == [("Normal", "PodReleased", "Let x-2 start: it is not fenced")]
+
+
+async def test_the_gates_of_others_stay() -> None:
+    there = outside(gen.pod(2).gated("example.org/a", labels.FENCE_GATE, "example.org/b"))
+    await ungate_pod(there.context, MEANT, UNGATE)
+    assert live(there)["spec"]["schedulingGates"] == [
+        {"name": "example.org/a"},
+        {"name": "example.org/b"},
+    ]
+
+
+@pytest.mark.parametrize("pod", [gen.pod(2).ready(), gen.pod(2).gated("example.org/a")])
+async def test_a_gate_that_is_open_is_not_opened(pod: gen.Pod) -> None:
+    there = outside(pod)
+    await ungate_pod(there.context, MEANT, UNGATE)
+    assert there.api.asked == ["get Pod x-2"]
+
+
+async def test_the_mark_is_put_on_and_taken_off() -> None:
+    there = outside(gen.pod(2).ready())
+    before = copy.deepcopy(live(there))
+    await mark_pod(there.context, MEANT, MARK)
+    assert live(there)["metadata"]["annotations"][labels.MAINTENANCE] == "true"
+    await mark_pod(there.context, MEANT, UNMARK)
+    assert live(there)["metadata"]["annotations"] == before["metadata"]["annotations"]
+
+
+@pytest.mark.parametrize("what", ALL)
+async def test_its_successor_of_the_same_name_is_let_be(what: str) -> None:
+    there = outside(gen.Pod(2, uid="uid-of-the-next").gated())
+    before = copy.deepcopy(live(there))
+    await ALL[what](there.context, MEANT, EFFECTS[what])
+    assert live(there) == before
+    there.api.calls.clear()
+    assert await there.told() == []
+
+
+@pytest.mark.parametrize("what", ALL)
+async def test_one_that_is_gone_is_no_error(what: str) -> None:
+    there = Outside(FakeApi())
+    await ALL[what](there.context, MEANT, EFFECTS[what])
+    there.api.calls.clear()
+    assert await there.told() == []
+
+
+@pytest.mark.parametrize("what", ALL)
+async def test_a_broken_server_ends_the_pass(what: str) -> None:
+    there = outside()
+    for verb in ("delete", "get", "patch"):
+        there.api.refuse(f"{verb} Pod x-2", api_error(500))
+    with pytest.raises(ServerError):
+        await ALL[what](there.context, MEANT, EFFECTS[what])
+
+
+async def test_fields_that_we_change_are_ours_by_name() -> None:
+    there = outside()
+    await ungate_pod(there.context, MEANT, UNGATE)
+    assert FIELD_MANAGER == "openbao-operator"

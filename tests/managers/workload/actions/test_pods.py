@@ -1,0 +1,206 @@
+"""managers.workload.actions.pods: a pod is deleted by uid, and it is told."""
+
+from dataclasses import replace
+
+import pytest
+
+from contracts.records.desired import Effect
+from managers.bao import login
+from managers.bao.client import BaoError, Denied
+from managers.context.secret_builder import secret_object
+from managers.workload.actions.pods import mark_log, reload_pod, replace_pod, step_down
+from runtime.builtin_kinds import POD, SECRET
+from runtime.errors import ServerError
+from tests import gen
+from tests.gen.api import FakeApi, Outside, api_error
+from tests.managers.membership.servers import Servers
+
+MEANT = gen.resolved(gen.cluster())
+EFFECT = Effect("replace-pod", "x-2", "uid-x-2")
+
+
+def outside() -> Outside:
+    return Outside(FakeApi().holding((POD, gen.pod(2).object())))
+
+
+async def test_it_is_deleted_by_its_uid_and_told() -> None:
+    there = outside()
+    await replace_pod(there.context, MEANT, EFFECT)
+    assert there.api.body_of("delete Pod x-2")["uid"] == "uid-x-2"
+    assert there.api.asked == ["delete Pod x-2"]
+    assert await there.told() == [("Normal", "PodReplaced", "Replaced pod x-2: it was outdated")]
+
+
+@pytest.mark.parametrize("code", [404, 409])
+async def test_one_that_is_gone_or_new_is_let_be(code: int) -> None:
+    there = outside()
+    there.api.refuse("delete Pod x-2", api_error(code))
+    await replace_pod(there.context, MEANT, EFFECT)
+    assert len(there.api.objects) == 1
+    there.api.calls.clear()
+    assert await there.told() == []
+
+
+async def test_its_successor_of_the_same_name_stays() -> None:
+    there = outside()
+    await replace_pod(there.context, MEANT, Effect("replace-pod", "x-2", "uid-of-before"))
+    assert len(there.api.objects) == 1
+
+
+async def test_a_broken_server_ends_the_pass() -> None:
+    there = outside()
+    there.api.refuse("delete Pod x-2", api_error(500))
+    with pytest.raises(ServerError):
+        await replace_pod(there.context, MEANT, EFFECT)
+
+
+RELOAD = Effect("reload-pod", "x-2", "uid-x-2", {"name": "reload-1-abcdef01", "image": "i"})
+
+
+class TestReload:
+    async def test_the_container_is_added_to_that_very_pod_and_it_is_told(self) -> None:
+        there = outside()
+        await reload_pod(there.context, MEANT, RELOAD)
+        test, add = there.api.body_of("patch Pod x-2")
+        assert test == {"op": "test", "path": "/metadata/uid", "value": "uid-x-2"}
+        assert add["value"] == [RELOAD.body]
+        ((kind, reason, text),) = await there.told()
+        assert (kind, reason) == ("Normal", "PodReloaded")
+        assert "x-2" in text
+
+    async def test_containers_of_others_stay(self) -> None:
+        pod = gen.pod(2).reloading("0123456789", 0).object()
+        there = Outside(FakeApi().holding((POD, pod)))
+        await reload_pod(there.context, MEANT, RELOAD)
+        (live,) = there.api.of(POD)
+        names = [one["name"] for one in live["spec"]["ephemeralContainers"]]
+        assert names == ["reload-1-01234567", "reload-1-abcdef01"]
+
+    async def test_it_is_asked_for_once_however_often_the_pass_is_repeated(self) -> None:
+        there = outside()
+        await reload_pod(there.context, MEANT, RELOAD)
+        there.api.calls.clear()
+        await reload_pod(there.context, MEANT, RELOAD)
+        assert there.api.asked == ["get Pod x-2"]
+
+    async def test_its_successor_of_the_same_name_is_let_be(self) -> None:
+        there = outside()
+        before = replace(RELOAD, uid="uid-of-before")
+        await reload_pod(there.context, MEANT, before)
+        assert there.api.asked == ["get Pod x-2"]
+        assert await there.told() == []
+
+    @pytest.mark.parametrize("code", [403, 422])
+    async def test_a_refusal_is_remembered_and_told(self, code: int) -> None:
+        there = outside()
+        there.api.refuse("patch Pod x-2", api_error(code))
+        await reload_pod(there.context, MEANT, RELOAD)
+        noted = there.context.attempts.last("reload-pod", "uid-x-2")
+        assert noted is not None
+        assert noted.refused
+        ((kind, reason, _),) = await there.told()
+        assert (kind, reason) == ("Warning", "ReloadRefused")
+
+    @pytest.mark.parametrize("code", [404, 409])
+    async def test_a_pod_that_goes_is_let_go(self, code: int) -> None:
+        there = outside()
+        there.api.refuse("get Pod x-2", api_error(code))
+        await reload_pod(there.context, MEANT, RELOAD)
+        assert there.context.attempts.last("reload-pod", "uid-x-2") is None
+
+    async def test_a_broken_server_ends_the_pass(self) -> None:
+        there = outside()
+        there.api.refuse("patch Pod x-2", api_error(500))
+        with pytest.raises(ServerError):
+            await reload_pod(there.context, MEANT, RELOAD)
+
+
+STEP_DOWN = Effect(
+    "step-down",
+    "x-0",
+    "uid-x-0",
+    {"address": "10.0.0.1", "authority": "the authority", "server_name": "the name"},
+)
+
+
+MARK = replace(STEP_DOWN, name="mark-log", target="x-2", uid="uid-x-2")
+
+
+class TestServers:
+    @pytest.fixture
+    def servers(self, monkeypatch: pytest.MonkeyPatch) -> Servers:
+        """The servers of every session."""
+        made = Servers()
+        monkeypatch.setattr(login, "Bao", lambda authority, name, guard: made)
+        return made
+
+    def there(self, *, token: bool = True) -> Outside:
+        secret = secret_object(MEANT.owner, "x-root-token", {"token": b"root-abc"})
+        return Outside(FakeApi().holding((SECRET, secret)) if token else FakeApi())
+
+    async def test_the_leader_is_asked_with_the_operators_login(self, servers: Servers) -> None:
+        there = self.there()
+        await step_down(there.context, there.logins, MEANT, STEP_DOWN)
+        assert servers.asked == ["step-down 10.0.0.1 root-abc", "bye"]
+        noted = there.context.attempts.last("step-down", "uid-x-0")
+        assert noted is not None
+        assert noted.refused == ""
+        ((_, reason, text),) = await there.told()
+        assert reason == "LeaderSteppedDown"
+        assert "root-abc" not in text
+
+    async def test_a_refusal_is_remembered(self, servers: Servers) -> None:
+        servers.trouble = Denied("permission denied", 403)
+        there = self.there()
+        await step_down(there.context, there.logins, MEANT, STEP_DOWN)
+        noted = there.context.attempts.last("step-down", "uid-x-0")
+        assert noted is not None
+        assert "permission denied" in noted.refused
+        there.api.calls.clear()
+        assert await there.told() == []
+
+    async def test_an_answer_that_is_lost_is_no_refusal_and_is_not_asked_again_at_once(
+        self, servers: Servers
+    ) -> None:
+        servers.trouble = BaoError("no answer")
+        there = self.there()
+        await step_down(there.context, there.logins, MEANT, STEP_DOWN)
+        noted = there.context.attempts.last("step-down", "uid-x-0")
+        assert noted is not None
+        assert noted.refused == ""
+
+    async def test_a_login_that_is_gone_by_now_is_a_refusal(self, servers: Servers) -> None:
+        there = self.there(token=False)
+        await step_down(there.context, there.logins, MEANT, STEP_DOWN)
+        noted = there.context.attempts.last("step-down", "uid-x-0")
+        assert noted is not None
+        assert noted.refused
+        assert servers.asked == []
+
+    async def test_the_leader_writes_a_setting_that_it_has_already(self, servers: Servers) -> None:
+        servers.autopilot = {"max_trailing_logs": 7, "min_quorum": 3}
+        there = self.there()
+        await mark_log(there.context, there.logins, MEANT, MARK)
+        assert servers.asked == [
+            "autopilot 10.0.0.1 root-abc",
+            "set autopilot 10.0.0.1 root-abc",
+            "bye",
+        ]
+        assert servers.autopilot == {"max_trailing_logs": 7, "min_quorum": 3}
+        noted = there.context.attempts.last("mark-log", "uid-x-2")
+        assert noted is not None
+        assert noted.refused == ""
+
+    async def test_a_log_that_could_not_be_marked_is_marked_later(self, servers: Servers) -> None:
+        servers.trouble = BaoError("no answer")
+        there = self.there()
+        await mark_log(there.context, there.logins, MEANT, MARK)
+        assert there.context.attempts.last("mark-log", "uid-x-2") is None
+
+    async def test_a_policy_without_the_right_is_remembered(self, servers: Servers) -> None:
+        servers.trouble = Denied("permission denied", 403)
+        there = self.there()
+        await mark_log(there.context, there.logins, MEANT, MARK)
+        noted = there.context.attempts.last("mark-log", "uid-x-2")
+        assert noted is not None
+        assert "permission denied" in noted.refused

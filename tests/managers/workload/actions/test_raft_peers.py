@@ -1,0 +1,165 @@
+"""managers.workload.actions.raft_peers.
+
+The volume is marked first, then the leader is asked; all is told.
+"""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from contracts.naming import labels
+from contracts.records.desired import Effect
+from managers.bao import login
+from managers.bao.client import BaoError, Denied
+from managers.context.secret_builder import secret_object
+from managers.workload.actions.raft_peers import delete_claim, remove_peer
+from runtime.builtin_kinds import PVC, SECRET
+from runtime.errors import LeaseLost, ServerError
+from tests import gen
+from tests.gen.api import FakeApi, Outside, api_error
+from tests.managers.membership.servers import Servers
+
+MEANT = gen.resolved(gen.cluster())
+CLAIM = {
+    "apiVersion": "v1",
+    "kind": "PersistentVolumeClaim",
+    "metadata": {
+        "name": "data-x-2",
+        "namespace": gen.NAMESPACE,
+        "uid": "uid-claim-2",
+        "annotations": {labels.OWNER_UID: "uid-x"},
+    },
+}
+WHERE: dict[str, Any] = {
+    "address": "10.0.0.1",
+    "authority": "the authority",
+    "server_name": "the name",
+    "claim": "data-x-2",
+    "claim_uid": "uid-claim-2",
+}
+REMOVE = Effect("remove-peer", "x-2", "uid-x-2", WHERE)
+
+
+@pytest.fixture
+def servers(monkeypatch: pytest.MonkeyPatch) -> Servers:
+    """The servers of every session."""
+    made = Servers()
+    monkeypatch.setattr(login, "Bao", lambda authority, name, guard: made)
+    return made
+
+
+def there(*, token: bool = True) -> Outside:
+    secret = secret_object(MEANT.owner, "x-root-token", {"token": b"root-abc"})
+    objects = [(PVC, CLAIM), *([(SECRET, secret)] if token else [])]
+    return Outside(FakeApi().holding(*objects))
+
+
+def mark_of(outside: Outside) -> str | None:
+    (claim,) = outside.api.of(PVC)
+    found: str | None = claim["metadata"]["annotations"].get(labels.REMOVED_PEER)
+    return found
+
+
+class TestRemovePeer:
+    async def test_the_volume_is_marked_and_the_leader_asked(self, servers: Servers) -> None:
+        outside = there()
+        await remove_peer(outside.context, outside.logins, MEANT, REMOVE)
+        assert mark_of(outside) == "x-2"
+        assert servers.asked == ["remove-peer 10.0.0.1 x-2 root-abc", "bye"]
+        noted = outside.context.attempts.last("remove-peer", "uid-x-2")
+        assert noted is not None
+        assert noted.refused == ""
+        outside.api.calls.clear()
+        assert await outside.told() == [
+            ("Normal", "PeerRemoved", "Took x-2 out of the raft cluster")
+        ]
+
+    async def test_another_volume_of_that_name_keeps_the_leader_from_being_asked(
+        self, servers: Servers
+    ) -> None:
+        outside = there()
+        other = replace(REMOVE, body={**WHERE, "claim_uid": "uid-of-before"})
+        await remove_peer(outside.context, outside.logins, MEANT, other)
+        assert (mark_of(outside), servers.asked) == (None, [])
+
+    async def test_a_server_without_a_volume_is_removed_all_the_same(
+        self, servers: Servers
+    ) -> None:
+        outside = there()
+        bare = replace(REMOVE, uid="", body={**WHERE, "claim": "", "claim_uid": ""})
+        await remove_peer(outside.context, outside.logins, MEANT, bare)
+        assert servers.asked[0].startswith("remove-peer")
+        assert outside.context.attempts.last("remove-peer", "uid-x") is not None
+
+    async def test_who_lost_the_lease_never_reaches_the_leader(self, servers: Servers) -> None:
+        outside = there()
+        outside.api.refuse("patch PersistentVolumeClaim data-x-2", LeaseLost("gone"))
+        with pytest.raises(LeaseLost):
+            await remove_peer(outside.context, outside.logins, MEANT, REMOVE)
+        assert servers.asked == []
+
+    async def test_an_api_server_in_trouble_ends_the_pass(self, servers: Servers) -> None:
+        outside = there()
+        outside.api.refuse("patch PersistentVolumeClaim data-x-2", api_error(500))
+        with pytest.raises(ServerError):
+            await remove_peer(outside.context, outside.logins, MEANT, REMOVE)
+        assert servers.asked == []
+
+    async def test_a_refusal_is_remembered_for_the_whole_cluster(self, servers: Servers) -> None:
+        servers.trouble = Denied("permission denied", 403)
+        outside = there()
+        await remove_peer(outside.context, outside.logins, MEANT, REMOVE)
+        noted = outside.context.attempts.last("remove-peer", "uid-x")
+        assert noted is not None
+        assert "permission denied" in noted.refused
+        outside.api.calls.clear()
+        assert await outside.told() == []
+
+    async def test_an_answer_that_is_lost_is_no_refusal(self, servers: Servers) -> None:
+        servers.trouble = BaoError("no answer")
+        outside = there()
+        await remove_peer(outside.context, outside.logins, MEANT, REMOVE)
+        noted = outside.context.attempts.last("remove-peer", "uid-x-2")
+        assert noted is not None
+        assert noted.refused == ""
+        assert outside.context.attempts.last("remove-peer", "uid-x") is None
+
+    async def test_without_a_login_nothing_is_written(self, servers: Servers) -> None:
+        outside = there(token=False)
+        await remove_peer(outside.context, outside.logins, MEANT, REMOVE)
+        assert (mark_of(outside), servers.asked) == (None, [])
+        noted = outside.context.attempts.last("remove-peer", "uid-x")
+        assert noted is not None
+        assert noted.refused
+
+
+DELETE = Effect("delete-claim", "data-x-2", "uid-claim-2")
+
+
+class TestDeleteClaim:
+    async def test_it_is_deleted_by_uid_and_told(self) -> None:
+        outside = there()
+        await delete_claim(outside.context, MEANT, DELETE)
+        assert outside.api.body_of("delete PersistentVolumeClaim data-x-2")["uid"] == "uid-claim-2"
+        outside.api.calls.clear()
+        ((kind, reason, text),) = await outside.told()
+        assert (kind, reason) == ("Normal", "VolumeDeleted")
+        assert "data-x-2" in text
+
+    async def test_another_one_of_that_name_stays(self) -> None:
+        outside = there()
+        await delete_claim(outside.context, MEANT, replace(DELETE, uid="uid-of-before"))
+        assert len(outside.api.of(PVC)) == 1
+        outside.api.calls.clear()
+        assert await outside.told() == []
+
+    async def test_one_that_is_gone_is_no_trouble(self) -> None:
+        outside = Outside(FakeApi())
+        await delete_claim(outside.context, MEANT, DELETE)
+
+    async def test_an_api_server_in_trouble_ends_the_pass(self) -> None:
+        outside = there()
+        outside.api.refuse("delete PersistentVolumeClaim data-x-2", api_error(500))
+        with pytest.raises(ServerError):
+            await delete_claim(outside.context, MEANT, DELETE)

@@ -1,0 +1,222 @@
+"""managers.workload.objects.annotations and hold.
+
+What a template carries for a while, and what waits.
+"""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from contracts.naming import labels
+from contracts.pools.pool_naming import READ_REPLICAS, VOTERS
+from contracts.records.desired import Plan
+from managers.workload.objects.annotations import MARK_POD, pod_marks, with_marks
+from managers.workload.objects.statefulset import template_digest
+from managers.workload.plan import REPLACE_POD, wants_quorum
+from managers.workload.rollout.fencing import UNGATE_POD
+from managers.workload.rollout.holds import hold
+from managers.workload.rollout.next_pod import STEP_DOWN
+from managers.workload.rollout.reload import RELOAD_POD
+from runtime.outcome import Done, Wait
+from tests import gen
+from tests.managers.workload.test_plan import FILES, INPUTS, planned, serving, set_of
+
+OLD = gen.cluster().initialized()
+FENCED = OLD.wanting(fencedPods=["x-2"])
+MAINTAINED = OLD.wanting(maintenance={"enabled": True})
+GATE = [{"name": "openbao.org/fence"}]
+MARK = {"openbao.org/maintenance": "true"}
+
+
+def template_of(made: Plan) -> dict[str, Any]:
+    template: dict[str, Any] = set_of(made)["template"]
+    return template
+
+
+def names_of(made: Plan) -> list[tuple[str, str]]:
+    return [(effect.name, effect.target) for effect in made.effects]
+
+
+def test_a_fence_is_a_gate_in_the_template_and_replaces_nobody() -> None:
+    made = planned(FENCED, serving())
+    assert template_of(made)["spec"]["schedulingGates"] == GATE
+    assert REPLACE_POD not in {effect.name for effect in made.effects}
+    assert "schedulingGates" not in template_of(planned(OLD, serving()))["spec"]
+
+
+def test_maintenance_is_a_mark_everywhere_and_replaces_nobody() -> None:
+    made = planned(MAINTAINED, serving())
+    (servers,) = [one for one in made.intents if one.resource.kind == "StatefulSet"]
+    assert servers.body["metadata"]["annotations"][labels.MAINTENANCE] == "true"
+    assert template_of(made)["metadata"]["annotations"][labels.MAINTENANCE] == "true"
+    assert names_of(made) == [(MARK_POD, f"x-{n}") for n in range(3)]
+    plain = planned(OLD, serving())
+    assert labels.MAINTENANCE not in template_of(plain)["metadata"]["annotations"]
+
+
+@pytest.mark.parametrize("cluster", [FENCED, MAINTAINED])
+def test_neither_changes_the_digest_of_the_template(cluster: gen.Cluster) -> None:
+    digests = {template_digest(gen.resolved(one), "text") for one in (OLD, cluster)}
+    assert len(digests) == 1
+
+
+def test_read_replicas_wait_at_no_gate() -> None:
+    template = {"metadata": {"annotations": {}}, "spec": {"containers": []}}
+    meant = gen.resolved(FENCED)
+    assert with_marks(meant, READ_REPLICAS, template) == template
+    assert with_marks(meant, VOTERS, template)["spec"]["schedulingGates"] == GATE
+
+
+def test_pods_are_marked_once_and_unmarked_once() -> None:
+    marked = gen.pod(0).ready().in_maintenance()
+    world = gen.world().with_pods(marked, gen.pod(1).ready(), gen.pod(2).terminating())
+    on = pod_marks(gen.resolved(MAINTAINED), world.facts())
+    assert [(one.target, one.uid, one.body) for one in on] == [("x-1", "uid-x-1", {"on": True})]
+    off = pod_marks(gen.resolved(OLD), world.facts())
+    assert [(one.target, one.uid, one.body) for one in off] == [("x-0", "uid-x-0", {"on": False})]
+
+
+def test_read_replicas_are_marked_too() -> None:
+    world = gen.world().with_readers(gen.read_set(), gen.read_pod(0).ready())
+    (made,) = pod_marks(gen.resolved(MAINTAINED), world.facts())
+    assert made.target == "x-read-0"
+
+
+def test_a_pod_without_annotations_of_ours_is_not_marked() -> None:
+    world = gen.world().with_pods(gen.pod(0).made_from(""))
+    assert pod_marks(gen.resolved(MAINTAINED), world.facts()) == ()
+
+
+RESTORE = {"operation": "Restore", "holder": "openbaorestore/monday", "epoch": 1}
+# sentence: (cluster, reason of the hold; "" for none)
+HELD = {
+    "nothing is asked": (OLD, ""),
+    "a fence": (FENCED, "PodsFenced"),
+    "maintenance": (MAINTAINED, "Maintenance"),
+    "both": (FENCED.wanting(maintenance={"enabled": True}), "PodsFenced"),
+    "a restore that may send": (OLD.having(operationLock=RESTORE), "RestoreInProgress"),
+    "a restore that asked for a restart": (
+        OLD.having(operationLock=RESTORE, restore={"name": "monday", "uid": "r"}),
+        "",
+    ),
+    "another restore after that": (
+        OLD.having(
+            operationLock=RESTORE,
+            restore={"name": "monday", "uid": "q", "restartCompletedAt": "2030-01-01T00:00:00Z"},
+        ),
+        "RestoreInProgress",
+    ),
+    "a backup": (OLD.having(operationLock={**RESTORE, "operation": "Backup"}), ""),
+    "maintenance that is over": (OLD.wanting(maintenance={"enabled": False}), ""),
+}
+
+
+@pytest.mark.parametrize("what", HELD)
+def test_what_holds_back(what: str) -> None:
+    cluster, reason = HELD[what]
+    held = hold(gen.resolved(cluster))
+    assert (held.reason if held else "") == reason
+
+
+def old_pods() -> gen.World:
+    return serving(template="old")
+
+
+class TestRolls:
+    """A roll rests while a pod is fenced or the cluster is in maintenance."""
+
+    @pytest.mark.parametrize(
+        ("cluster", "reason"), [(FENCED, "PodsFenced"), (MAINTAINED, "Maintenance")]
+    )
+    def test_nobody_is_replaced_and_it_is_told(self, cluster: gen.Cluster, reason: str) -> None:
+        world = old_pods()
+        if cluster is FENCED:
+            gone = gen.pod(2).made_from("old").reading(FILES.digest).gated()
+            world = world.with_pods(*world.pods[:2], gone)
+        made = planned(cluster, world)
+        assert not {REPLACE_POD, STEP_DOWN} & {effect.name for effect in made.effects}
+        assert isinstance(made.outcome, Wait)
+        assert made.outcome.reason == reason
+        assert "3 pods are to be replaced" in made.outcome.message
+
+    def test_without_either_it_goes_on(self) -> None:
+        assert REPLACE_POD in {effect.name for effect in planned(OLD, old_pods()).effects}
+
+    def test_it_is_never_late(self) -> None:
+        world = old_pods().rolling_for(timedelta(hours=1))
+        outcome = planned(MAINTAINED, world).outcome
+        assert isinstance(outcome, Wait)
+        assert outcome.reason == "Maintenance"
+
+    @pytest.mark.parametrize("cluster", [FENCED, MAINTAINED])
+    def test_the_leader_is_not_asked_for_it(self, cluster: gen.Cluster) -> None:
+        facts = old_pods().facts()
+        assert wants_quorum(OLD.read().spec, facts, "", "")
+        assert not wants_quorum(cluster.read().spec, facts, "", "")
+
+    def test_files_are_read_again_all_the_same(self) -> None:
+        pods = (
+            gen.pod(n).made_from("now").ready(leading=n == 0).in_maintenance() for n in range(3)
+        )
+        world = serving().with_pods(*pods)
+        digest = template_digest(gen.resolved(OLD), INPUTS.restart)
+        world = world.with_pods(*(pod.made_from(digest) for pod in world.pods))
+        assert {name for name, _ in names_of(planned(MAINTAINED, world))} == {RELOAD_POD}
+
+
+class TestPlans:
+    """The steps of day two, within the plan of the workload."""
+
+    def test_a_fence_in_place_is_content(self) -> None:
+        world = serving().with_set(
+            gen.stateful_set().made_from(digest_of_old()).reading(FILES.digest).gated()
+        )
+        pods = (*world.pods[:2], world.pods[2].gated())
+        assert planned(FENCED, world.with_pods(*pods)).outcome == Done()
+
+    def test_a_fenced_pod_that_read_older_files_is_not_waited_for(self) -> None:
+        live = gen.stateful_set().made_from(digest_of_old()).reading(FILES.digest).gated()
+        world = serving().with_set(live)
+        older = world.pods[2].reading("older files").gated()
+        assert planned(FENCED, world.with_pods(*world.pods[:2], older)).outcome == Done()
+
+    def test_another_one_that_is_not_ready_is_waited_for(self) -> None:
+        live = gen.stateful_set().made_from(digest_of_old()).reading(FILES.digest).gated()
+        world = serving().with_set(live)
+        pods = (world.pods[0], world.pods[1].unready(), world.pods[2].gated())
+        outcome = planned(FENCED, world.with_pods(*pods)).outcome
+        assert isinstance(outcome, Wait)
+        assert outcome.reason == "NotReady"
+        assert outcome.message == "1 of 2 servers are ready; not ready: x-1"
+
+    def test_a_pod_at_the_gate_is_let_go_after_the_last_fence(self) -> None:
+        world = serving()
+        made = planned(OLD, world.with_pods(*world.pods[:2], world.pods[2].gated()))
+        assert (UNGATE_POD, "x-2") in names_of(made)
+
+    def test_sleep_is_no_replicas_and_nothing_else_to_do(self) -> None:
+        asleep = OLD.wanting(hibernate=True)
+        made = planned(asleep, serving(template="old"))
+        assert set_of(made)["replicas"] == 0
+        assert made.effects == ()
+        assert isinstance(made.outcome, Wait)
+        assert made.outcome.reason == "Hibernating"
+        done = planned(asleep, serving().with_pods().with_set(gen.stateful_set().sized(0)))
+        assert done.outcome == Done()
+
+
+def digest_of_old() -> str:
+    return template_digest(gen.resolved(OLD), INPUTS.restart)
+
+
+def test_a_restore_asks_for_new_pods_and_no_restore_for_none() -> None:
+    restored = OLD.having(restore={"name": "monday", "uid": "r"})
+    before, after = (gen.resolved(cluster) for cluster in (OLD, restored))
+    assert template_digest(before, INPUTS.restart) != template_digest(after, INPUTS.restart)
+    done = restored.having(
+        restore={"name": "monday", "uid": "r", "restartCompletedAt": "2030-01-01T00:00:00Z"}
+    )
+    assert template_digest(gen.resolved(done), INPUTS.restart) == template_digest(
+        after, INPUTS.restart
+    )

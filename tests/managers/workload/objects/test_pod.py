@@ -1,0 +1,157 @@
+"""managers.workload.objects.pod: the pod of one server."""
+
+from typing import Any
+
+import pytest
+
+from contracts.naming import labels, mount_paths
+from managers.workload.objects.pod import CONTAINER, pod_template
+from tests import gen
+
+
+def template(*, first_boot: bool = False, **spec: Any) -> dict[str, Any]:
+    return pod_template(
+        gen.resolved(gen.cluster(**spec)),
+        digest="the-digest",
+        reload="the-files",
+        first_boot=first_boot,
+    )
+
+
+def container(*, first_boot: bool = False, **spec: Any) -> dict[str, Any]:
+    (only,) = template(first_boot=first_boot, **spec)["spec"]["containers"]
+    assert only["name"] == CONTAINER
+    server: dict[str, Any] = only
+    return server
+
+
+@pytest.mark.parametrize("first_boot", [True, False])
+def test_every_mount_has_its_volume_and_the_other_way(first_boot: bool) -> None:
+    volumes = [v["name"] for v in template(first_boot=first_boot)["spec"]["volumes"]]
+    mounts = [m["name"] for m in container(first_boot=first_boot)["volumeMounts"]]
+    # The data volume comes from the claim template.
+    assert sorted([*volumes, "data"]) == sorted(mounts)
+    assert len(set(mounts)) == len(mounts)
+
+
+@pytest.mark.parametrize("first_boot", [True, False])
+def test_only_data_and_temporary_files_can_be_written(first_boot: bool) -> None:
+    mounts = container(first_boot=first_boot)["volumeMounts"]
+    writable = {mount["mountPath"] for mount in mounts if not mount.get("readOnly")}
+    assert writable == {mount_paths.DATA, mount_paths.TMP}
+
+
+def test_a_pod_waits_for_what_it_cannot_do_without() -> None:
+    """What is optional is mounted empty; that may happen to the parts of the first boot alone."""
+    for volume in template(first_boot=True)["spec"]["volumes"]:
+        source = volume.get("secret") or volume.get("configMap") or {}
+        assert source.get("optional", False) is (volume["name"] in {"init", "root-token"})
+
+
+def test_a_server_has_time_to_hand_over_its_lead() -> None:
+    """It drains requests for up to 90 s, and is killed when its grace ends."""
+    assert 'max_request_duration = "90s"' in gen.resolved(gen.cluster()).config_text
+    assert template()["spec"]["terminationGracePeriodSeconds"] > 90
+
+
+def test_the_pod_knows_nothing_of_services_that_happen_to_be_there() -> None:
+    assert template()["spec"]["enableServiceLinks"] is False
+
+
+def test_the_configuration_that_is_read_is_the_one_that_is_mounted() -> None:
+    mounts = {m["mountPath"] for m in container(first_boot=True)["volumeMounts"]}
+    for argument in container(first_boot=True)["command"][2:]:
+        path = argument.removeprefix("-config=")
+        assert any(path == mount or path.startswith(f"{mount}/") for mount in mounts), path
+
+
+def test_a_variable_refers_only_to_earlier_ones() -> None:
+    known: set[str] = set()
+    for variable in container()["env"]:
+        used = str(variable.get("value", "")).split("$(")[1:]
+        assert {part.partition(")")[0] for part in used} <= known, variable
+        known.add(variable["name"])
+    assert {"BAO_RAFT_NODE_ID", "BAO_API_ADDR", "BAO_CLUSTER_ADDR"} <= known
+
+
+def test_each_server_is_addressed_by_its_own_name() -> None:
+    values = {v["name"]: v.get("value") for v in container()["env"]}
+    assert values["BAO_API_ADDR"] == "https://$(BAO_K8S_POD_NAME).x.ns.svc:8200"
+    assert values["BAO_CLUSTER_ADDR"] == "https://$(BAO_K8S_POD_NAME).x.ns.svc:8201"
+
+
+def test_no_secret_is_in_the_environment_or_the_arguments() -> None:
+    for variable in container(first_boot=True)["env"]:
+        assert "secretKeyRef" not in str(variable)
+    assert "token/" not in " ".join(container(first_boot=True)["command"])
+
+
+def test_the_users_metadata_never_wins_over_ours() -> None:
+    wish = {
+        "labels": {"team": "a", labels.NAME: "mine", labels.MANAGED_BY: "me"},
+        "annotations": {"note": "b"},
+    }
+    metadata = template(podMetadata=wish)["metadata"]
+    assert metadata["labels"] == {"team": "a", **labels.server_pod("x")}
+    annotations = metadata["annotations"]
+    annotations.pop(labels.UNSEAL_KEYS, None)
+    assert annotations == {
+        "note": "b",
+        labels.TEMPLATE_HASH: "the-digest",
+        labels.RELOAD_HASH: "the-files",
+    }
+
+
+def test_optional_parts_are_there_only_when_asked_for() -> None:
+    bare = template()["spec"]
+    assert "imagePullSecrets" not in bare
+    assert "resources" not in container()
+    full = template(imagePullSecrets=[{"name": "login"}])["spec"]
+    assert full["imagePullSecrets"] == [{"name": "login"}]
+    wish = {"requests": {"cpu": "250m", "memory": "256Mi"}, "limits": {"memory": "1Gi"}}
+    assert container(resources=wish)["resources"] == wish
+
+
+def test_a_sealed_server_is_alive_and_not_ready() -> None:
+    server = container()
+    for probe in ("startupProbe", "livenessProbe"):
+        assert "sealedcode=200" in server[probe]["httpGet"]["path"]
+        assert "uninitcode=200" in server[probe]["httpGet"]["path"]
+    ready = server["readinessProbe"]["httpGet"]["path"]
+    assert "standbyok=true" in ready
+    assert "sealedcode" not in ready
+    assert "uninitcode" not in ready
+
+
+def test_probes_speak_tls_to_the_api_port() -> None:
+    for probe in ("startupProbe", "livenessProbe", "readinessProbe"):
+        get = container()[probe]["httpGet"]
+        assert (get["scheme"], get["port"]) == ("HTTPS", 8200)
+
+
+def test_the_pod_meets_the_restricted_standard() -> None:
+    spec = template()["spec"]
+    assert spec["securityContext"]["runAsNonRoot"] is True
+    assert container()["securityContext"]["readOnlyRootFilesystem"] is True
+    assert spec["automountServiceAccountToken"] is False
+    for volume in spec["volumes"]:
+        assert not volume.keys() & {"hostPath", "nfs"}
+
+
+def test_secrets_are_readable_by_the_group_alone() -> None:
+    for volume in template(first_boot=True)["spec"]["volumes"]:
+        if "secret" in volume:
+            assert volume["secret"]["defaultMode"] == 0o440
+
+
+def test_servers_prefer_different_nodes_and_may_share_one() -> None:
+    spread = template()["spec"]["affinity"]["podAntiAffinity"]
+    (term,) = spread["preferredDuringSchedulingIgnoredDuringExecution"]
+    assert term["podAffinityTerm"]["labelSelector"]["matchLabels"] == labels.voters("x")
+    assert "requiredDuringSchedulingIgnoredDuringExecution" not in spread
+
+
+def test_nobody_shares_the_parts() -> None:
+    first = template()
+    first["spec"]["containers"].clear()
+    assert template()["spec"]["containers"]

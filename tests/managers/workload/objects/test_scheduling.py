@@ -1,0 +1,186 @@
+"""managers.workload.objects.scheduling: where the pods of one set may run."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from contracts.api.cluster.scheduling import Scheduling
+from contracts.api.rules.cluster import violations
+from contracts.naming import labels
+from managers.workload.objects.pod import pod_template
+from managers.workload.objects.scheduling import HOSTNAME, ZONE, scheduling_fields
+from tests import gen
+from tests.gen.worlds import digest_of
+
+OWN = labels.voters("x")
+READERS = labels.read_replicas("x")
+SELECTOR = {"labelSelector": {"matchLabels": OWN}}
+ZONES = {"maxSkew": 1, "topologyKey": ZONE, "whenUnsatisfiable": "DoNotSchedule"}
+GOLD = {
+    "nodeAffinity": {
+        "requiredDuringSchedulingIgnoredDuringExecution": {
+            "nodeSelectorTerms": [
+                {"matchExpressions": [{"key": "disk", "operator": "In", "values": ["gold"]}]}
+            ]
+        }
+    }
+}
+TOLERATION = {"key": "dedicated", "operator": "Exists", "effect": "NoSchedule"}
+
+
+def fields(**wish: Any) -> dict[str, Any]:
+    return scheduling_fields(Scheduling.model_validate(wish) if wish else None, OWN)
+
+
+def test_by_default_pods_prefer_other_nodes_and_zones_and_insist_on_nothing() -> None:
+    found = fields()
+    assert found.keys() == {"affinity", "topologySpreadConstraints"}
+    (term,) = found["affinity"]["podAntiAffinity"][
+        "preferredDuringSchedulingIgnoredDuringExecution"
+    ]
+    assert found["affinity"].keys() == {"podAntiAffinity"}
+    assert found["affinity"]["podAntiAffinity"].keys() == {
+        "preferredDuringSchedulingIgnoredDuringExecution"
+    }
+    assert term["weight"] == 100
+    assert term["podAffinityTerm"] == {**SELECTOR, "topologyKey": HOSTNAME}
+    assert found["topologySpreadConstraints"] == [
+        {"maxSkew": 1, "topologyKey": key, "whenUnsatisfiable": "ScheduleAnyway", **SELECTOR}
+        for key in (HOSTNAME, ZONE)
+    ]
+
+
+def test_each_pool_counts_its_own_pods() -> None:
+    found = scheduling_fields(None, READERS)
+    assert str(READERS) in str(found)
+    assert str(OWN) not in str(found)
+
+
+# sentence: (spec.scheduling, fields that are exactly so)
+ASKED: dict[str, tuple[Mapping[str, Any], Mapping[str, Any]]] = {
+    "nodes": ({"nodeSelector": {"disk": "gold"}}, {"nodeSelector": {"disk": "gold"}}),
+    "taints": ({"tolerations": [TOLERATION]}, {"tolerations": [TOLERATION]}),
+    "a priority": ({"priorityClassName": "high"}, {"priorityClassName": "high"}),
+    "an affinity replaces ours and leaves the spread": (
+        {"affinity": GOLD},
+        {"affinity": GOLD, "topologySpreadConstraints": fields()["topologySpreadConstraints"]},
+    ),
+    "a spread replaces ours and leaves the affinity": (
+        {"topologySpreadConstraints": [ZONES]},
+        {"topologySpreadConstraints": [{**SELECTOR, **ZONES}], "affinity": fields()["affinity"]},
+    ),
+    "a spread with a selector of its own keeps it": (
+        {"topologySpreadConstraints": [{**ZONES, "labelSelector": {"matchLabels": {"a": "b"}}}]},
+        {"topologySpreadConstraints": [{**ZONES, "labelSelector": {"matchLabels": {"a": "b"}}}]},
+    ),
+    "an empty affinity is none": ({"affinity": {}}, {"affinity": fields()["affinity"]}),
+}
+
+
+@pytest.mark.parametrize(("wish", "expected"), ASKED.values(), ids=ASKED.keys())
+def test_what_is_asked_for(wish: Mapping[str, Any], expected: Mapping[str, Any]) -> None:
+    found = fields(**wish)
+    assert {key: found[key] for key in expected} == expected
+    assert found.keys() == {"affinity", "topologySpreadConstraints", *expected}
+
+
+def template(**spec: Any) -> dict[str, Any]:
+    meant = gen.resolved(gen.cluster(**spec))
+    return pod_template(meant, digest="d", reload="r", first_boot=False)
+
+
+def test_it_reaches_the_pod_and_names_another_template() -> None:
+    spec = template(scheduling={"affinity": GOLD, "priorityClassName": "high"})["spec"]
+    assert spec["affinity"] == GOLD
+    assert spec["priorityClassName"] == "high"
+    gold = gen.cluster(scheduling={"affinity": GOLD})
+    assert digest_of(gold) != digest_of(gen.cluster())
+    assert digest_of(gold.wanting(scheduling=None)) == digest_of(gen.cluster())
+
+
+# --- OpenShift ----------------------------------------------------------------------------------
+
+
+def security(platform: Any, **spec: Any) -> dict[str, Any]:
+    made = gen.resolved(gen.cluster(**spec), on=platform)
+    context: dict[str, Any] = pod_template(made, digest="d", reload="r", first_boot=False)["spec"][
+        "securityContext"
+    ]
+    return context
+
+
+IDS = {"runAsUser", "runAsGroup", "fsGroup"}
+
+
+def test_openshift_chooses_user_and_groups_itself() -> None:
+    assert security("kubernetes").keys() >= IDS
+    there = security("openshift")
+    assert not IDS & there.keys()
+    assert there["runAsNonRoot"] is True
+    assert there["seccompProfile"] == {"type": "RuntimeDefault"}
+
+
+def test_the_users_word_on_ids_is_the_last_one_there_too() -> None:
+    there = security("openshift", securityContext={"fsGroup": 1000650000})
+    assert there["fsGroup"] == 1000650000
+    assert "runAsUser" not in there
+
+
+# --- what a template may not carry --------------------------------------------------------------
+
+RESERVED = {
+    "openbao-active": "true",
+    "openbao-sealed": "false",
+    labels.COMPONENT: "backup",
+    labels.WORKLOAD_POOL: "other",
+    labels.CLUSTER: "other",
+}
+
+
+def refused(**spec: Any) -> set[str]:
+    """The fields of a spec that break a rule."""
+    return {one.field for one in violations(gen.cluster(**spec).read())}
+
+
+def test_attack_t07_a_spec_cannot_say_what_only_a_server_or_the_operator_says() -> None:
+    """Refused, and left out wherever the rule was not asked."""
+    for key, value in RESERVED.items():
+        wish = {"labels": {key: value, "team": "a"}}
+        assert refused(podMetadata=wish) == {"spec.podMetadata.labels"}
+    assert labels.users_own({**RESERVED, "team": "a"}) == {"team": "a"}
+    found = template(podMetadata={"labels": {"team": "a", labels.INSTANCE: "other"}})["metadata"]
+    assert found["labels"] == {**labels.server_pod("x"), "team": "a"}
+
+
+def test_attack_t07_annotations_of_ours_are_not_taken_from_a_spec() -> None:
+    """A false word of a rewrapped root key would let the key go that the data still needs."""
+    for key in (labels.UNSEAL_REWRAPPED, labels.MAINTENANCE):
+        wish = {"annotations": {key: "k", "example.org/note": "mine"}}
+        assert refused(podMetadata=wish) == {"spec.podMetadata.annotations"}
+        assert labels.users_own({key: "k"}) == {}
+    kept = template(podMetadata={"annotations": {"example.org/note": "mine"}})["metadata"]
+    assert kept["annotations"]["example.org/note"] == "mine"
+
+
+def test_attack_t07_there_is_no_field_for_a_way_around_the_template() -> None:
+    """Environment, arguments, volumes, sidecars, host access: not one of them is in the API."""
+    for wish in (
+        {"env": [{"name": "LD_PRELOAD", "value": "/x"}]},
+        {"envFrom": [{"secretRef": {"name": "x"}}]},
+        {"args": ["-dev"]},
+        {"command": ["sh"]},
+        {"volumes": [{"name": "host", "hostPath": {"path": "/"}}]},
+        {"containers": [{"name": "side", "image": "x"}]},
+        {"sidecars": [{"name": "side", "image": "x"}]},
+        {"hostNetwork": True},
+        {"hostPID": True},
+        {"podTemplate": {"spec": {"hostNetwork": True}}},
+        {"scheduling": {"hostNetwork": True, "schedulerName": "mine", "nodeName": "n"}},
+        {"securityContext": {"privileged": True, "capabilities": {"add": ["ALL"]}}},
+    ):
+        try:
+            found = template(**wish)
+        except Exception:  # noqa: BLE001, S112  refused is as good as ignored
+            continue
+        assert found["spec"] == template()["spec"], wish

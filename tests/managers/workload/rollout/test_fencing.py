@@ -1,0 +1,250 @@
+"""managers.workload.rollout.fencing: which server stops next, and which gate is opened."""
+
+from datetime import timedelta
+
+import pytest
+
+from contracts.records.desired import Operation
+from contracts.records.observed import Quorum, RaftServer
+from managers.workload.rollout.fencing import FENCE_POD, UNGATE_POD, asks, fence
+from managers.workload.rollout.next_pod import STEP_DOWN
+from runtime.outcome import Blocked, Done, Outcome, Wait
+from tests import gen
+
+PLAIN = gen.cluster().initialized()
+RUNNING = gen.running(PLAIN).reached()
+LIVE = gen.stateful_set()
+GATED = RUNNING.with_set(LIVE.gated())
+
+
+def fencing(*ordinals: int, of: int = 3) -> gen.Cluster:
+    return PLAIN.wanting(replicas=of, fencedPods=[f"x-{n}" for n in ordinals])
+
+
+def pods(*gated: int, leader: int = 0, of: int = 3) -> tuple[gen.Pod, ...]:
+    return tuple(
+        gen.pod(n).gated() if n in gated else gen.pod(n).ready(leading=n == leader)
+        for n in range(of)
+    )
+
+
+def quorum(*healthy: int, of: int = 3, trouble: str = "") -> Quorum:
+    servers = tuple(RaftServer(f"x-{n}", voter=True, healthy=n in healthy) for n in range(of))
+    return Quorum(servers=() if trouble else servers, trouble=trouble)
+
+
+WELL = quorum(0, 1, 2)
+FIVE = GATED.with_set(LIVE.sized(5).gated())
+
+# sentence: (cluster, world, effects as name and target, reason; "" when content)
+ROWS: dict[str, tuple[gen.Cluster, gen.World, list[tuple[str, str]], str]] = {
+    "no fence": (PLAIN, RUNNING, [], ""),
+    "the template has no gate yet": (fencing(2), RUNNING.with_quorum(WELL), [], "Fencing"),
+    "the gate of the template was not seen by its controller": (
+        fencing(2),
+        GATED.with_set(LIVE.gated().unsettled()).with_quorum(WELL),
+        [],
+        "Fencing",
+    ),
+    "there is no StatefulSet": (
+        fencing(2),
+        RUNNING.with_set(None).with_quorum(WELL),
+        [],
+        "Fencing",
+    ),
+    "somebody else's gate is not ours": (
+        fencing(2),
+        RUNNING.with_set(LIVE.gated("example.org/gate")).with_quorum(WELL),
+        [],
+        "Fencing",
+    ),
+    "a standby stops": (fencing(2), GATED.with_quorum(WELL), [(FENCE_POD, "x-2")], "Fencing"),
+    "without a login the readiness of the others has to do": (
+        fencing(2),
+        GATED,
+        [(FENCE_POD, "x-2")],
+        "Fencing",
+    ),
+    "a leader is asked to step down first": (
+        fencing(0),
+        GATED.with_quorum(WELL),
+        [(STEP_DOWN, "x-0")],
+        "Fencing",
+    ),
+    "a leader that was asked a moment ago": (
+        fencing(0),
+        GATED.with_quorum(WELL).tried(STEP_DOWN, "uid-x-0", timedelta(seconds=19)),
+        [],
+        "Fencing",
+    ),
+    "a leader that did not hear": (
+        fencing(0),
+        GATED.with_quorum(WELL).tried(STEP_DOWN, "uid-x-0", timedelta(seconds=20)),
+        [(STEP_DOWN, "x-0")],
+        "Fencing",
+    ),
+    "a leader that may not be asked hands over at its end": (
+        fencing(0),
+        GATED.with_quorum(WELL).tried(STEP_DOWN, "uid-x-0", refused="403"),
+        [(FENCE_POD, "x-0")],
+        "Fencing",
+    ),
+    "a leader hands over at its end where the operator has no login": (
+        fencing(0),
+        GATED,
+        [(FENCE_POD, "x-0")],
+        "Fencing",
+    ),
+    "it is on its way out": (
+        fencing(2),
+        GATED.with_quorum(WELL).with_pods(*pods()[:2], gen.pod(2).ready().terminating()),
+        [],
+        "Fencing",
+    ),
+    "another one is on its way out": (
+        fencing(2),
+        GATED.with_pods(pods()[0], gen.pod(1).ready().terminating(), pods()[2]),
+        [],
+        "Fencing",
+    ),
+    "it is gone and not there again": (fencing(2), GATED.with_pods(*pods()[:2]), [], "Fencing"),
+    "it waits at the gate": (fencing(2), GATED.with_pods(*pods(2)), [], ""),
+    "another one that restarts is let go": (
+        fencing(2),
+        GATED.with_pods(*pods(1, 2)),
+        [(UNGATE_POD, "x-1")],
+        "",
+    ),
+    "one that goes is not let go": (
+        fencing(2),
+        GATED.with_pods(pods()[0], gen.pod(1).gated().terminating(), pods(2)[2]),
+        [],
+        "",
+    ),
+    "one at the gate of somebody else is left alone": (
+        fencing(2),
+        GATED.with_pods(pods()[0], gen.pod(1).gated("example.org/gate"), pods(2)[2]),
+        [],
+        "",
+    ),
+    "the fence moves: one is let go, and the next not stopped before it is well": (
+        fencing(1),
+        GATED.with_pods(*pods(2)).with_quorum(quorum(0, 1)),
+        [(UNGATE_POD, "x-2")],
+        "FencingRefused",
+    ),
+    "unfenced": (PLAIN, GATED.with_pods(*pods(2)), [(UNGATE_POD, "x-2")], ""),
+    "a fence is worth nothing in a cluster that sleeps": (
+        fencing(2).wanting(hibernate=True),
+        GATED.with_quorum(WELL),
+        [],
+        "",
+    ),
+    "the others could not do without it": (
+        fencing(2),
+        GATED.with_quorum(quorum(0, 2)),
+        [],
+        "FencingRefused",
+    ),
+    "the others are not ready, and nobody can be asked": (
+        fencing(2),
+        GATED.with_pods(pods()[0], gen.pod(1), pods()[2]),
+        [],
+        "FencingRefused",
+    ),
+    "the leader does not answer": (
+        fencing(2),
+        GATED.with_quorum(quorum(trouble="no answer")),
+        [],
+        "Fencing",
+    ),
+    "one whose server is down anyway stops at once": (
+        fencing(2),
+        GATED.with_pods(*pods()[:2], gen.pod(2).waiting("CrashLoopBackOff")).with_quorum(
+            quorum(0, trouble="no answer")
+        ),
+        [(FENCE_POD, "x-2")],
+        "Fencing",
+    ),
+    "the second of five": (
+        fencing(1, 3, of=5),
+        FIVE.with_pods(*pods(3, of=5)).with_quorum(quorum(0, 1, 2, 4, of=5)),
+        [(FENCE_POD, "x-1")],
+        "Fencing",
+    ),
+    "the second of five while a third is ill": (
+        fencing(1, 3, of=5),
+        FIVE.with_pods(*pods(3, of=5)).with_quorum(quorum(0, 1, 2, of=5)),
+        [],
+        "FencingRefused",
+    ),
+    "two at once: the standby first, and one at a time": (
+        fencing(0, 3, of=5),
+        FIVE.with_pods(*pods(of=5)).with_quorum(quorum(0, 1, 2, 3, 4, of=5)),
+        [(FENCE_POD, "x-3")],
+        "Fencing",
+    ),
+}
+
+
+def reason_of(outcome: Outcome) -> str:
+    return "" if isinstance(outcome, Done) else outcome.reason
+
+
+@pytest.mark.parametrize("row", ROWS.values(), ids=ROWS.keys())
+def test_row(row: tuple[gen.Cluster, gen.World, list[tuple[str, str]], str]) -> None:
+    cluster, world, effects, reason = row
+    made = fence(gen.resolved(cluster, world), world.facts())
+    assert [(effect.name, effect.target) for effect in made.effects] == effects
+    assert reason_of(made.outcome) == reason
+    assert all(effect.uid == f"uid-{effect.target}" for effect in made.effects)
+    assert (made.operation is None) == (reason == "")
+
+
+def test_the_operation_counts_those_that_stopped() -> None:
+    _, world, *_ = ROWS["the second of five"]
+    made = fence(gen.resolved(fencing(1, 3, of=5), world), world.facts())
+    assert made.operation == Operation("Fencing", 1, 2)
+
+
+def test_a_refusal_names_the_field_the_pod_and_the_next_step_and_is_looked_at_again() -> None:
+    world = GATED.with_quorum(quorum(0, 2))
+    outcome = fence(gen.resolved(fencing(2), world), world.facts()).outcome
+    assert isinstance(outcome, Blocked)
+    assert outcome.message == (
+        "spec.fencedPods: x-2 runs on, because 1 healthy voters would be left and 2 are needed: "
+        "repair the other servers, or take x-2 off the list"
+    )
+    assert outcome.recheck_after
+
+
+def test_the_opinion_of_the_leader_is_looked_at_again() -> None:
+    for world in (
+        GATED.with_quorum(quorum(trouble="no answer")),
+        GATED.with_quorum(WELL).tried(STEP_DOWN, "uid-x-0", timedelta(seconds=1)),
+    ):
+        outcome = fence(gen.resolved(fencing(0), world), world.facts()).outcome
+        assert isinstance(outcome, Wait)
+        assert outcome.after
+
+
+# sentence: (cluster, world, whether the leader is asked)
+ASKED = {
+    "nobody is fenced": (PLAIN, GATED, False),
+    "one is about to stop": (fencing(2), GATED, True),
+    "the template has no gate yet": (fencing(2), RUNNING, False),
+    "it has stopped": (fencing(2), GATED.with_pods(*pods(2)), False),
+    "it is stopping": (
+        fencing(2),
+        GATED.with_pods(*pods()[:2], gen.pod(2).ready().terminating()),
+        False,
+    ),
+    "all of them stop anyway": (fencing(2).wanting(hibernate=True), GATED, False),
+    "there is no StatefulSet": (fencing(2), GATED.with_set(None), False),
+}
+
+
+@pytest.mark.parametrize("what", ASKED)
+def test_the_leader_is_asked_only_before_a_server_stops(what: str) -> None:
+    cluster, world, expected = ASKED[what]
+    assert asks(cluster.read().spec, world.facts()) is expected

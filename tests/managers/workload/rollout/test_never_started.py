@@ -1,0 +1,108 @@
+"""managers.workload.rollout.never_started and its effect: a first server that never ran."""
+
+import pytest
+
+from contracts.records.desired import Effect
+from managers.workload.actions.pods import replace_unstarted as run
+from managers.workload.rollout.never_started import REPLACE_UNSTARTED, replace_unstarted
+from runtime.builtin_kinds import POD
+from tests import gen
+from tests.gen.api import FakeApi, Outside, api_error
+
+NEW = "corrected"
+OLD = gen.pod(0).made_from("wrong")
+LIVE = gen.stateful_set().first_boot().made_from(NEW)
+NOWHERE = OLD.unscheduled("0/1 nodes are available")
+
+
+def targets(world: gen.World, *, newest: bool = True) -> list[str]:
+    return [one.target for one in replace_unstarted(world.facts(), NEW, newest=newest)]
+
+
+# sentence: (the first pod, does it go)
+PODS: dict[str, tuple[gen.Pod, bool]] = {
+    "no node fits": (NOWHERE, True),
+    "its image cannot be pulled": (OLD.waiting("ImagePullBackOff", "denied"), True),
+    "its image has no name": (OLD.waiting("InvalidImageName"), True),
+    "a key of a Secret is missing": (OLD.waiting("CreateContainerConfigError"), True),
+    "it may start at any moment": (OLD.waiting("ContainerCreating"), False),
+    "it runs": (OLD, False),
+    "it ended once": (OLD.waiting("CrashLoopBackOff").restarted(), False),
+    "it serves": (OLD.ready(), False),
+    "it is on its way out": (NOWHERE.terminating(), False),
+    "it is from the corrected template": (NOWHERE.made_from(NEW), False),
+}
+
+
+@pytest.mark.parametrize(("pod", "goes"), PODS.values(), ids=PODS.keys())
+def test_which_pods_go(pod: gen.Pod, goes: bool) -> None:
+    placed = pod if pod.conditions else pod.on("node")
+    world = gen.world().with_set(LIVE).with_pods(placed)
+    assert targets(world) == (["x-0"] if goes else [])
+
+
+def test_not_before_the_set_would_make_another_one() -> None:
+    world = gen.world().with_pods(NOWHERE)
+    assert targets(world.with_set(None)) == []
+    assert targets(world.with_set(LIVE.unsettled())) == []
+    assert targets(world.with_set(LIVE), newest=False) == []
+
+
+@pytest.mark.parametrize(
+    ("said", "keys", "goes"),
+    [
+        ({"sealed": "true", "initialized": "true"}, "v1=key", True),
+        ({"sealed": "true", "initialized": "true"}, "two=key-2", False),
+        ({"sealed": "true", "initialized": "false"}, "v1=key", False),
+    ],
+)
+def test_one_goes_that_cannot_open_the_data_it_found(
+    said: dict[str, str], keys: str, goes: bool
+) -> None:
+    pod = OLD.on("node").knowing(keys).saying(**said)
+    world = gen.world().with_set(LIVE.knowing("two=key-2")).with_pods(pod)
+    assert targets(world) == (["x-0"] if goes else [])
+
+
+EFFECT = Effect(REPLACE_UNSTARTED, "x-0", "uid-x-0")
+MEANT = gen.resolved(gen.cluster())
+
+
+def outside(live: gen.Pod) -> Outside:
+    return Outside(FakeApi().holding((POD, live.object())))
+
+
+async def test_it_goes_in_the_state_in_which_it_was_seen() -> None:
+    there = outside(NOWHERE)
+    version = there.api.of(POD)[0]["metadata"]["resourceVersion"]
+    await run(there.context, MEANT, EFFECT)
+    body = there.api.body_of("delete Pod x-0")
+    assert (body["uid"], body["version"]) == ("uid-x-0", version)
+    assert there.api.of(POD) == []
+    ((_, reason, _),) = await there.told()
+    assert reason == "PodReplaced"
+
+
+@pytest.mark.parametrize(
+    "live", [OLD, OLD.waiting("CrashLoopBackOff").restarted()], ids=["runs", "ran"]
+)
+async def test_one_that_started_meanwhile_stays(live: gen.Pod) -> None:
+    there = outside(live)
+    await run(there.context, MEANT, EFFECT)
+    assert there.api.asked == ["get Pod x-0"]
+
+
+async def test_another_pod_of_its_name_stays() -> None:
+    there = outside(NOWHERE)
+    await run(there.context, MEANT, Effect(REPLACE_UNSTARTED, "x-0", "uid-of-another"))
+    assert there.api.asked == ["get Pod x-0"]
+
+
+@pytest.mark.parametrize("code", [404, 409])
+@pytest.mark.parametrize("what", ["get", "delete"])
+async def test_one_that_changed_between_the_look_and_the_deed_is_left(what: str, code: int) -> None:
+    there = outside(NOWHERE)
+    there.api.refuse(f"{what} Pod x-0", api_error(code))
+    await run(there.context, MEANT, EFFECT)
+    assert len(there.api.of(POD)) == 1
+    assert await there.told() == []

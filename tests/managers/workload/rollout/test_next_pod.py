@@ -1,0 +1,186 @@
+"""managers.workload.rollout.next_pod.
+
+Which pod goes next, and that never two are away at a time.
+"""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from contracts.records.observed import Observed, PodFacts
+from managers.workload.rollout.next_pod import next_move
+from tests import gen
+
+NEW = gen.stateful_set().made_from("new")
+LEAD = gen.pod(0).made_from("old").ready(leading=True)
+ONE = gen.pod(1).made_from("old").ready()
+TWO = gen.pod(2).made_from("old").ready()
+DONE = gen.pod(2).made_from("new").ready()
+
+
+def next_to_replace(observed: Observed, digest: str, replicas: int) -> PodFacts | None:
+    """The pod that is replaced now, when nobody asked the leader."""
+    outdated = [pod for pod in observed.pods if pod.template != digest]
+    move = next_move(observed, outdated, replicas)
+    assert move.kind in ("replace", "rest")
+    return move.pod
+
+
+def world(*pods: gen.Pod, live: gen.StatefulSet | None = NEW) -> Observed:
+    return gen.world().with_set(live).with_pods(*pods).facts()
+
+
+# sentence: (what is observed, replicas, ordinal of the pod that goes; None: nobody)
+ROWS: dict[str, tuple[Observed, int, int | None]] = {
+    "a standby goes first, the last one of them": (world(LEAD, ONE, TWO), 3, 2),
+    "then the next standby": (world(LEAD, ONE, DONE), 3, 1),
+    "the leader goes last": (world(LEAD, ONE.made_from("new"), DONE), 3, 0),
+    "nobody when all are new": (
+        world(LEAD.made_from("new"), ONE.made_from("new"), DONE),
+        3,
+        None,
+    ),
+    "a leader with the highest ordinal still goes last": (
+        world(LEAD.saying(active="false"), ONE, TWO.saying(active="true")),
+        3,
+        1,
+    ),
+    "nobody while one terminates": (world(LEAD, ONE, TWO.terminating()), 3, None),
+    "nobody while a new one is not ready": (world(LEAD, ONE, DONE.unready()), 3, None),
+    "nobody while one is missing": (world(LEAD, ONE), 3, None),
+    "an old one that is not ready goes first": (world(LEAD, ONE.unready(), TWO), 3, 1),
+    "even when it says that it leads": (world(LEAD.unready(), ONE, TWO), 3, 0),
+    "nobody while two are not ready": (world(LEAD, ONE.unready(), TWO.unready()), 3, None),
+    "nobody while nobody leads": (world(LEAD.saying(active="false"), ONE, TWO), 3, None),
+    "nobody while two say they lead": (world(LEAD, ONE.saying(active="true"), TWO), 3, None),
+    "nobody of two while nobody leads": (world(LEAD.saying(active="false"), ONE), 2, None),
+    "a single server goes although it leads": (world(LEAD), 1, 0),
+    "a single server goes although it does not say so": (
+        world(LEAD.saying(active="false")),
+        1,
+        0,
+    ),
+    "nobody before there is a StatefulSet": (world(LEAD, ONE, TWO, live=None), 3, None),
+    "nobody before its controller saw the template": (
+        world(LEAD, ONE, TWO, live=NEW.unsettled()),
+        3,
+        None,
+    ),
+    "a pod without a digest is outdated": (world(LEAD.made_from(""), ONE, TWO), 3, 2),
+}
+
+
+KEYED = NEW.knowing("v1=key,two=key-2")
+SEALED = [
+    gen.pod(n).made_from("old").knowing("v1=key").saying(sealed="true", initialized="true")
+    for n in range(3)
+]
+ROWS |= {
+    "sealed ones go, though all are, for keys that new pods get": (
+        world(*SEALED, live=KEYED),
+        3,
+        0,
+    ),
+    "one after the other": (world(SEALED[0].terminating(), *SEALED[1:], live=KEYED), 3, None),
+    "sealed ones that know these keys stay": (
+        world(*(one.knowing("v1=key,two=key-2") for one in SEALED), live=KEYED),
+        3,
+        None,
+    ),
+    "one that says nothing of its seal stays": (
+        world(*(one.saying(sealed="") for one in SEALED), live=KEYED),
+        3,
+        None,
+    ),
+}
+
+
+@pytest.mark.parametrize(("observed", "replicas", "ordinal"), ROWS.values(), ids=ROWS.keys())
+def test_row(observed: Observed, replicas: int, ordinal: int | None) -> None:
+    victim = next_to_replace(observed, "new", replicas)
+    assert (victim.ordinal if victim else None) == ordinal
+
+
+@st.composite
+def any_world(draw: st.DrawFn) -> Observed:
+    made = []
+    for ordinal in sorted(draw(st.sets(st.integers(0, 4), max_size=5))):
+        pod = gen.pod(ordinal).made_from(draw(st.sampled_from(["new", "old", ""])))
+        pod = pod.ready(leading=draw(st.booleans()))
+        pod = pod if draw(st.integers(0, 3)) else pod.unready()
+        made.append(pod if draw(st.integers(0, 5)) else pod.terminating())
+    live = draw(st.sampled_from([NEW, NEW, NEW, NEW.unsettled(), None]))
+    return world(*made, live=live)
+
+
+@settings(deadline=None, max_examples=200)
+@given(any_world(), st.integers(1, 5))
+def test_never_a_second_one(observed: Observed, replicas: int) -> None:
+    """Rule I06: at most one server is away because of us."""
+    victim = next_to_replace(observed, "new", replicas)
+    if victim is None:
+        return
+    others = [pod for pod in observed.pods if pod.uid != victim.uid]
+    assert victim.template != "new"
+    assert not victim.terminating
+    assert len(observed.pods) >= replicas
+    for other in others:
+        assert other.ready
+        assert not other.terminating
+    assert observed.stateful_set is not None
+    assert observed.stateful_set.settled
+
+
+@settings(deadline=None, max_examples=200)
+@given(any_world(), st.integers(1, 5))
+def test_a_leader_that_serves_goes_only_when_no_standby_is_left(
+    observed: Observed, replicas: int
+) -> None:
+    """Rule I07."""
+    victim = next_to_replace(observed, "new", replicas)
+    if victim is None or not victim.ready or not victim.registration.active:
+        return
+    standbys = [pod for pod in observed.pods if not pod.registration.active]
+    assert all(pod.template == "new" for pod in standbys)
+
+
+def _after(observed: Observed, victim: PodFacts) -> Observed:
+    """The world once the pod was made anew and somebody leads again."""
+    renewed = replace(
+        victim,
+        uid=victim.uid + "+",
+        template="new",
+        ready=True,
+        registration=replace(victim.registration, active=False),
+    )
+    pods = [renewed if pod.uid == victim.uid else pod for pod in observed.pods]
+    leads = next((n for n, pod in enumerate(pods) if pod.registration.active), 0)
+    led = [
+        replace(pod, registration=replace(pod.registration, active=n == leads))
+        for n, pod in enumerate(pods)
+    ]
+    return replace(observed, pods=tuple(led))
+
+
+@settings(deadline=None, max_examples=200)
+@given(st.integers(1, 5), st.integers(0, 4), st.data())
+def test_a_roll_ends_and_touches_every_old_pod_once(
+    replicas: int, leader: int, data: st.DataObject
+) -> None:
+    old = data.draw(st.sets(st.integers(0, replicas - 1)))
+    observed = world(
+        *(
+            gen.pod(n).made_from("old" if n in old else "new").ready(leading=n == leader % replicas)
+            for n in range(replicas)
+        )
+    )
+    replaced = []
+    while (victim := next_to_replace(observed, "new", replicas)) is not None:
+        replaced.append(victim.ordinal)
+        assert len(replaced) <= replicas
+        observed = _after(observed, victim)
+    assert sorted(replaced) == sorted(old)
+    if leader % replicas in old:
+        assert replaced[-1] == leader % replicas

@@ -1,0 +1,104 @@
+"""managers.workload.rollout.quorum: when one server more may be away."""
+
+import pytest
+
+from contracts.records.observed import PodFacts, Quorum, RaftServer
+from managers.workload.rollout.quorum import majority, objection
+from tests import gen
+
+STANDBY = gen.pod(2).ready().facts()
+BROKEN = gen.pod(2).waiting("CrashLoopBackOff").facts()
+SILENT = gen.pod(2).facts()
+
+
+def servers(*healthy: bool, voters: int | None = None) -> tuple[RaftServer, ...]:
+    count = len(healthy) if voters is None else voters
+    return tuple(
+        RaftServer(f"x-{n}", voter=n < count, healthy=well) for n, well in enumerate(healthy)
+    )
+
+
+WELL = Quorum(servers(True, True, True), failure_tolerance=1)
+
+# sentence: (what the leader says, the pod that would go, servers wanted, word of the objection)
+ROWS: dict[str, tuple[Quorum | None, PodFacts, int, str]] = {
+    "nobody could ask": (None, STANDBY, 3, ""),
+    "all are well": (WELL, STANDBY, 3, ""),
+    "five, one of them ill": (
+        Quorum(servers(True, True, True, True, False), failure_tolerance=1),
+        STANDBY,
+        5,
+        "x-4",
+    ),
+    "one that the leader has not reached again": (
+        Quorum(
+            (*WELL.servers[:1], RaftServer("x-1", True, True, follows=False), *WELL.servers[2:]), 1
+        ),
+        STANDBY,
+        3,
+        "has not reached these since they started: x-1",
+    ),
+    "the one that goes has not been reached itself": (
+        Quorum((*WELL.servers[:2], RaftServer("x-2", True, True, False)), 1),
+        STANDBY,
+        3,
+        "",
+    ),
+    "one is a member without a vote": (
+        Quorum(servers(True, True, True, voters=2), failure_tolerance=0),
+        STANDBY,
+        3,
+        "2 of 3",
+    ),
+    "a fourth voter was left behind": (
+        Quorum(servers(True, True, True, False), failure_tolerance=1),
+        STANDBY,
+        3,
+        "4 of 3",
+    ),
+    "no failure can be tolerated": (
+        Quorum(servers(True, True, True), failure_tolerance=0),
+        STANDBY,
+        3,
+        "tolerance 0",
+    ),
+    "the leader did not answer": (Quorum(trouble="no answer"), STANDBY, 3, "no answer"),
+    "the leader did not answer and the pod is down anyway": (
+        Quorum(trouble="no answer"),
+        BROKEN,
+        3,
+        "",
+    ),
+    "a single server": (Quorum(servers(True), failure_tolerance=0), STANDBY, 1, ""),
+    "two servers go without a majority, one way or the other": (
+        Quorum(servers(True, True), failure_tolerance=0),
+        STANDBY,
+        2,
+        "",
+    ),
+    "an unready pod that has no part in it": (
+        Quorum(servers(True, True, False), failure_tolerance=0),
+        SILENT,
+        3,
+        "",
+    ),
+    "an unready pod whose vote is needed": (
+        Quorum(servers(True, False, True), failure_tolerance=0),
+        SILENT,
+        3,
+        "x-2",
+    ),
+    "an unready pod whose vote is not needed": (WELL, SILENT, 3, ""),
+}
+
+
+@pytest.mark.parametrize(("quorum", "victim", "size", "word"), ROWS.values(), ids=ROWS.keys())
+def test_row(quorum: Quorum | None, victim: PodFacts, size: int, word: str) -> None:
+    said = objection(quorum, victim, size)
+    assert bool(said) is bool(word), said
+    assert word in said
+
+
+@pytest.mark.parametrize(("voters", "needed"), [(1, 1), (2, 2), (3, 2), (4, 3), (5, 3), (7, 4)])
+def test_a_majority_is_more_than_half(voters: int, needed: int) -> None:
+    assert majority(voters) == needed

@@ -1,0 +1,269 @@
+"""managers.workload.rollout.reload.
+
+Who has read the newest files, and who only reads them in a new pod.
+"""
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from contracts.pools.voter_pool import VoterSet
+from contracts.records.observed import PodFacts
+from managers.cluster.observe.from_objects import pod_facts
+from managers.workload.objects.pod import pod_template
+from managers.workload.objects.statefulset import template_digest
+from managers.workload.plan import Inputs, plan, wants_quorum
+from managers.workload.rollout.reload import (
+    CONTAINERS_MAX,
+    RELOAD_PATIENCE,
+    RELOAD_POD,
+    Files,
+    Target,
+    container,
+    has_read,
+    split,
+)
+from runtime.outcome import Done, Wait
+from tests import gen
+from tests.gen.secrets import NOW
+from tests.gen.worlds import SERVER_FINGERPRINT
+
+OLD, NEW = Files("old", "c1", "a").digest, Files("new", "c1", "a").digest
+BACK = OLD
+IMAGE = "registry.example.com/operator:1"
+POD = gen.pod(1).reading(OLD).ready()
+LONG_AGO = int((NOW - RELOAD_PATIENCE).timestamp())
+JUST_NOW = int((NOW - RELOAD_PATIENCE + timedelta(seconds=1)).timestamp())
+
+
+def facts(pod: gen.Pod) -> PodFacts:
+    return pod.facts()
+
+
+# sentence: (pod, digest, has its server read it)
+READ: dict[str, tuple[gen.Pod, str, bool]] = {
+    "what it started with": (POD, OLD, True),
+    "nothing since": (POD, NEW, False),
+    "it was told": (POD.reloading(NEW, 0), NEW, True),
+    "it is being told": (POD.reloading(NEW), NEW, False),
+    "it could not be told": (POD.reloading(NEW, 1), NEW, False),
+    "it read something else since it started": (POD.reloading(NEW, 0), BACK, False),
+    "there and back": (POD.reloading(NEW, 0).reloading(BACK, 0), BACK, True),
+    "there, and back failed": (POD.reloading(NEW, 0).reloading(BACK, 1), NEW, True),
+    "a pod of an older operator": (POD.reading(""), OLD, False),
+}
+
+
+@pytest.mark.parametrize(("pod", "digest", "read"), READ.values(), ids=READ.keys())
+def test_what_was_read(pod: gen.Pod, digest: str, read: bool) -> None:
+    assert has_read(facts(pod), digest) is read
+
+
+def serving(pod: gen.Pod, certificate: str) -> PodFacts:
+    return replace(pod.facts(), serves=certificate)
+
+
+# sentence: (pod, the operator's image, where it is sorted to)
+SORTED: dict[str, tuple[PodFacts, str, str]] = {
+    "up to date": (POD.reading(NEW).facts(), IMAGE, ""),
+    "to be told": (POD.facts(), IMAGE, "due"),
+    "not ready to hear": (POD.unready().facts(), IMAGE, "waiting"),
+    "told and not done": (POD.reloading(NEW, asked=JUST_NOW).facts(), IMAGE, "waiting"),
+    "told and never done": (POD.reloading(NEW, asked=LONG_AGO).facts(), IMAGE, "hopeless"),
+    "failed once": (POD.reloading(NEW, 1).facts(), IMAGE, "due"),
+    "failed twice": (POD.reloading(NEW, 1).reloading(NEW, 137).facts(), IMAGE, "hopeless"),
+    "failed once for this, once for another": (
+        POD.reloading(BACK, 1).reloading(NEW, 1).facts(),
+        IMAGE,
+        "due",
+    ),
+    "an older attempt never ended": (POD.reloading(BACK, asked=LONG_AGO).facts(), IMAGE, "due"),
+    "nobody knows the operator's image": (POD.facts(), "", "hopeless"),
+    "it shows the certificate": (serving(POD.reading(NEW), "c1"), IMAGE, ""),
+    "it started with it, and shows another": (serving(POD.reading(NEW), "c0"), IMAGE, "due"),
+    "it was told of it, and may show it soon": (
+        serving(POD.reloading(NEW, 0, asked=JUST_NOW), "c0"),
+        IMAGE,
+        "waiting",
+    ),
+    "it was told of it, and never showed it": (
+        serving(POD.reloading(NEW, 0, asked=LONG_AGO), "c0"),
+        IMAGE,
+        "hopeless",
+    ),
+}
+
+
+@pytest.mark.parametrize(("pod", "image", "where"), SORTED.values(), ids=SORTED.keys())
+def test_sorting(pod: PodFacts, image: str, where: str) -> None:
+    world = replace(gen.world().facts(), pods=(pod,))
+    found = split(world, world.pods, Target(NEW, "c1"), image)
+    sorts = ("due", "waiting", "hopeless")
+    assert [kind for kind in sorts if getattr(found, kind)] == ([where] if where else [])
+
+
+def test_what_the_api_server_refuses_is_not_asked_again() -> None:
+    world = (
+        gen.world()
+        .with_pods(POD.serving(""))
+        .tried(RELOAD_POD, "uid-x-1", refused="forbidden")
+        .facts()
+    )
+    assert split(world, world.pods, Target(NEW), IMAGE).hopeless == world.pods
+
+
+def test_a_pod_is_told_only_so_often() -> None:
+    pod = POD
+    for n in range(CONTAINERS_MAX):
+        pod = pod.reloading(NEW if n % 2 else BACK, 0)
+    world = gen.world().with_pods(pod).facts()
+    assert split(world, world.pods, Files("third").target, IMAGE).hopeless == world.pods
+
+
+def test_other_ephemeral_containers_are_nobodys_business() -> None:
+    pod = POD.object()
+    pod["spec"]["ephemeralContainers"] = [
+        {"name": "debugger-abcde"},
+        {"name": "reload-x-12345678"},
+        {"name": "reload-1-nothexxx"},
+        {"name": f"reload-3-{NEW[:8]}", "args": ["--asked", "never"]},
+    ]
+    (found,) = pod_facts(VoterSet("x"), [pod])
+    assert [(one.number, one.asked) for one in found.reloads] == [(3, None)]
+
+
+def made(pod: gen.Pod = POD, files: Files | None = None) -> dict[str, Any]:
+    meant = gen.resolved(gen.cluster())
+    mounts = pod_template(meant, digest="", reload="", first_boot=False)
+    server = mounts["spec"]["containers"][0]["volumeMounts"]
+    return container(facts(pod), files or Files("new", "c1", "a"), IMAGE, server, NOW)
+
+
+class TestContainer:
+    def test_it_may_do_nothing_that_the_server_may_not(self) -> None:
+        security = made()["securityContext"]
+        assert security["allowPrivilegeEscalation"] is False
+        assert security["capabilities"] == {"drop": ["ALL"]}
+        assert security["readOnlyRootFilesystem"] is True
+        assert "runAsUser" not in security
+
+    def test_it_sees_configuration_and_certificate_and_writes_nothing(self) -> None:
+        mounts = {mount["mountPath"]: mount for mount in made()["volumeMounts"]}
+        assert set(mounts) == {"/etc/bao/config", "/etc/bao/tls"}
+        assert all(mount["readOnly"] for mount in mounts.values())
+
+    def test_it_shares_the_processes_of_the_server(self) -> None:
+        assert made()["targetContainerName"] == "openbao"
+
+    def test_its_name_was_never_used_in_the_pod(self) -> None:
+        second = made(POD.reloading(NEW, 0).reloading(BACK, 0))
+        assert second["name"] == f"reload-3-{NEW[:8]}"
+
+    def test_it_says_when_it_was_asked_for(self) -> None:
+        assert made()["args"][:2] == ["--asked", str(int(NOW.timestamp()))]
+
+    def test_no_file_is_expected_that_is_not_there(self) -> None:
+        assert "--certificate" not in made(files=Files("new"))["args"]
+
+
+# --- the same, in a whole plan
+
+CLUSTER = gen.cluster().initialized()
+FILES = Files("text", SERVER_FINGERPRINT, "authority")
+INPUTS = Inputs("restart", FILES, IMAGE)
+
+
+def running(*pods: gen.Pod) -> gen.World:
+    digest = template_digest(gen.resolved(CLUSTER), "restart")
+    live = gen.stateful_set().made_from(digest).reading(FILES.digest)
+    made = [pod.made_from(digest) for pod in pods]
+    return gen.world().with_set(live).with_pods(*made)
+
+
+def three(files: str) -> tuple[gen.Pod, ...]:
+    return tuple(gen.pod(n).reading(files).ready(leading=n == 0) for n in range(3))
+
+
+def planned(world: gen.World, inputs: Inputs = INPUTS) -> Any:
+    return plan(gen.resolved(CLUSTER, world), world.facts(), inputs)
+
+
+def test_a_changed_file_reloads_every_pod_and_replaces_none() -> None:
+    found = planned(running(*three("before")))
+    assert [effect.name for effect in found.effects] == [RELOAD_POD] * 3
+    assert found.outcome == Wait("Reloading", "3 of 3 servers read their files again")
+    (intent, _) = found.intents
+    annotations = intent.body["spec"]["template"]["metadata"]["annotations"]
+    assert annotations["openbao.org/reload-hash"] == FILES.digest
+
+
+def test_nothing_is_asked_while_they_reload() -> None:
+    busy = [pod.reloading(FILES.digest, asked=int(NOW.timestamp())) for pod in three("before")]
+    found = planned(running(*busy))
+    assert found.effects == ()
+    assert isinstance(found.outcome, Wait)
+
+
+def test_it_is_done_when_all_have_read() -> None:
+    found = planned(running(*(pod.reloading(FILES.digest, 0) for pod in three("before"))))
+    assert (found.effects, found.outcome) == ((), Done())
+
+
+def test_without_an_image_they_are_replaced_one_at_a_time() -> None:
+    found = planned(running(*three("before")), Inputs("restart", FILES))
+    assert [(effect.name, effect.target) for effect in found.effects] == [("replace-pod", "x-2")]
+    assert isinstance(found.outcome, Wait)
+    assert found.outcome.reason == "RollingOut"
+
+
+def test_nobody_is_replaced_before_the_template_names_the_new_files() -> None:
+    """A pod that is made too early would seem to be outdated again."""
+    world = running(*three("before")).with_set(
+        gen.stateful_set()
+        .made_from(template_digest(gen.resolved(CLUSTER), "restart"))
+        .reading("before")
+    )
+    assert planned(world, Inputs("restart", FILES)).effects == ()
+
+
+def test_what_goes_anyway_is_not_reloaded_first() -> None:
+    found = planned(running(*three("before")), Inputs("another", FILES, IMAGE))
+    assert RELOAD_POD not in [effect.name for effect in found.effects]
+
+
+def test_a_roll_that_hangs_does_not_keep_a_new_certificate_from_the_others() -> None:
+    late = running(*three("before")).rolling_for(timedelta(minutes=6))
+    found = planned(late, Inputs("another", FILES, IMAGE))
+    assert [effect.name for effect in found.effects].count(RELOAD_POD) == 3
+
+
+# sentence: (world, is the leader asked for its followers)
+ASKED: dict[str, tuple[gen.World, bool]] = {
+    "all is well": (running(*three(FILES.digest)), False),
+    "they reload": (running(*three("before")), False),
+    "a pod is older": (
+        running(*three(FILES.digest)).with_set(
+            gen.stateful_set().made_from("newer").reading(FILES.digest)
+        ),
+        True,
+    ),
+    "a pod is older, and another one on its way": (
+        running(*three(FILES.digest)[:2], gen.pod(2).reading(FILES.digest)).with_set(
+            gen.stateful_set().made_from("newer").reading(FILES.digest)
+        ),
+        True,
+    ),
+    "there is no StatefulSet": (gen.world(), False),
+    "a single server": (
+        running(three("x")[0]).with_set(gen.stateful_set().sized(1).made_from("newer")),
+        False,
+    ),
+}
+
+
+@pytest.mark.parametrize(("world", "asked"), ASKED.values(), ids=ASKED.keys())
+def test_the_leader_is_asked_only_when_a_pod_is_about_to_go(world: gen.World, asked: bool) -> None:
+    spec = gen.cluster().read().spec
+    assert wants_quorum(spec, world.facts(), IMAGE, SERVER_FINGERPRINT) is asked

@@ -1,0 +1,145 @@
+"""managers.workload.rollout.restart_all.
+
+All pods go at once, and only those made before the restore.
+"""
+
+from contracts.records.desired import Effect, Plan
+from managers.workload.objects.statefulset import template_digest
+from managers.workload.plan import REPLACE_POD, Inputs, plan
+from managers.workload.rollout.reload import Files
+from managers.workload.rollout.restart_all import TOLD
+from runtime.outcome import Wait
+from tests import gen
+from tests.gen.worlds import SERVER_FINGERPRINT
+from tests.managers.workload import read_worlds
+
+FILES = Files("the configuration", SERVER_FINGERPRINT, "the authority")
+INPUTS = Inputs("the restart text", FILES, operator_image="the-operator")
+PLAIN = gen.cluster().initialized()
+RESTORED = PLAIN.having(restore={"name": "monday", "uid": "restore-1"})
+SETTLED = PLAIN.having(
+    restore={"name": "monday", "uid": "restore-1", "restartCompletedAt": "2030-01-01T00:00:00Z"}
+)
+LOCKED = RESTORED.having(operationLock={"operation": "Restore", "holder": "openbaorestore/monday"})
+ANOTHER = RESTORED.having(
+    operationLock={"operation": "Restore", "holder": "openbaorestore/tuesday"}
+)
+LATER = RESTORED.having(restore={"name": "tuesday", "uid": "restore-2"})
+LATE = Inputs("the restart text", FILES, "the-operator", hold="the read replicas go first")
+
+
+def digest(cluster: gen.Cluster) -> str:
+    return template_digest(gen.resolved(cluster), INPUTS.restart)
+
+
+def old(ordinal: int) -> gen.Pod:
+    """One from the template before the restore."""
+    made = gen.pod(ordinal).made_from(digest(PLAIN)).reading(FILES.digest)
+    return made.ready(leading=ordinal == 0)
+
+
+def new(ordinal: int, uid: str = "restore-1") -> gen.Pod:
+    """One that was made since."""
+    made = gen.pod(ordinal).made_from(digest(RESTORED)).reading(FILES.digest)
+    return made.since_restore(uid)
+
+
+def world(*pods: gen.Pod, cluster: gen.Cluster = RESTORED) -> gen.World:
+    live = gen.stateful_set().sized(3).made_from(digest(cluster)).reading(FILES.digest)
+    return gen.world().with_set(live).with_pods(*pods)
+
+
+def planned(cluster: gen.Cluster, seen: gen.World, inputs: Inputs = INPUTS) -> Plan:
+    return plan(gen.resolved(cluster, seen), seen.facts(), inputs)
+
+
+def gone(made: Plan) -> list[str]:
+    assert all(one.name == REPLACE_POD for one in made.effects), made.effects
+    return [one.target for one in made.effects]
+
+
+ALL = world(old(0), old(1), old(2))
+
+
+def test_all_go_at_once_each_by_its_uid() -> None:
+    made = planned(RESTORED, ALL)
+    assert made.effects == tuple(Effect(REPLACE_POD, f"x-{n}", f"uid-x-{n}") for n in range(3))
+    assert made.outcome == Wait("RollingOut", f"3 of 3 pods run an older template; {TOLD}")
+
+
+def test_the_lock_of_the_very_restore_holds_nobody_back() -> None:
+    assert gone(planned(LOCKED, ALL)) == ["x-0", "x-1", "x-2"]
+
+
+def test_the_lock_of_another_restore_does() -> None:
+    assert gone(planned(ANOTHER, ALL)) == []
+
+
+def test_killed_after_one_was_deleted_the_others_go_without_any_proof() -> None:
+    """The one that is new cannot reach the others: it is not ready, and nobody follows."""
+    half = world(old(0), old(1), new(2).unready())
+    assert gone(planned(RESTORED, half)) == ["x-0", "x-1"]
+
+
+def test_one_that_is_missing_or_ends_is_not_waited_for() -> None:
+    assert gone(planned(RESTORED, world(old(0), old(1)))) == ["x-0", "x-1"]
+    assert gone(planned(RESTORED, world(old(0), old(1), old(2).terminating()))) == ["x-0", "x-1"]
+
+
+def test_those_that_are_not_ready_go_too() -> None:
+    ill = world(old(0).unready(), old(1).unready(), old(2))
+    assert gone(planned(RESTORED, ill)) == ["x-0", "x-1", "x-2"]
+
+
+def test_who_is_new_is_never_touched() -> None:
+    started = world(new(0).unready(), new(1), new(2))
+    assert gone(planned(RESTORED, started)) == []
+    served = world(new(0).ready(leading=True), new(1).ready(), new(2).ready())
+    assert gone(planned(SETTLED, served)) == []
+
+
+def test_nobody_goes_before_the_template_names_the_restore() -> None:
+    older = world(old(0), old(1), old(2), cluster=PLAIN)
+    assert gone(planned(RESTORED, older)) == []
+
+
+def test_nobody_goes_before_the_controller_has_seen_the_template() -> None:
+    assert ALL.stateful_set is not None
+    unseen = ALL.with_set(ALL.stateful_set.unsettled())
+    assert gone(planned(RESTORED, unseen)) == []
+
+
+def test_nobody_waits_for_the_read_replicas() -> None:
+    assert gone(planned(RESTORED, ALL, LATE)) == ["x-0", "x-1", "x-2"]
+
+
+def test_in_maintenance_nobody_goes() -> None:
+    resting = RESTORED.wanting(maintenance={"enabled": True})
+    held = world(old(0), old(1), old(2), cluster=resting)
+    made = planned(resting, held)
+    assert REPLACE_POD not in [one.name for one in made.effects]
+
+
+def test_the_next_restore_is_another_restart() -> None:
+    seen = world(new(0), new(1), new(2), cluster=LATER)
+    assert gone(planned(LATER, seen)) == ["x-0", "x-1", "x-2"]
+
+
+def test_a_plain_roll_after_a_restore_is_one_by_one_again() -> None:
+    anew = SETTLED.wanting(runtime={"restartAt": "now"})
+    served = (new(0).ready(leading=True), new(1).ready(), new(2).ready())
+    assert gone(planned(anew, world(*served, cluster=anew))) == ["x-2"]
+
+
+def test_the_read_replicas_go_at_once_as_well() -> None:
+    two = read_worlds.TWO.having(restore={"name": "monday", "uid": "restore-1"})
+    newest = read_worlds.digest(two)
+    before = read_worlds.serving(cluster=two, template="old")
+    made = read_worlds.planned(two, before)
+    assert gone(made.plan) == ["x-read-0", "x-read-1"]
+    half = before.with_readers(
+        before.read_set,
+        read_worlds.reader(0, two).made_from("old"),
+        read_worlds.reader(1, two).made_from(newest).since_restore("restore-1").unready(),
+    )
+    assert gone(read_worlds.planned(two, half).plan) == ["x-read-0"]

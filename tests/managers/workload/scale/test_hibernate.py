@@ -1,0 +1,193 @@
+"""managers.workload.scale.hibernate: how many servers sleep, and how many come back."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from contracts.api.cluster.spec import VOTERS_MAX
+from contracts.records.desired import Operation
+from managers.workload.scale.hibernate import WAKE_PATIENCE_SECONDS, hibernate, slept, waking_since
+from runtime.outcome import Done, Wait
+from tests import gen
+from tests.gen.secrets import NOW
+
+AWAKE = gen.cluster().initialized()
+ASLEEP = AWAKE.wanting(hibernate=True)
+RUNNING = gen.running(AWAKE)
+EMPTIED = RUNNING.with_pods().with_set(gen.stateful_set().sized(0))
+A_MINUTE = timedelta(minutes=1)
+
+
+def members(cluster: gen.Cluster, voters: int, others: int = 0) -> gen.Cluster:
+    return cluster.having(adminOps={"raft": {"voters": voters, "nonVoters": others}})
+
+
+# sentence: (cluster, world, replicas, reason of the wait; "" for none). None: no say.
+ROWS: dict[str, tuple[gen.Cluster, gen.World, tuple[int, str] | None]] = {
+    "nobody asked for sleep": (AWAKE, RUNNING, None),
+    "not before there is data": (gen.cluster().wanting(hibernate=True), gen.world(), None),
+    "all run": (ASLEEP, RUNNING, (0, "Hibernating")),
+    "the last one is stopping": (
+        ASLEEP,
+        EMPTIED.with_pods(gen.pod(2).ready().terminating()),
+        (0, "Hibernating"),
+    ),
+    "a pod that cannot be reached is left": (
+        ASLEEP,
+        EMPTIED.with_pods(gen.pod(1).unready()),
+        (0, "Hibernating"),
+    ),
+    "a read replica is left": (
+        ASLEEP,
+        EMPTIED.with_readers(gen.read_set(), gen.read_pod(0).ready()),
+        (0, "Hibernating"),
+    ),
+    "all have stopped": (ASLEEP, EMPTIED, (0, "")),
+    "the StatefulSet was deleted in its sleep": (ASLEEP, EMPTIED.with_set(None), (0, "")),
+    "woken": (AWAKE, EMPTIED.waking_for(A_MINUTE), (3, "Waking")),
+    "woken with fewer asked for": (
+        AWAKE.wanting(replicas=1),
+        EMPTIED.waking_for(A_MINUTE),
+        (3, "Waking"),
+    ),
+    "woken with more asked for: first those that slept": (
+        AWAKE.wanting(replicas=5),
+        EMPTIED.waking_for(A_MINUTE),
+        (3, "Waking"),
+    ),
+    "on their way": (
+        AWAKE.wanting(replicas=1),
+        RUNNING.with_pods(gen.pod(0).ready(), gen.pod(1), gen.pod(2)).waking_for(A_MINUTE),
+        (3, "Waking"),
+    ),
+    "woken while one is still stopping": (
+        AWAKE,
+        EMPTIED.with_pods(gen.pod(0).ready().terminating()).waking_for(A_MINUTE),
+        (3, "Waking"),
+    ),
+    "all are back": (AWAKE, RUNNING.waking_for(A_MINUTE), None),
+    "all are back but one that is fenced": (
+        AWAKE.wanting(fencedPods=["x-2"]),
+        RUNNING.with_pods(gen.pod(0).ready(), gen.pod(1).ready(), gen.pod(2).gated()).waking_for(
+            A_MINUTE
+        ),
+        None,
+    ),
+    "too long on their way: trouble like any other": (
+        AWAKE,
+        RUNNING.with_pods(gen.pod(0)).waking_for(timedelta(seconds=WAKE_PATIENCE_SECONDS)),
+        None,
+    ),
+    "somebody took all servers away": (AWAKE, EMPTIED, (3, "")),
+}
+
+
+@pytest.mark.parametrize("row", ROWS.values(), ids=ROWS.keys())
+def test_row(row: tuple[gen.Cluster, gen.World, tuple[int, str] | None]) -> None:
+    cluster, world, expected = row
+    size = hibernate(gen.resolved(cluster, world), world.facts())
+    if expected is None:
+        assert size is None
+        return
+    assert size is not None
+    reason = size.outcome.reason if isinstance(size.outcome, Wait) else ""
+    assert (size.replicas, reason) == expected
+    assert (size.operation is None) == (reason == "")
+    assert isinstance(size.outcome, Wait | Done)
+    assert size.effects == ()
+
+
+# sentence: (cluster, world, how many slept)
+SLEPT: dict[str, tuple[gen.Cluster, gen.World, int]] = {
+    "the volumes tell": (AWAKE.wanting(replicas=1), EMPTIED, 3),
+    "the members tell, when volumes were lost": (
+        members(AWAKE.wanting(replicas=1), 3),
+        gen.world().with_claims(0),
+        3,
+    ),
+    "read replicas are not counted": (members(AWAKE.wanting(replicas=1), 1, 2), gen.world(), 1),
+    "nobody tells: as many as are asked for": (AWAKE.wanting(replicas=5), gen.world(), 5),
+    "a volume of an earlier cluster tells nothing": (
+        members(AWAKE, 1),
+        gen.world().with_claims(0).with_claims(1, 2, owner="another"),
+        1,
+    ),
+    "a volume that goes tells nothing": (
+        members(AWAKE, 1),
+        gen.world().with_claims(0).with_claims(1, gone=True),
+        1,
+    ),
+    "never more than the API allows": (
+        AWAKE,
+        gen.world().with_claims(*range(40)),
+        VOTERS_MAX,
+    ),
+}
+
+
+@pytest.mark.parametrize("row", SLEPT.values(), ids=SLEPT.keys())
+def test_who_slept(row: tuple[gen.Cluster, gen.World, int]) -> None:
+    cluster, world, expected = row
+    assert slept(gen.resolved(cluster, world), world.facts()) == expected
+
+
+def test_a_volume_whose_server_was_removed_does_not_come_back() -> None:
+    observed = EMPTIED.facts()
+    claims = (*observed.claims[:2], replace(observed.claims[2], removed_peer="x-2"))
+    meant = gen.resolved(AWAKE.wanting(replicas=1), EMPTIED)
+    assert slept(meant, replace(observed, claims=claims)) == 2
+
+
+def test_the_operation_counts_those_that_stopped() -> None:
+    world = RUNNING.with_pods(gen.pod(0).ready())
+    size = hibernate(gen.resolved(ASLEEP, world), world.facts())
+    assert size is not None
+    assert size.operation == Operation("Hibernating", 2, 3)
+
+
+def told(status: str, reason: str, since: str) -> list[dict[str, str]]:
+    return [
+        {
+            "type": "Hibernated",
+            "status": status,
+            "reason": reason,
+            "message": "",
+            "lastTransitionTime": since,
+        }
+    ]
+
+
+SLEPT_BEFORE = told("True", "Hibernated", "2029-12-01T00:00:00Z")
+
+# sentence: (cluster, since when it wakes)
+SINCE = {
+    "it never slept": (AWAKE, None),
+    "it sleeps": (ASLEEP.having(conditions=SLEPT_BEFORE), None),
+    "it was woken this moment": (AWAKE.having(conditions=SLEPT_BEFORE), NOW),
+    "it was woken while it fell asleep": (
+        AWAKE.having(conditions=told("False", "Hibernating", "2029-12-01T00:00:00Z")),
+        NOW,
+    ),
+    "it was woken before": (
+        AWAKE.having(conditions=told("False", "Waking", "2029-12-31T23:59:00Z")),
+        NOW - A_MINUTE,
+    ),
+}
+
+
+@pytest.mark.parametrize("what", SINCE)
+def test_since_when_it_wakes(what: str) -> None:
+    cluster, expected = SINCE[what]
+    assert waking_since(cluster.read(), NOW) == expected
+
+
+@pytest.mark.parametrize("known", ["first=key", "first=key,second=key-2"])
+def test_a_rotation_of_the_unseal_key_rests_in_its_sleep(known: str) -> None:
+    """Servers that do not run have read nothing: all of none of them is no proof."""
+    asleep = ASLEEP.wanting(unseal={"type": "static", "static": {"currentKeyID": "second"}})
+    world = EMPTIED.with_set(gen.stateful_set().sized(0).knowing(known))
+    rotation = gen.resolved(asleep, world).unseal.rotation
+    assert rotation is not None
+    assert str(rotation.ring) == known
+    assert rotation.draw == ""

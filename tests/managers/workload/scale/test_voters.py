@@ -1,0 +1,226 @@
+"""managers.workload.scale.voters and claims.
+
+One voter at a time, never two missed, nothing forgotten.
+"""
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from contracts.records.observed import ClaimFacts
+from managers.workload.scale.replicas import Size
+from managers.workload.scale.voters import asks, scale
+from runtime.outcome import Blocked, Done, Wait
+from tests import gen
+from tests.managers.workload.scale_rows import ALL, DELETES, KEEPS
+from tests.managers.workload.scale_worlds import (
+    FIVE,
+    ONE,
+    THREE,
+    Servers,
+    gone,
+    numbered,
+    pods,
+    raft,
+    servers,
+)
+
+
+def sized(cluster: gen.Cluster, there: Servers) -> Size:
+    return scale(gen.resolved(cluster, there.world), there.facts())
+
+
+def said(size: Size) -> str:
+    """Number, reason, and effects, in short."""
+    reason = "" if isinstance(size.outcome, Done) else size.outcome.reason
+    acts = [f"{effect.name} {effect.target}" for effect in size.effects]
+    return " ".join([str(size.replicas), *filter(None, [reason]), *(f"[{act}]" for act in acts)])
+
+
+@pytest.mark.parametrize(("cluster", "there", "expected"), ALL.values(), ids=ALL.keys())
+def test_row(cluster: gen.Cluster, there: Servers, expected: str) -> None:
+    assert said(sized(cluster, there)) == expected
+
+
+def voters(count: int, of: gen.Cluster = ONE) -> gen.Cluster:
+    """A cluster of which that many voters were last heard, whatever its spec asks for."""
+    raft_status = {"voters": count, "nonVoters": 0, "leader": "x-0", "clusterID": "c"}
+    return of.having(adminOps={"raft": raft_status})
+
+
+def test_voters_without_pods_come_back_when_nobody_leads() -> None:
+    """Somebody scaled the StatefulSet to one in the same moment: that one alone is no majority."""
+    lost = gone(1, raft_of=1, volumes=3).pods(gen.pod(0).ready()).saying(trouble="nobody leads")
+    assert sized(voters(3), lost).replicas == 3
+    assert sized(voters(2), lost).replicas == 2
+
+
+@pytest.mark.parametrize(
+    "there",
+    [
+        gone(1, raft_of=1, volumes=3),
+        gone(1, raft_of=1, volumes=1).pods(gen.pod(0).ready()),
+        gone(1, raft_of=1, volumes=3).marked(1).pods(gen.pod(0).ready()),
+        gone(1, raft_of=1, volumes=3).volumes(0, 1, owner_uid="z").pods(gen.pod(0).ready()),
+    ],
+    ids=["somebody leads", "no volume is left", "it was removed", "the volume is another's"],
+)
+def test_but_not_for_a_count_that_is_out_of_date(there: Servers) -> None:
+    assert sized(voters(3), there).replicas == 1
+
+
+def test_a_removal_is_aimed_at_the_leader_and_names_the_volume() -> None:
+    (effect,) = sized(ONE, servers(3)).effects
+    assert (effect.target, effect.uid) == ("x-2", "uid-x-2")
+    assert effect.body == {
+        "address": "10.0.0.1",
+        "authority": "the authority",
+        "server_name": "the name",
+        "claim": "data-x-2",
+        "claim_uid": "uid-claim-2",
+    }
+
+
+def test_a_volume_is_deleted_by_uid() -> None:
+    (effect,) = sized(THREE, gone(1, raft_of=1, volumes=2).marked(1)).effects
+    assert (effect.name, effect.uid) == ("delete-claim", "uid-claim-1")
+
+
+@pytest.mark.parametrize(
+    ("there", "words"),
+    [
+        (servers(3).silent(), ("spec.replicas", "to 3", "oidc")),
+        (
+            servers(3).tried("remove-peer", "uid-x", timedelta(0), "it answered 403"),
+            ("it answered 403", "remove-peer", "spec.replicas to 3"),
+        ),
+        (
+            servers(3, leading=2).tried("step-down", "uid-x-2", timedelta(0), "it answered 403"),
+            ("it answered 403", "x-2 leads", "bao operator step-down"),
+        ),
+    ],
+)
+def test_a_refusal_says_how_to_go_on_and_is_asked_about_again(
+    there: Servers, words: tuple[str, ...]
+) -> None:
+    outcome = sized(ONE, there).outcome
+    assert isinstance(outcome, Blocked)
+    assert outcome.recheck_after
+    for word in words:
+        assert word in outcome.message
+
+
+def test_a_stale_volume_is_named_with_the_way_out() -> None:
+    outcome = sized(THREE, gone(1, raft_of=1, volumes=2)).outcome
+    assert isinstance(outcome, Blocked)
+    assert "kubectl delete pvc data-x-1" in outcome.message
+    assert "spec.replicas to 1" in outcome.message
+
+
+def test_what_waits_for_a_leaders_opinion_looks_again_soon() -> None:
+    for there in (servers(3), servers(3).saying(*raft(*numbered(3), ill=["x-1"]))):
+        outcome = sized(ONE, there).outcome
+        assert isinstance(outcome, Wait)
+        assert outcome.after == 1.0
+
+
+@pytest.mark.parametrize("spec", [{"fencedPods": ["x-1"]}, {"maintenance": {"enabled": True}}])
+def test_nobody_leaves_while_a_person_asked_for_rest(spec: dict[str, object]) -> None:
+    size = sized(THREE.wanting(**spec), servers(5))
+    assert size.replicas == 5
+    assert not size.effects
+    assert isinstance(size.outcome, Wait)
+    assert "spec.replicas is 3" in size.outcome.message
+
+
+def test_the_operation_is_told_while_new_servers_join() -> None:
+    joining = replace(servers(3).pods(*pods(1), gen.pod(1), gen.pod(2)), members=1)
+    started = replace(servers(1), members=1)
+    waiting = replace(servers(3), members=3)
+    for there in (started, joining, waiting):
+        operation = sized(voters(1, of=THREE), there).operation
+        assert operation is not None
+        assert (operation.kind, operation.done, operation.total) == ("Scaling", 1, 3)
+    assert sized(voters(3, of=THREE), waiting).operation is None
+    assert sized(THREE, replace(joining, members=None)).operation is None
+
+
+def test_a_server_that_runs_and_is_no_member_is_not_on_its_way() -> None:
+    assert sized(voters(2, of=THREE), replace(servers(3), members=2)).operation is None
+
+
+def test_the_operation_is_told_while_servers_leave() -> None:
+    operation = sized(ONE, servers(3)).operation
+    assert operation is not None
+    assert operation.kind == "Scaling"
+
+
+def test_a_server_that_leaves_is_alone() -> None:
+    """No pod is replaced in the same moment; while one waits for others, they may be repaired."""
+    assert sized(ONE, servers(3)).alone
+    assert sized(ONE, servers(3).marked(2).saying(*raft("x-0", "x-1"))).alone
+    ill = servers(3).pods(gen.pod(0).ready(leading=True), gen.pod(1), gen.pod(2).ready())
+    assert not sized(ONE, ill).alone
+
+
+# sentence: (spec, world, is the leader asked)
+ASKED: dict[str, tuple[gen.Cluster, Servers, bool]] = {
+    "a quiet cluster asks nobody": (THREE, replace(servers(3), members=3), False),
+    "fewer are wanted": (ONE, servers(3), True),
+    "more are wanted, and volumes are there": (FIVE, servers(3), True),
+    "more are wanted, and there is no volume": (FIVE, servers(3).volumes(), False),
+    "more members than servers": (THREE, replace(servers(3), members=4), True),
+    "fewer members than servers": (THREE, replace(servers(3), members=2), False),
+    "volumes that are kept": (KEEPS, gone(1, raft_of=1, volumes=3).marked(1, 2), False),
+    "volumes that are to go": (DELETES, gone(1, raft_of=1, volumes=3).marked(1, 2), True),
+    "volumes on their way": (
+        DELETES,
+        gone(1, raft_of=1, volumes=3).marked(1, 2, terminating=True),
+        False,
+    ),
+    "a removal that was begun": (THREE, servers(3).marked(2), True),
+    "a cluster that sleeps": (ONE.wanting(hibernate=True), servers(3), False),
+    "no StatefulSet": (ONE, servers(3).set_to(None), False),
+}
+
+
+@pytest.mark.parametrize(("cluster", "there", "asked"), ASKED.values(), ids=ASKED.keys())
+def test_the_leader_is_asked_when_something_hangs_on_it(
+    cluster: gen.Cluster, there: Servers, asked: bool
+) -> None:
+    assert asks(cluster.read().spec, there.facts()) is asked
+
+
+def test_every_step_of_the_way_down_is_seen_from_the_outside_alone() -> None:
+    """A new process after each write goes on where the last one ended."""
+    there, done = servers(3), []
+    claims: tuple[ClaimFacts, ...] = there.world.claims
+    for _ in range(20):
+        size = sized(DELETES, there)
+        done.append(said(size))
+        assert isinstance(size.outcome, Wait | Done)
+        count, quorum = len(there.world.pods), there.quorum
+        assert quorum is not None
+        for effect in size.effects:
+            ordinal = int(effect.target[-1])
+            if effect.name == "remove-peer":
+                there = there.saying(*(s for s in quorum.servers if s.node_id != effect.target))
+                there = there.marked(ordinal)
+            else:
+                left = (claim for claim in there.world.claims if claim.name != effect.target)
+                there = replace(there, world=replace(there.world, claims=tuple(left)))
+        if size.replicas < count:
+            there = there.set_to(gen.stateful_set().sized(size.replicas))
+            there = there.pods(*pods(size.replicas))
+        if not size.effects and size.replicas == count:
+            break
+    assert done == [
+        "3 Scaling [remove-peer x-2]",
+        "2 Scaling",
+        "2 Scaling [remove-peer x-1]",
+        "1 Scaling",
+        "1 [delete-claim data-x-1] [delete-claim data-x-2]",
+        "1",
+    ]
+    assert len(claims) == 3

@@ -1,0 +1,60 @@
+"""Mistakes of others about the number of servers (docs/known-bugs-not-ours.md)."""
+
+from dataclasses import replace
+
+import pytest
+
+from contracts.records.observed import Observed, Quorum, RaftServer, Reach
+from managers.workload.scale.leftover_pvcs import is_spent
+from managers.workload.scale.voters import scale
+from tests import gen
+from tests.gen.pods import Pod
+
+ONE = gen.resolved(gen.cluster(replicas=1).initialized())
+FIVE = gen.resolved(gen.cluster(replicas=5).initialized())
+
+
+def seen(count: int, *members: str, pods: int | None = None) -> Observed:
+    world = gen.world().with_set(gen.stateful_set().sized(count)).with_claims(*range(5))
+    there: list[Pod] = [gen.pod(n).ready(leading=n == 0) for n in range(pods or count)]
+    facts = world.with_pods(*there).facts()
+    well = tuple(RaftServer(name, voter=True, healthy=True) for name in members)
+    return replace(facts, reach=Reach("authority", "name"), quorum=Quorum(well, 1))
+
+
+def test_b02_a_leader_is_never_removed() -> None:
+    world = seen(3, "x-0", "x-1", "x-2")
+    pods = tuple(gen.pod(n).ready(leading=n == 2).facts() for n in range(3))
+    names = [effect.name for effect in scale(ONE, replace(world, pods=pods)).effects]
+    assert names == ["step-down"]
+
+
+def test_b03_five_servers_never_become_fewer_than_four_in_one_write() -> None:
+    """Whatever raft says, and however far somebody else has come."""
+    names = [f"x-{n}" for n in range(5)]
+    for left in range(1, 6):
+        assert scale(ONE, seen(5, *names[:left])).replicas >= 4
+
+
+def test_b03_the_next_one_waits_until_the_last_is_gone() -> None:
+    size = scale(ONE, seen(4, "x-0", "x-1", "x-2", "x-3", pods=5))
+    assert (size.replicas, size.effects) == (4, ())
+
+
+@pytest.mark.parametrize("mark", [True, False], ids=["removed by us", "removed by somebody"])
+def test_b04_a_server_that_is_no_member_never_starts_with_its_old_data(mark: bool) -> None:
+    facts = seen(3, "x-0", "x-1", "x-2")
+    claims = tuple(
+        replace(claim, removed_peer=claim.name.removeprefix("data-") if mark else "")
+        for claim in facts.claims
+    )
+    size = scale(FIVE, replace(facts, claims=(*facts.claims[:3], *claims[3:])))
+    assert size.replicas == 3
+    assert [effect.target for effect in size.effects] == (["data-x-3"] if mark else [])
+
+
+def test_b04_the_volume_of_a_member_is_never_spent() -> None:
+    facts = seen(1, "x-0", "x-1")
+    claim = replace(facts.claims[1], removed_peer="x-1")
+    assert not is_spent(ONE, facts, claim, "x-1")
+    assert is_spent(ONE, seen(1, "x-0"), claim, "x-1")

@@ -1,0 +1,192 @@
+"""managers.workload.storage.recreate_statefulset.
+
+When a StatefulSet is made anew around its pods, and when not yet.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from contracts.records.desired import Operation, Plan
+from contracts.records.observed import Observed
+from managers.workload.plan import Inputs, plan
+from managers.workload.rollout.reload import Files
+from managers.workload.storage.recreate_statefulset import ASK_AGAIN, RECREATE_SET, fixed_fields
+from runtime.builtin_kinds import POD_DISRUPTION_BUDGET, STATEFUL_SET
+from runtime.outcome import Done, Wait
+from tests import gen
+from tests.gen.secrets import AUTHORITY_TEXT
+from tests.gen.worlds import SERVER_FINGERPRINT
+from tests.managers.workload.volume_worlds import LARGER, OLD, claim, grown, world
+
+GROWN = world(*(grown(n) for n in range(3)))
+SMALL = world(*(claim(n) for n in range(3)))
+Change = Callable[[Observed], Observed]
+
+
+def as_it_is(observed: Observed) -> Observed:
+    return observed
+
+
+def planned(cluster: gen.Cluster, there: gen.World, change: Change = as_it_is) -> Plan:
+    meant = gen.resolved(cluster, there)
+    files = Files(meant.config_text, SERVER_FINGERPRINT, AUTHORITY_TEXT)
+    return plan(meant, change(there.facts()), Inputs(meant.restart_text, files))
+
+
+def recreated(made: Plan) -> bool:
+    return any(effect.name == RECREATE_SET for effect in made.effects)
+
+
+def has_set(made: Plan) -> bool:
+    return any(intent.resource == STATEFUL_SET for intent in made.intents)
+
+
+def differing(observed: Observed, **fields: str) -> Observed:
+    live = observed.stateful_set
+    assert live is not None
+    names = {f"spec.{name}": value for name, value in fields.items()}
+    return replace(observed, stateful_set=replace(live, fixed={**live.fixed, **names}))
+
+
+def with_set(observed: Observed, **fields: Any) -> Observed:
+    assert observed.stateful_set is not None
+    return replace(observed, stateful_set=replace(observed.stateful_set, **fields))
+
+
+def other_service(observed: Observed) -> Observed:
+    return differing(observed, serviceName="before")
+
+
+class TestLargerVolumes:
+    def test_once_all_have_grown_the_set_is_made_anew(self) -> None:
+        made = planned(LARGER, GROWN)
+        (effect,) = [one for one in made.effects if one.name == RECREATE_SET]
+        assert (effect.target, effect.uid) == ("x", "uid-sts-x")
+        assert effect.body == {"version": "1"}
+        assert isinstance(made.outcome, Wait)
+        assert made.outcome.reason == "RecreatingStatefulSet"
+        assert made.operation == Operation("Recreating", 0, 1)
+
+    def test_it_is_not_applied_in_the_same_pass(self) -> None:
+        made = planned(LARGER, GROWN)
+        assert [intent.resource for intent in made.intents] == [POD_DISRUPTION_BUDGET]
+
+    def test_while_they_grow_it_stays_as_it_is(self) -> None:
+        made = planned(LARGER, world(grown(0), grown(1), claim(2)))
+        assert not recreated(made)
+        assert has_set(made)
+        assert isinstance(made.outcome, Wait)
+        assert made.outcome.reason == "StorageResizing"
+
+    def test_volumes_that_nobody_has_seen_have_not_grown(self) -> None:
+        assert not recreated(planned(LARGER, world(grown(0), grown(1))))
+
+    @pytest.mark.parametrize("size", ["1Gi", "1024Mi", "1073741824"])
+    def test_the_same_size_however_written_is_none(self, size: str) -> None:
+        same = OLD.wanting(storage={"size": size})
+        made = planned(same, SMALL)
+        assert (made.outcome, made.effects) == (Done(), ())
+
+    def test_a_template_that_is_larger_stays(self) -> None:
+        def larger(observed: Observed) -> Observed:
+            return with_set(observed, claim_size="3Gi")
+
+        assert not recreated(planned(LARGER, GROWN, larger))
+
+    def test_a_roll_is_finished_first(self) -> None:
+        pods = tuple(one.made_from("before") for one in GROWN.pods)
+        made = planned(LARGER, GROWN.with_pods(*pods))
+        assert not recreated(made)
+        assert has_set(made)
+
+    def test_then_the_new_one_makes_larger_volumes(self) -> None:
+        """Whoever finds no StatefulSet makes it, also a process that knows nothing of before."""
+        made = planned(LARGER, GROWN.with_set(None))
+        (spec,) = [i.body["spec"] for i in made.intents if i.resource == STATEFUL_SET]
+        (template,) = spec["volumeClaimTemplates"]
+        assert template["spec"]["resources"]["requests"]["storage"] == "2Gi"
+        assert spec["replicas"] == 3
+
+    def test_what_was_asked_for_a_moment_ago_is_not_asked_for_again(self) -> None:
+        lately = GROWN.tried(RECREATE_SET, "uid-x", ASK_AGAIN - timedelta(seconds=1))
+        made = planned(LARGER, lately)
+        assert not recreated(made)
+        assert not has_set(made)
+        assert recreated(planned(LARGER, GROWN.tried(RECREATE_SET, "uid-x", ASK_AGAIN)))
+
+
+class TestFieldsOfAnOlderOperator:
+    @pytest.mark.parametrize("field", ["serviceName", "selector", "podManagementPolicy"])
+    def test_each_makes_it_anew(self, field: str) -> None:
+        made = planned(OLD, SMALL, lambda observed: differing(observed, **{field: "before"}))
+        assert recreated(made)
+        assert field in made.outcome.message  # type: ignore[union-attr]
+
+    def test_marks_of_the_volumes_too(self) -> None:
+        marks = {"volumeClaimTemplates annotations": "openbao.org/owner-uid=uid-of-before"}
+        made = planned(OLD, SMALL, lambda observed: differing(observed, **marks))
+        assert recreated(made)
+
+    def test_it_is_not_applied_because_it_would_be_refused(self) -> None:
+        pods = (*SMALL.pods[:2], SMALL.pods[2].unready())
+        made = planned(OLD, SMALL.with_pods(*pods), other_service)
+        assert not has_set(made)
+        assert not recreated(made)
+
+    def test_a_roll_would_wait_for_it_so_it_does_not_wait_for_the_roll(self) -> None:
+        pods = tuple(one.made_from("before") for one in SMALL.pods)
+        assert recreated(planned(OLD, SMALL.with_pods(*pods), other_service))
+
+    def test_volumes_that_cannot_grow_are_no_reason_to_wait(self) -> None:
+        assert recreated(planned(LARGER, SMALL, other_service))
+
+
+class TestNotYet:
+    @pytest.mark.parametrize("change", [as_it_is, other_service], ids=["size", "service"])
+    @pytest.mark.parametrize(
+        "pods",
+        [
+            (),
+            GROWN.pods[:2],
+            (*GROWN.pods[:2], GROWN.pods[2].unready()),
+            (*GROWN.pods[:2], GROWN.pods[2].terminating()),
+            (*GROWN.pods, gen.pod(3).ready()),
+        ],
+        ids=["none", "one is missing", "one is not ready", "one goes", "one too many"],
+    )
+    def test_every_pod_has_to_be_there_and_ready(
+        self, pods: tuple[gen.Pod, ...], change: Change
+    ) -> None:
+        assert not recreated(planned(LARGER, GROWN.with_pods(*pods), change))
+
+    def test_its_controller_has_to_be_up_to_date(self) -> None:
+        live = GROWN.stateful_set
+        assert live is not None
+        made = planned(LARGER, GROWN.with_set(live.unsettled()))
+        assert not recreated(made)
+
+    def test_the_set_of_a_first_boot_is_never_made_anew(self) -> None:
+        """Its only pod must not be left to a set that is told of no data."""
+        there = GROWN.with_set(gen.stateful_set().first_boot()).with_pods(GROWN.pods[0])
+        assert not recreated(planned(LARGER, there, other_service))
+
+    def test_nor_one_that_sleeps(self) -> None:
+        live = GROWN.stateful_set
+        assert live is not None
+        there = GROWN.with_set(live.sized(0)).with_pods()
+        assert not recreated(planned(LARGER, there))
+
+
+def test_fixed_fields_are_read_alike_from_the_plan_and_from_the_server() -> None:
+    wanted: Mapping[str, Any] = next(
+        intent.body["spec"]
+        for intent in planned(OLD, SMALL).intents
+        if intent.resource == STATEFUL_SET
+    )
+    assert fixed_fields(wanted) == fixed_fields(gen.stateful_set().object()["spec"])
+    assert all(fixed_fields(wanted).values())
+    assert set(fixed_fields({}).values()) == {""}

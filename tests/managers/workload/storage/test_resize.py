@@ -1,0 +1,280 @@
+"""managers.workload.storage.resize: what is said of the data volumes, and what makes them grow."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from contracts.records.desired import Effect, Operation
+from contracts.records.observed import ClaimFacts, Observed
+from managers.workload.storage.resize import (
+    ASK_AGAIN,
+    GROW_CLAIM,
+    IN_PLACE,
+    TAKE_CLAIM,
+    Growth,
+    cramped,
+    growth,
+)
+from runtime.outcome import Blocked, Done, Wait
+from tests import gen
+from tests.managers.workload.volume_worlds import (
+    LARGER,
+    OLD,
+    PENDING,
+    claim,
+    grown,
+    made,
+    waiting,
+    world,
+)
+
+THREE = (claim(0), claim(1), claim(2))
+FAST = OLD.wanting(storage={"size": "1Gi", "storageClassName": "fast"})
+
+
+def of(cluster: gen.Cluster, there: gen.World) -> Growth:
+    return growth(gen.resolved(cluster), there.facts())
+
+
+def others(*claims: ClaimFacts) -> gen.World:
+    """A world with these, and the usual ones for the other ordinals."""
+    taken = {one.name for one in claims}
+    return world(*claims, *(one for one in THREE if one.name not in taken))
+
+
+# sentence: (cluster, world, how it reads, reason, words of the message)
+ROWS: dict[str, tuple[gen.Cluster, gen.World, str, str, tuple[str, ...]]] = {
+    "as the spec asks, in the default class": (
+        OLD, world(*THREE), "well", "StorageClassDefaulted", ("3 volumes of 1Gi", "fast"),
+    ),
+    "as the spec asks, in its class": (
+        FAST, world(*THREE), "well", "StorageClassConfigured", ("3 volumes of 1Gi", "fast"),
+    ),
+    "another way to write the same size": (
+        OLD.wanting(storage={"size": "1024Mi"}), world(*THREE), "well", "StorageClassDefaulted", (),
+    ),
+    "none was asked for yet": (OLD, world(), "open", "StorageClassPending", ()),
+    "one has no volume yet": (
+        FAST,
+        others(claim(1, phase="Pending", capacity="")),
+        "open",
+        "StorageClassPending",
+        ("data-x-1", "StorageClass fast"),
+    ),
+    "there is no default class": (
+        OLD,
+        others(claim(1, phase="Pending", capacity="", storage_class="")),
+        "open",
+        "StorageClassPending",
+        ("no default StorageClass", "spec.storage.storageClassName"),
+    ),
+    "smaller than the spec": (
+        LARGER, world(*THREE), "moving", "StorageResizing", ("0 of 3 volumes have 2Gi",),
+    ),
+    "asked for and not granted": (
+        LARGER,
+        world(grown(0), grown(1, capacity="1Gi"), grown(2)),
+        "moving",
+        "StorageResizing",
+        ("2 of 3",),
+    ),
+    "the file system has to grow": (
+        LARGER,
+        world(grown(0), waiting(1, gen.NOW), grown(2)),
+        "moving",
+        "StorageResizing",
+        ("file systems that wait to grow: data-x-1",),
+    ),
+    "the driver fails": (
+        LARGER,
+        world(grown(0), grown(1, resizing="NodeResizeError", resize_message="no room"), grown(2)),
+        "wrong",
+        "StorageResizeFailed",
+        ("data-x-1", "NodeResizeError", "no room"),
+    ),
+    "the API server refused": (
+        LARGER,
+        world(*THREE).tried(GROW_CLAIM, "uid-claim-0", refused="class cannot"),
+        "wrong",
+        "StorageResizeNotSupported",
+        ("data-x-0", "class cannot", "StorageClass fast", "allowVolumeExpansion"),
+    ),
+    "larger than the spec": (
+        OLD,
+        others(grown(1), claim(2, requested="3Gi", capacity="3Gi")),
+        "wrong",
+        "StorageShrinkNotSupported",
+        ("spec.storage.size is 1Gi", "data-x-1", "Set spec.storage.size to 3Gi"),
+    ),
+    "of another class": (
+        FAST,
+        others(claim(1, storage_class="slow")),
+        "wrong",
+        "StorageClassChangeNotSupported",
+        ("data-x-1", "slow", "fast"),
+    ),
+    "of an earlier cluster, and too small": (
+        LARGER,
+        others(claim(1, owner_uid="uid-of-before")),
+        "wrong",
+        "ForeignObject",
+        ("data-x-1", "openbao.org/adopt=x"),
+    ),
+    "of an earlier cluster, and large enough": (
+        OLD, others(claim(1, owner_uid="uid-of-before")), "well", "StorageClassDefaulted", (),
+    ),
+    "its volume is gone": (
+        OLD, others(claim(1, phase="Lost")), "wrong", "VolumeLost", ("data-x-1",),
+    ),
+    "somebody deleted it under its server": (
+        OLD, others(claim(1, terminating=True)), "wrong", "VolumeLost", ("data-x-1", "x-1 ends"),
+    ),
+    "it is not there, and its server runs": (
+        OLD, world(claim(0), claim(2)), "wrong", "VolumeLost", ("data-x-1", "labels"),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("cluster", "there", "kind", "reason", "words"), ROWS.values(), ids=ROWS.keys()
+)
+def test_what_is_said(
+    cluster: gen.Cluster, there: gen.World, kind: str, reason: str, words: tuple[str, ...]
+) -> None:
+    told = of(cluster, there).told
+    assert (told.kind, told.reason) == (kind, reason)
+    assert all(word in told.message for word in words), told.message
+    outcome = {"well": Done, "open": Done, "moving": Wait, "wrong": Blocked}[kind]
+    assert isinstance(told.outcome(), outcome)
+
+
+def grow(ordinal: int, size: str = "2Gi") -> Effect:
+    body = {"from": "1Gi", "to": size}
+    return Effect(GROW_CLAIM, f"data-x-{ordinal}", f"uid-claim-{ordinal}", body)
+
+
+def effects(cluster: gen.Cluster, there: gen.World) -> list[tuple[Effect, object]]:
+    return [(one, one.body) for one in of(cluster, there).effects]
+
+
+class TestGrow:
+    def test_all_at_once_each_by_its_uid(self) -> None:
+        expected = [(grow(n), grow(n).body) for n in range(3)]
+        assert effects(LARGER, world(*THREE)) == expected
+
+    def test_one_that_was_made_smaller_later_alone(self) -> None:
+        there = world(grown(0), grown(1), claim(2))
+        assert effects(LARGER, there) == [(grow(2), grow(2).body)]
+
+    @pytest.mark.parametrize(
+        "fields",
+        [
+            {"phase": "Pending", "capacity": ""},
+            {"phase": "Lost"},
+            {"terminating": True},
+            {"owner_uid": "uid-of-before"},
+            {"owner_uid": ""},
+            {"requested": "2Gi"},
+            {"requested": "3Gi"},
+        ],
+        ids=str,
+    )
+    def test_what_cannot_grow_or_is_not_ours_is_left_alone(self, fields: dict[str, str]) -> None:
+        there = world(claim(0, **fields), grown(1), grown(2))
+        assert effects(LARGER, there) == []
+
+    def test_what_is_as_wanted_costs_nothing(self) -> None:
+        assert of(OLD, world(*THREE)).effects == ()
+        assert of(OLD, world(*THREE)).operation is None
+
+    def test_a_refusal_is_not_asked_for_again_at_once(self) -> None:
+        there = world(*THREE).tried(GROW_CLAIM, "uid-claim-0", refused="no")
+        assert effects(LARGER, there) == [(grow(n), grow(n).body) for n in (1, 2)]
+
+    def test_after_a_while_it_is(self) -> None:
+        """Somebody may have changed the StorageClass, and nobody tells."""
+        there = world(*THREE).tried(GROW_CLAIM, "uid-claim-0", ASK_AGAIN, refused="no")
+        assert len(effects(LARGER, there)) == 3
+        assert of(LARGER, there).told.reason == "StorageResizing"
+
+    def test_a_refusal_of_what_has_grown_meanwhile_is_no_news(self) -> None:
+        there = world(grown(0), grown(1), grown(2)).tried(GROW_CLAIM, "uid-claim-0", refused="no")
+        assert of(LARGER, there).told.kind == "well"
+
+    def test_how_far_it_is(self) -> None:
+        there = world(grown(0), waiting(1, gen.NOW), claim(2))
+        assert of(LARGER, there).operation == Operation("Growing", 1, 3)
+
+
+class TestHandedOver:
+    def test_it_becomes_ours_first_and_grows_later(self) -> None:
+        theirs = claim(1, owner_uid="uid-of-before", adopt="x")
+        there = world(grown(0), theirs, grown(2))
+        assert [one for one, _ in effects(LARGER, there)] == [
+            Effect(TAKE_CLAIM, "data-x-1", "uid-claim-1")
+        ]
+        assert of(LARGER, there).told.reason == "StorageResizing"
+
+    def test_one_that_is_large_enough_becomes_ours_too(self) -> None:
+        """It goes with this cluster from now on."""
+        theirs = claim(1, owner_uid="uid-of-before", adopt="x")
+        there = world(claim(0), theirs, claim(2))
+        assert [one.name for one, _ in effects(OLD, there)] == [TAKE_CLAIM]
+        assert of(OLD, there).told.kind == "well"
+
+    @pytest.mark.parametrize("word", ["", "y", "X"])
+    def test_another_name_hands_nothing_over(self, word: str) -> None:
+        theirs = claim(1, owner_uid="uid-of-before", adopt=word)
+        assert effects(LARGER, world(grown(0), theirs, grown(2))) == []
+
+    def test_one_that_is_deleted_is_left_alone(self) -> None:
+        theirs = claim(1, owner_uid="uid-of-before", adopt="x", terminating=True)
+        assert effects(LARGER, world(grown(0), theirs, grown(2))) == []
+
+
+class TestNewPods:
+    """A file system that grows only where it is mounted anew."""
+
+    SINCE = gen.NOW - IN_PLACE
+
+    def seen(self, *claims: ClaimFacts, made_ago: timedelta = timedelta(hours=1)) -> Observed:
+        there = world(*claims)
+        return replace(there.facts(), pods=made(there, self.SINCE - made_ago))
+
+    def names(self, observed: Observed) -> list[str]:
+        return [pod.name for pod in cramped(observed)]
+
+    def test_its_pod_has_to_go(self) -> None:
+        assert self.names(self.seen(grown(0), waiting(1, self.SINCE), grown(2))) == ["x-1"]
+
+    def test_not_while_the_kubelet_may_still_do_it(self) -> None:
+        later = self.SINCE + timedelta(seconds=1)
+        assert self.names(self.seen(grown(0), waiting(1, later), grown(2))) == []
+
+    def test_a_pod_of_the_same_second_has_to_go(self) -> None:
+        seen = self.seen(waiting(0, self.SINCE), made_ago=timedelta(0))
+        assert self.names(seen) == ["x-0"]
+
+    def test_a_newer_pod_is_not_replaced_again_and_that_is_told(self) -> None:
+        claims = (waiting(0, self.SINCE), grown(1), grown(2))
+        seen = self.seen(*claims, made_ago=-timedelta(seconds=1))
+        assert self.names(seen) == []
+        told = growth(gen.resolved(LARGER), seen).told
+        assert "replacing x-0 has not helped" in told.message
+
+    @pytest.mark.parametrize("kind", ["Resizing", "NodeResizeError", "ControllerResizeError"])
+    def test_nothing_else_asks_for_a_new_pod(self, kind: str) -> None:
+        assert self.names(self.seen(replace(waiting(0, self.SINCE), resizing=kind))) == []
+
+    def test_without_a_time_nobody_goes(self) -> None:
+        """It could not be told whether the pod was replaced already: it would go on for ever."""
+        seen = self.seen(replace(waiting(0, self.SINCE), resizing_since=None))
+        assert self.names(seen) == []
+        assert self.names(replace(seen, claims=(waiting(0, self.SINCE),))) == ["x-0"]
+        ageless = tuple(replace(pod, made=None) for pod in seen.pods)
+        assert self.names(replace(seen, claims=(waiting(0, self.SINCE),), pods=ageless)) == []
+
+
+def test_the_word_for_a_waiting_file_system_is_that_of_kubernetes() -> None:
+    assert waiting(0, gen.NOW).resizing == PENDING == "FileSystemResizePending"

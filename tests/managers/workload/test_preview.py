@@ -1,0 +1,78 @@
+"""managers.workload.preview: the order is that in which servers are really replaced."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from contracts.records.observed import Observed
+from managers.workload.preview import Turn, replacements
+from managers.workload.rollout.next_pod import next_move
+from tests import gen
+
+NEW = gen.stateful_set().made_from("new")
+
+
+def world(*pods: gen.Pod) -> Observed:
+    return gen.world().with_set(NEW.sized(len(pods))).with_pods(*pods).facts()
+
+
+def pods(size: int, leader: int | None) -> tuple[gen.Pod, ...]:
+    return tuple(gen.pod(n).made_from("old").ready(leading=n == leader) for n in range(size))
+
+
+@pytest.mark.parametrize(
+    ("leader", "order"),
+    [(0, ["x-2", "x-1", "x-0"]), (1, ["x-2", "x-0", "x-1"]), (2, ["x-1", "x-0", "x-2"])],
+)
+def test_the_leader_goes_last(leader: int, order: list[str]) -> None:
+    turns = replacements(world(*pods(3, leader)))
+    assert [one.pod for one in turns] == order
+    assert [one.leads for one in turns] == [False, False, True]
+
+
+def test_without_a_leader_nobody_is_told_to_step_down() -> None:
+    turns = replacements(world(*pods(3, None)))
+    assert ([one.leads for one in turns], len(turns)) == ([False] * 3, 3)
+
+
+def test_a_single_server_has_nobody_to_step_down_for() -> None:
+    assert replacements(world(*pods(1, 0))) == (Turn("x-0"),)
+
+
+def test_what_is_new_already_is_left_out() -> None:
+    assert [one.pod for one in replacements(world(*pods(3, 0)), done=(2, 1))] == ["x-0"]
+
+
+def test_read_replicas_go_before_the_voters() -> None:
+    readers = (gen.read_pod(0).ready(), gen.read_pod(1).unready())
+    there = gen.world().with_set(NEW.sized(3)).with_pods(*pods(3, 0))
+    seen = there.with_readers(gen.read_set().sized(2), *readers).facts()
+    assert [(one.pod, one.votes) for one in replacements(seen)[:3]] == [
+        ("x-read-1", False),
+        ("x-read-0", False),
+        ("x-2", True),
+    ]
+
+
+def test_without_servers_there_is_no_order() -> None:
+    assert replacements(gen.world().facts()) == ()
+
+
+@given(st.integers(1, 5), st.data())
+def test_it_is_the_order_of_a_roll(size: int, data: st.DataObject) -> None:
+    """Replace what the roll picks, let all come back, and ask it again."""
+    leader = data.draw(st.integers(0, size - 1))
+    seen = world(*pods(size, leader))
+    gone: list[str] = []
+    while len(gone) < size:
+        outdated = [pod for pod in seen.pods if pod.template == "old"]
+        victim = next_move(seen, outdated, size).pod
+        assert victim is not None
+        gone.append(victim.name)
+        renewed = (
+            replace(pod, template="new") if pod.name == victim.name else pod for pod in seen.pods
+        )
+        seen = replace(seen, pods=tuple(renewed))
+    assert [one.pod for one in replacements(world(*pods(size, leader)))] == gone

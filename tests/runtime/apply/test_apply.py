@@ -1,0 +1,390 @@
+"""runtime.apply.apply: what is sent, what is not, and what each answer becomes.
+
+What the API server makes of it is asked of a real one in tests/integration/test_apply.py.
+"""
+
+import copy
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from runtime.apply.apply import CREATE_ONLY, OWNER_INDEX, HopefulApply, controller_uid
+from runtime.apply.apply_cache import LONGEST_LIFE
+from runtime.apply.apply_result import Applied
+from runtime.apply.intent import Intent, digest
+from runtime.builtin_kinds import CONFIG_MAP
+from runtime.client.client import ApplyResult
+from runtime.clock import yield_to_loop
+from runtime.errors import (
+    LeaseLost,
+    ServerError,
+    TerminalError,
+    Transient,
+    TransportError,
+    status_error,
+)
+from runtime.types import Object, ObjectKey, Resource, annotations_of, uid_of
+from runtime.verdict import Verdict
+from tests.gen.api import FakeApi, api_error
+from tests.runtime.apply_bench import KEY, MARKS, OTHER, OWNER, Bench, intent, owned
+
+
+async def test_an_absent_object_is_made_with_its_marks_and_without_force() -> None:
+    bench = Bench()
+    applied = await bench.ensure()
+    assert applied.verdict is Verdict.CREATED
+    assert applied.in_place
+    sent = bench.api.body_of("apply ConfigMap c")
+    assert sent["metadata"]["ownerReferences"] == [OWNER.reference()]
+    assert annotations_of(sent) == {
+        MARKS.owner_uid: "uid-1",
+        MARKS.intent_hash: digest(intent().body),
+    }
+    assert "uid" not in sent["metadata"]
+    assert sent["metadata"]["resourceVersion"] == CREATE_ONLY
+    assert not bench.api.calls[-1].force
+    assert bench.api.asked == ["peek ConfigMap c", "apply ConfigMap c"]
+
+
+async def test_the_intent_itself_is_left_as_it_was() -> None:
+    bench, wanted = Bench(), intent()
+    before = copy.deepcopy(wanted.body)
+    await bench.ensure(wanted)
+    assert wanted.body == before
+
+
+async def test_t24_a_second_ensure_costs_nothing() -> None:
+    bench = Bench()
+    await bench.ensure()
+    assert uid_of(bench.caches[CONFIG_MAP].get(KEY) or {}) == "uid-c"
+    bench.api.calls.clear()
+    assert (await bench.ensure()).verdict is Verdict.SKIPPED
+    assert bench.api.asked == []
+
+
+async def test_t24_a_new_process_sends_nothing_when_all_is_as_it_was_left() -> None:
+    bench = Bench()
+    await bench.ensure()
+    bench.restart()
+    bench.api.calls.clear()
+    assert (await bench.ensure()).verdict is Verdict.SKIPPED
+    assert bench.api.asked == []
+
+
+async def test_t24_a_new_process_repairs_what_was_changed_while_it_was_away() -> None:
+    bench = Bench()
+    await bench.ensure()
+    bench.edit(data={"k": "tampered"})
+    bench.restart()
+    bench.api.calls.clear()
+    assert (await bench.ensure()).verdict is Verdict.UPDATED
+    assert bench.api.asked == ["apply ConfigMap c"]
+
+
+async def test_what_is_settled_for_one_owner_is_foreign_to_another() -> None:
+    """Even when both want the same."""
+    bench = Bench()
+    await bench.ensure()
+    bench.api.calls.clear()
+    assert (await bench.ensure(owner=OTHER)).verdict is Verdict.FOREIGN
+    assert bench.api.asked == []
+
+
+async def test_what_was_deleted_while_it_was_written_is_waited_for() -> None:
+    class Deleting(FakeApi):
+        def admitted(self, obj: Object) -> Object:
+            metadata = {**obj["metadata"], "deletionTimestamp": "2030-01-01T00:00:00Z"}
+            return {**obj, "metadata": metadata}
+
+    bench = Bench(Deleting())
+    await bench.ensure()
+    assert (await bench.ensure()).verdict is Verdict.TERMINATING
+
+
+async def test_another_intent_is_sent_with_force_and_the_uid() -> None:
+    bench = Bench()
+    await bench.ensure()
+    bench.api.calls.clear()
+    assert (await bench.ensure(intent(k="new"))).verdict is Verdict.UPDATED
+    assert bench.api.body_of("apply ConfigMap c")["metadata"]["uid"] == "uid-c"
+    assert bench.api.calls[-1].force
+    assert bench.api.asked == ["apply ConfigMap c"]
+
+
+async def test_t24_an_intent_that_lost_a_field_is_sent_once() -> None:
+    """The live object contains all that is left, and only the hash tells the difference."""
+    bench = Bench()
+    await bench.ensure(intent(k="v", old="x"))
+    bench.api.calls.clear()
+    assert [(await bench.ensure(intent(k="v"))).verdict for _ in range(3)] == [
+        Verdict.UPDATED,
+        Verdict.SKIPPED,
+        Verdict.SKIPPED,
+    ]
+    assert bench.api.asked == ["apply ConfigMap c"]
+
+
+async def test_t24_a_foreign_edit_costs_one_apply() -> None:
+    bench = Bench()
+    await bench.ensure()
+    bench.edit(data={"k": "tampered"})
+    bench.api.calls.clear()
+    assert [(await bench.ensure()).verdict for _ in range(3)] == [
+        Verdict.UPDATED,
+        Verdict.SKIPPED,
+        Verdict.SKIPPED,
+    ]
+    assert bench.api.asked == ["apply ConfigMap c"]
+
+
+async def test_t24_a_field_of_somebody_else_costs_nothing() -> None:
+    bench = Bench()
+    await bench.ensure()
+    bench.edit(data={"k": "v", "theirs": "x"})
+    bench.api.calls.clear()
+    assert (await bench.ensure()).verdict is Verdict.SKIPPED
+    assert bench.api.asked == []
+
+
+class Normalizing(FakeApi):
+    """A server that keeps a value in another form than it was sent, as quantities are."""
+
+    def admitted(self, obj: Object) -> Object:
+        return {**obj, "data": {key: value.upper() for key, value in obj["data"].items()}}
+
+
+async def test_t24_a_value_that_the_server_writes_in_another_form_is_sent_once() -> None:
+    bench = Bench(Normalizing())
+    await bench.ensure()
+    await bench.ensure()
+    assert bench.api.asked == ["peek ConfigMap c", "apply ConfigMap c"]
+
+
+async def test_t24_a_new_process_sends_such_a_value_once_more() -> None:
+    bench = Bench(Normalizing())
+    await bench.ensure()
+    bench.restart()
+    bench.api.calls.clear()
+    assert [(await bench.ensure()).verdict for _ in range(3)] == [
+        Verdict.UPDATED,
+        Verdict.SKIPPED,
+        Verdict.SKIPPED,
+    ]
+    assert bench.api.asked == ["apply ConfigMap c"]
+
+
+# sentence: (what is there, the verdict, what was asked of the server)
+STANDING: dict[str, tuple[Object, Verdict, list[str]]] = {
+    "another owner's object is left alone": (owned(OTHER), Verdict.FOREIGN, []),
+    "an object that is being deleted is waited for": (
+        owned(deletionTimestamp="2030-01-01T00:00:00Z"),
+        Verdict.TERMINATING,
+        [],
+    ),
+    "nobody's object is left alone": (owned(ownerReferences=[]), Verdict.FOREIGN, []),
+    "an object that was handed over is taken": (
+        owned(ownerReferences=[], annotations={MARKS.adopt: "corner"}),
+        Verdict.UPDATED,
+        ["apply ConfigMap c"],
+    ),
+    "our object from before a crash is completed": (
+        owned(),
+        Verdict.UPDATED,
+        ["apply ConfigMap c"],
+    ),
+}
+
+
+@pytest.mark.parametrize(("there", "verdict", "asked"), STANDING.values(), ids=STANDING.keys())
+@pytest.mark.parametrize("selected", [True, False], ids=["in the cache", "not selected"])
+async def test_what_is_there(
+    there: Object, verdict: Verdict, asked: list[str], selected: bool
+) -> None:
+    bench = Bench(FakeApi().holding((CONFIG_MAP, there)))
+    if not selected:
+        bench.caches[CONFIG_MAP].says()
+    applied = await bench.ensure()
+    assert applied.verdict is verdict
+    assert applied.live is not None
+    assert bench.api.asked == [*([] if selected else ["peek ConfigMap c"]), *asked]
+    if not applied.in_place:
+        assert "ConfigMap ns/c" in applied.message
+        assert bench.api.objects[(CONFIG_MAP, KEY)]["data"] == {"k": "v"}
+
+
+async def test_a_hopeful_one_makes_what_is_absent_without_a_look() -> None:
+    bench = Bench(how=HopefulApply)
+    assert (await bench.ensure()).verdict is Verdict.CREATED
+    assert bench.api.asked == ["apply ConfigMap c"]
+    assert (await bench.ensure()).verdict is Verdict.SKIPPED
+    assert bench.api.asked == []
+
+
+@pytest.mark.parametrize(("there", "verdict", "asked"), STANDING.values(), ids=STANDING.keys())
+async def test_a_hopeful_one_looks_when_something_was_there(
+    there: Object, verdict: Verdict, asked: list[str]
+) -> None:
+    bench = Bench(FakeApi().holding((CONFIG_MAP, there)), how=HopefulApply)
+    bench.caches[CONFIG_MAP].says()
+    assert (await bench.ensure()).verdict is verdict
+    assert bench.api.asked == ["apply ConfigMap c", "peek ConfigMap c", *asked]
+
+
+async def test_a_hopeful_one_raises_what_says_nothing_of_the_object() -> None:
+    class Busy(FakeApi):
+        async def apply(self, *args: Any, **options: Any) -> ApplyResult:
+            raise Transient("no answer")
+
+    bench = Bench(Busy(), how=HopefulApply)
+    with pytest.raises(Transient, match="no answer"):
+        await bench.ensure()
+    assert bench.api.asked == []
+
+
+async def test_the_message_of_a_conflict_names_object_and_owner() -> None:
+    bench = Bench(FakeApi().holding((CONFIG_MAP, owned(OTHER))))
+    message = (await bench.ensure()).message
+    assert message == "ConfigMap ns/c exists and belongs to Shop other (uid uid-2)"
+
+
+async def test_an_object_that_appears_meanwhile_is_left_alone() -> None:
+    class Sneaky(FakeApi):
+        async def get(
+            self, resource: Resource, key: ObjectKey, *, metadata_only: bool = False
+        ) -> Object:
+            try:
+                return await super().get(resource, key, metadata_only=metadata_only)
+            finally:
+                if (resource, key) not in self.objects:
+                    self.holding((CONFIG_MAP, owned(OTHER, uid="theirs")))
+
+    bench = Bench(Sneaky())
+    with pytest.raises(Transient, match="ConfigMap ns/c changed while it was written"):
+        await bench.ensure()
+    there = copy.deepcopy(bench.api.objects)
+    assert bench.api.asked == ["peek ConfigMap c", "apply ConfigMap c"]
+    assert (await bench.ensure()).verdict is Verdict.FOREIGN
+    assert bench.api.objects == there
+
+
+async def test_a_server_that_does_not_know_how_to_only_create_is_not_trusted() -> None:
+    class Merging(FakeApi):
+        async def apply(self, *args: Any, **options: Any) -> ApplyResult:
+            return replace(await super().apply(*args, **options), created=False)
+
+    with pytest.raises(TerminalError, match="may only create"):
+        await Bench(Merging()).ensure()
+
+
+def refusal(code: int, reason: str) -> Exception:
+    return status_error({"code": code, "reason": reason, "message": "no"})
+
+
+# sentence: (the server's answer to the apply, what is raised); the answers of the API are in
+# test_refusals.
+TROUBLES: dict[str, tuple[Exception, type[Exception]]] = {
+    "another object of the name is looked at again": (refusal(409, "Conflict"), Transient),
+    "no answer is asked for again": (TransportError("reset"), TransportError),
+    "a lost lease ends it": (LeaseLost("expired"), LeaseLost),
+}
+
+
+@pytest.mark.parametrize(("answer", "raised"), TROUBLES.values(), ids=TROUBLES.keys())
+async def test_an_answer_that_is_no_verdict(answer: Exception, raised: type[Exception]) -> None:
+    bench = Bench()
+    await bench.ensure()
+    bench.api.refuse("apply ConfigMap c", answer)
+    with pytest.raises(raised):
+        await bench.ensure(intent(k="new"))
+    assert (await bench.ensure(intent(k="new"))).verdict is Verdict.UPDATED
+
+
+# sentence: (what happens after the refusal, is the server asked again)
+AFTER_A_REFUSAL: dict[str, tuple[Callable[[Bench], object], Intent, bool]] = {
+    "the same wish for the same object is not sent again": (
+        lambda bench: bench.sync(),
+        intent(k="bad"),
+        False,
+    ),
+    "another wish is sent": (lambda bench: bench.sync(), intent(k="good"), True),
+    "the same wish for a changed object is sent": (
+        lambda bench: bench.edit(data={"k": "tampered"}),
+        intent(k="bad"),
+        True,
+    ),
+    "a new process asks once": (lambda bench: bench.restart(), intent(k="bad"), True),
+    "it is asked for again after an hour": (
+        lambda bench: bench.clock.advance(LONGEST_LIFE),
+        intent(k="bad"),
+        True,
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    ("happens", "wish", "again"), AFTER_A_REFUSAL.values(), ids=AFTER_A_REFUSAL.keys()
+)
+async def test_a_refusal_is_remembered(
+    happens: Callable[[Bench], object], wish: Intent, again: bool
+) -> None:
+    bench = Bench()
+    await bench.ensure()
+    bench.api.refuse("apply ConfigMap c", refusal(422, "Invalid"))
+    refused = await bench.ensure(intent(k="bad"))
+    bench.api.calls.clear()
+    happening = happens(bench)
+    if isinstance(happening, Awaitable):
+        await happening
+    applied = await bench.ensure(wish)
+    assert bool(bench.api.asked) is again
+    if not again:
+        assert applied.verdict is Verdict.REJECTED
+        assert applied.message == refused.message
+
+
+class Slow(FakeApi):
+    """A server that takes its time, except for refusals."""
+
+    async def apply(
+        self,
+        resource: Resource,
+        body: Object,
+        *,
+        field_manager: str,
+        force: bool,
+        subresource: str | None = None,
+        dry_run: bool = False,
+    ) -> ApplyResult:
+        for _ in range(10 if body["metadata"]["name"] != "a" else 0):
+            await yield_to_loop()
+        return await super().apply(resource, body, field_manager=field_manager, force=force)
+
+
+async def test_one_failing_object_does_not_hold_back_the_others() -> None:
+    """The error is raised when the others are done: nothing goes on behind the caller's back."""
+    bench = Bench(Slow())
+    bench.api.refuse("apply ConfigMap a", api_error(500))
+    with pytest.raises(ServerError):
+        await bench.owned.ensure_all(OWNER, [intent("a"), intent("b"), intent("c")])
+    assert {key.name for _, key in bench.api.objects} == {"b", "c"}
+
+
+async def test_answers_come_in_the_order_of_the_intents() -> None:
+    wanted = [intent("b"), intent("a"), intent("c")]
+    answers = await Bench().owned.ensure_all(OWNER, wanted)
+    assert [applied.intent for applied in answers] == wanted
+
+
+def test_children_are_found_by_the_uid_of_their_controller() -> None:
+    bench = Bench(FakeApi().holding((CONFIG_MAP, owned()), (CONFIG_MAP, owned(OTHER, name="d"))))
+    found = bench.caches[CONFIG_MAP].by_index(OWNER_INDEX, "uid-2")
+    assert [obj["metadata"]["name"] for obj in found] == ["d"]
+    assert list(controller_uid(owned(ownerReferences=[]))) == []
+
+
+@pytest.mark.parametrize("verdict", Verdict)
+def test_an_object_is_in_place_when_it_is_as_wanted(verdict: Verdict) -> None:
+    expected = verdict.value in ("skipped", "created", "updated")
+    assert Applied(intent(), verdict, None).in_place is expected

@@ -1,0 +1,142 @@
+"""runtime.apply.apply_cache: what is remembered of an object, for how long, and what ends it."""
+
+import copy
+import random
+
+import pytest
+
+from runtime.apply.apply_cache import LONGEST_LIFE, SHORTEST_LIFE, Settled, fingerprint
+from runtime.builtin_kinds import CONFIG_MAP
+from runtime.testing.clock import ManualClock
+from runtime.types import Object, ObjectKey
+from runtime.verdict import Verdict
+from tests.gen.api import FakeApi, StillInformer, api_error
+from tests.runtime.apply_bench import KEY, OWNER, Bench, intent, owned
+
+SLOT = (CONFIG_MAP, KEY)
+
+
+class Quiet(FakeApi):
+    """A server that counts generations and keeps values in another form than they were sent."""
+
+    def admitted(self, obj: Object) -> Object:
+        metadata = {**obj["metadata"], "generation": 1}
+        return {
+            **obj,
+            "metadata": metadata,
+            "data": {key: value.upper() for key, value in obj["data"].items()},
+        }
+
+
+async def test_t24_status_writes_cost_nothing() -> None:
+    bench = Bench(Quiet())
+    await bench.ensure()
+    bench.api.calls.clear()
+    for n in range(5):
+        bench.edit(status={"replicas": n})
+        assert (await bench.ensure()).verdict is Verdict.SKIPPED
+    assert bench.api.asked == []
+
+
+async def test_t24_after_an_hour_an_object_is_compared_and_nothing_is_sent() -> None:
+    bench = Bench()
+    await bench.ensure()
+    bench.api.calls.clear()
+    for _ in range(3):
+        await bench.clock.advance(LONGEST_LIFE)
+        assert (await bench.ensure()).verdict is Verdict.SKIPPED
+    assert bench.api.asked == []
+
+
+async def test_t24_after_an_hour_what_no_comparison_can_tell_is_sent_once() -> None:
+    bench = Bench(Quiet())
+    await bench.ensure()
+    bench.api.calls.clear()
+    for _ in range(2):
+        await bench.clock.advance(LONGEST_LIFE)
+        for _ in range(3):
+            assert (await bench.ensure()).in_place
+        assert bench.api.asked == ["apply ConfigMap c"]
+
+
+async def test_t24_what_changed_unseen_is_healed_within_the_hour() -> None:
+    """A change that moved neither generation nor metadata: no server should allow it."""
+    bench = Bench(Quiet())
+    await bench.ensure(intent(k="V"))
+    live = copy.deepcopy(bench.api.objects[SLOT])
+    bench.api.holding((CONFIG_MAP, {**live, "data": {"k": "TAMPERED"}}))
+    bench.sync()
+    bench.api.calls.clear()
+    assert (await bench.ensure(intent(k="V"))).verdict is Verdict.SKIPPED
+    await bench.clock.advance(LONGEST_LIFE)
+    assert (await bench.ensure(intent(k="V"))).verdict is Verdict.UPDATED
+    assert bench.api.asked == ["apply ConfigMap c"]
+    assert bench.api.objects[SLOT]["data"] == {"k": "V"}
+
+
+async def test_t24_entries_end_between_half_an_hour_and_an_hour_and_not_together() -> None:
+    clock = ManualClock()
+    settled = Settled(clock, random.Random(7))
+    slots = [(CONFIG_MAP, ObjectKey("ns", f"c-{n}")) for n in range(200)]
+    live = owned(resourceVersion="1")
+    for slot in slots:
+        settled.note(slot, live, "hash")
+    left = []
+    for at in (SHORTEST_LIFE - 1, 1 + (LONGEST_LIFE - SHORTEST_LIFE) / 2, LONGEST_LIFE / 2):
+        await clock.advance(at)
+        left.append(sum(settled.holds(slot, live, "hash") for slot in slots))
+    assert left[0] == 200
+    assert 60 < left[1] < 140
+    assert left[2] == 0
+    assert len(settled) == 0
+
+
+async def test_t24_what_is_gone_is_forgotten() -> None:
+    bench = Bench()
+    await bench.owned.ensure_all(OWNER, [intent(f"c-{n}") for n in range(5)])
+    assert len(bench.settled) == 5
+    for where in [where for where in bench.api.objects if where[1] != ObjectKey("ns", "c-0")]:
+        del bench.api.objects[where]
+    # The one that is left is written once more, so that the list is newer than all of them.
+    bench.api.holding(*((CONFIG_MAP, obj) for obj in bench.api.of(CONFIG_MAP)))
+    bench.sync()
+    assert len(bench.settled) == 1
+
+
+async def test_t24_what_no_cache_holds_is_not_remembered() -> None:
+    """Whoever watches by our label will never say that an object without it went."""
+    bench = Bench(FakeApi().holding((CONFIG_MAP, owned())))
+    bench.caches[CONFIG_MAP] = StillInformer(CONFIG_MAP, "our=label")
+    bench.restart()
+    bench.caches[CONFIG_MAP].says()
+    assert (await bench.ensure()).verdict is Verdict.UPDATED
+    bench.api.refuse("apply ConfigMap c", api_error(422))
+    assert (await bench.ensure(intent(k="bad"))).verdict is Verdict.REJECTED
+    assert len(bench.settled) == 0
+
+
+# sentence: (a change of the object, is it news to an owner of its spec)
+PRINTS: dict[str, tuple[Object, Object, bool]] = {
+    "a status of a kind with generations is no news": (
+        {"generation": 1, "resourceVersion": "1"},
+        {"generation": 1, "resourceVersion": "2"},
+        False,
+    ),
+    "a generation is": ({"generation": 1}, {"generation": 2}, True),
+    "a label is": ({"generation": 1}, {"generation": 1, "labels": {"a": "b"}}, True),
+    "an annotation is": ({"generation": 1}, {"generation": 1, "annotations": {"a": "b"}}, True),
+    "an owner is": ({"generation": 1}, {"generation": 1, "ownerReferences": [{"uid": "1"}]}, True),
+    "a deletion is": ({"generation": 1}, {"generation": 1, "deletionTimestamp": "t"}, True),
+    "a finalizer is": ({"generation": 1}, {"generation": 1, "finalizers": ["a/b"]}, True),
+    "a successor is": ({"generation": 1, "uid": "1"}, {"generation": 1, "uid": "2"}, True),
+    "any version of a kind without generations is": (
+        {"resourceVersion": "1"},
+        {"resourceVersion": "2"},
+        True,
+    ),
+}
+
+
+@pytest.mark.parametrize(("before", "after", "news"), PRINTS.values(), ids=PRINTS.keys())
+def test_fingerprint(before: Object, after: Object, news: bool) -> None:
+    assert (fingerprint({"metadata": before}) != fingerprint({"metadata": after})) is news

@@ -1,0 +1,275 @@
+"""runtime.apply.canonical: equal wishes have one form."""
+
+import copy
+import random
+from types import MappingProxyType
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from runtime.apply.canonical import MEANINGFUL, normal
+from runtime.apply.intent import Intent
+from runtime.builtin_kinds import CONFIG_MAP, NETWORK_POLICY, PVC, ROLE, SECRET, STATEFUL_SET
+from runtime.types import Object, Resource
+
+WIDGET = Resource("example.com", "v1", "Widget", "widgets")
+QUOTA = Resource("", "v1", "ResourceQuota", "resourcequotas")
+LIMITS = Resource("", "v1", "LimitRange", "limitranges")
+NONE: frozenset[str] = frozenset()
+
+
+def named(body: Object) -> Object:
+    """The same as an object that has a name, without which there is no intent."""
+    return {**body, "metadata": {"name": "any", **body.get("metadata", {})}}
+
+
+# sentence: (resource, what is written, its form)
+FORMS: dict[str, tuple[Resource, Object, Object]] = {
+    "a null is dropped": (
+        CONFIG_MAP,
+        {"immutable": None, "a": {"b": None, "c": 1}},
+        {"a": {"c": 1}},
+    ),
+    "a null in a list is dropped": (
+        ROLE,
+        {"rules": [None, {"verbs": ["get", None]}]},
+        {"rules": [{"verbs": ["get"]}]},
+    ),
+    "an empty map is dropped": (STATEFUL_SET, {"spec": {"updateStrategy": {}}}, {"spec": {}}),
+    "an empty list is dropped": (ROLE, {"rules": []}, {}),
+    "an empty text is dropped": (STATEFUL_SET, {"spec": {"serviceName": ""}}, {"spec": {}}),
+    "so is what becomes empty by that": (
+        STATEFUL_SET,
+        {"spec": {"template": {"metadata": {"annotations": {}}, "x": [None]}}},
+        {"spec": {}},
+    ),
+    "false and zero stay": (
+        STATEFUL_SET,
+        {"spec": {"replicas": 0, "paused": False}},
+        {"spec": {"replicas": 0, "paused": False}},
+    ),
+    "items of lists stay, empty or not": (
+        ROLE,
+        {"rules": [{"apiGroups": [""], "verbs": ["get"]}, {}]},
+        {"rules": [{"apiGroups": [""], "verbs": ["get"]}, {}]},
+    ),
+    "a volume of defaults stays": (
+        STATEFUL_SET,
+        {"spec": {"volumes": [{"name": "tmp", "emptyDir": {}}]}},
+        {"spec": {"volumes": [{"name": "tmp", "emptyDir": {}}]}},
+    ),
+    "a policy that selects all and lets nothing through stays": (
+        NETWORK_POLICY,
+        {"spec": {"podSelector": {}, "ingress": [], "egress": []}},
+        {"spec": {"podSelector": {}, "ingress": [], "egress": []}},
+    ),
+    "a rule that lets everything through stays": (
+        NETWORK_POLICY,
+        {"spec": {"ingress": [{"from": []}]}},
+        {"spec": {"ingress": [{}]}},
+    ),
+    "no storage class is not the default one": (
+        PVC,
+        {"spec": {"storageClassName": ""}},
+        {"spec": {"storageClassName": ""}},
+    ),
+    "an empty file stays": (CONFIG_MAP, {"data": {"a": "", "b": None}}, {"data": {"a": ""}}),
+    "no file at all does not": (CONFIG_MAP, {"data": {}}, {}),
+    "an empty label stays": (
+        CONFIG_MAP,
+        {"metadata": {"labels": {"role/x": ""}, "annotations": {"a": ""}}},
+        {"metadata": {"labels": {"role/x": ""}, "annotations": {"a": ""}}},
+    ),
+    "a tuple is a list, and any mapping a map": (
+        ROLE,
+        {"rules": (MappingProxyType({"verbs": ("get",)}),)},
+        {"rules": [{"verbs": ["get"]}]},
+    ),
+    "a whole float is an integer": (
+        WIDGET,
+        {"spec": {"a": 1.0, "b": 1.5}},
+        {"spec": {"a": 1, "b": 1.5}},
+    ),
+    "times and durations stay": (
+        WIDGET,
+        {"spec": {"at": "2030-01-01T00:00:00+00:00", "every": "90s", "size": "1000m"}},
+        {"spec": {"at": "2030-01-01T00:00:00+00:00", "every": "90s", "size": "1000m"}},
+    ),
+}
+
+
+@pytest.mark.parametrize(("resource", "written", "form"), FORMS.values(), ids=FORMS.keys())
+def test_t25_form(resource: Resource, written: Object, form: Object) -> None:
+    assert normal(resource, written, NONE) == form
+    assert Intent(resource, named(written)).body == named(form)
+
+
+def container(**resources: Any) -> Object:
+    return {"spec": {"template": {"spec": {"containers": [{"resources": resources}]}}}}
+
+
+# sentence: (resource, what is written, its form)
+QUANTITIES: dict[str, tuple[Resource, Object, Object]] = {
+    "requests and limits of a container": (
+        STATEFUL_SET,
+        container(requests={"cpu": "1000m", "memory": 1024}, limits={"cpu": 0.5}),
+        container(requests={"cpu": "1", "memory": "1024"}, limits={"cpu": "500m"}),
+    ),
+    "the size of a claim": (
+        PVC,
+        {"spec": {"resources": {"requests": {"storage": "1024Mi"}}}},
+        {"spec": {"resources": {"requests": {"storage": "1Gi"}}}},
+    ),
+    "the size of a claim in a template": (
+        STATEFUL_SET,
+        {
+            "spec": {
+                "volumeClaimTemplates": [
+                    {"spec": {"resources": {"requests": {"storage": "1024Mi"}}}}
+                ]
+            }
+        },
+        {
+            "spec": {
+                "volumeClaimTemplates": [{"spec": {"resources": {"requests": {"storage": "1Gi"}}}}]
+            }
+        },
+    ),
+    "the limit of a volume in memory": (
+        STATEFUL_SET,
+        {"spec": {"volumes": [{"emptyDir": {"medium": "Memory", "sizeLimit": "1024Ki"}}]}},
+        {"spec": {"volumes": [{"emptyDir": {"medium": "Memory", "sizeLimit": "1Mi"}}]}},
+    ),
+    "the unit of a downward field": (
+        STATEFUL_SET,
+        {"valueFrom": {"resourceFieldRef": {"divisor": "1000m", "resource": "limits.cpu"}}},
+        {"valueFrom": {"resourceFieldRef": {"divisor": "1", "resource": "limits.cpu"}}},
+    ),
+    "a quota": (
+        QUOTA,
+        {"spec": {"hard": {"limits.cpu": "4000m"}}},
+        {"spec": {"hard": {"limits.cpu": "4"}}},
+    ),
+    "a range of limits": (
+        LIMITS,
+        {"spec": {"limits": [{"max": {"cpu": "4000m"}, "type": "Pod"}]}},
+        {"spec": {"limits": [{"max": {"cpu": "4"}, "type": "Pod"}]}},
+    ),
+    "no text in a file, whatever it is called": (
+        CONFIG_MAP,
+        {"data": {"sizeLimit": "1000m", "divisor": "1000m"}},
+        {"data": {"sizeLimit": "1000m", "divisor": "1000m"}},
+    ),
+    "no label": (
+        CONFIG_MAP,
+        {"metadata": {"labels": {"cpu": "1000m"}}},
+        {"metadata": {"labels": {"cpu": "1000m"}}},
+    ),
+    "nothing in a kind of one's own, where it is a text": (
+        WIDGET,
+        container(requests={"cpu": "1000m"}),
+        container(requests={"cpu": "1000m"}),
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    ("resource", "written", "form"), QUANTITIES.values(), ids=QUANTITIES.keys()
+)
+def test_t25_quantities_stand_at_known_places(
+    resource: Resource, written: Object, form: Object
+) -> None:
+    assert normal(resource, written, NONE) == form
+
+
+def test_t25_an_intent_may_name_more_that_is_meant_when_it_is_empty() -> None:
+    issuer: Object = {"spec": {"selfSigned": {}, "acme": {}}}
+    assert Intent(WIDGET, named(issuer)).body == named({"spec": {}})
+    meant = Intent(WIDGET, named(issuer), frozenset({"selfSigned"}))
+    assert meant.body == named({"spec": {"selfSigned": {}}})
+
+
+def test_t25_string_data_is_refused_by_name() -> None:
+    for value in ({"a": "b"}, {}, None):
+        with pytest.raises(ValueError, match=r"^stringData: .*base64"):
+            Intent(SECRET, {"stringData": value})
+    assert Intent(WIDGET, named({"spec": {"stringData": {"a": "b"}}})).body["spec"]
+
+
+def test_t25_a_bad_quantity_is_refused_by_name() -> None:
+    with pytest.raises(ValueError, match=r"spec\.template\..*\.requests\.cpu: not a quantity: 'x'"):
+        Intent(STATEFUL_SET, container(requests={"cpu": "x"}))
+
+
+def test_t25_what_json_does_not_know_is_refused_by_name() -> None:
+    with pytest.raises(TypeError, match=r"spec\.a: set is no value"):
+        Intent(WIDGET, {"spec": {"a": {1}}})
+
+
+LEAVES = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(-9, 9),
+    st.floats(-9, 9),
+    st.sampled_from(["", "1000m", "x"]),
+)
+NAMES = st.sampled_from(["a", "b", "data", "emptyDir", "spec", "podSelector", "ingress"])
+VALUES = st.recursive(
+    LEAVES,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(NAMES, inner, max_size=4),
+    max_leaves=15,
+)
+BODIES = st.dictionaries(NAMES, VALUES)
+
+
+@settings(deadline=None)
+@given(BODIES)
+def test_t25_the_form_of_a_form_is_itself(body: Object) -> None:
+    before = copy.deepcopy(body)
+    once = normal(WIDGET, body, NONE)
+    assert normal(WIDGET, once, NONE) == once
+    assert body == before
+
+
+@settings(deadline=None)
+@given(BODIES, st.integers(0, 99))
+def test_t25_intents_that_mean_the_same_have_one_hash(body: Object, seed: int) -> None:
+    rng = random.Random(seed)
+    assert Intent(WIDGET, _otherwise(named(body), rng)).digest == Intent(WIDGET, named(body)).digest
+
+
+def _otherwise(value: Any, rng: random.Random, *, free: bool = False) -> Any:
+    """The same wish, written otherwise: another order, more nulls and empties."""
+    if isinstance(value, dict):
+        pairs = [(key, _otherwise(item, rng, free=key == "data")) for key, item in value.items()]
+        pairs += [("nothing", None), ("empty", None if free else rng.choice([{}, [], [None], ""]))]
+        rng.shuffle(pairs)
+        return dict(pairs)
+    if isinstance(value, list):
+        return tuple(_otherwise(item, rng) for item in value)
+    return value
+
+
+@given(BODIES)
+def test_t25_nothing_empty_is_left_but_what_means_something(body: Object) -> None:
+    _check(normal(WIDGET, body, NONE), free=False)
+
+
+def _check(value: Any, *, free: bool) -> None:
+    if isinstance(value, dict):
+        for key, item in value.items():
+            assert item is not None
+            assert free or key in MEANINGFUL or item not in ({}, [], "")
+            _check(item, free=key == "data")
+    if isinstance(value, list):
+        for item in value:
+            _check(item, free=free)
+
+
+def test_an_intent_is_a_copy_of_its_parts() -> None:
+    inner = {"b": 1}
+    made = Intent(WIDGET, named({"a": inner}))
+    inner["b"] = 2
+    assert made.body == named({"a": {"b": 1}})

@@ -1,0 +1,174 @@
+"""runtime.apply.intent: what counts as "already so", and what names an intent."""
+
+import random
+from hashlib import blake2b
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from runtime.apply.intent import Intent, contains, digest
+from runtime.builtin_kinds import CONFIG_MAP, NAMESPACE
+from runtime.types import ObjectKey
+
+# sentence: (live, wanted, is it so)
+CONTAINMENT: dict[str, tuple[Any, Any, bool]] = {
+    "equal values are contained": ({"a": 1}, {"a": 1}, True),
+    "another value is not": ({"a": 1}, {"a": 2}, False),
+    "a missing field is not": ({}, {"a": 1}, False),
+    "a field of somebody else does not count": ({"a": 1, "b": 2}, {"a": 1}, True),
+    "a default deep inside does not count": ({"a": {"b": 1, "c": 2}}, {"a": {"b": 1}}, True),
+    "an empty wish is contained in anything that is a map": ({"a": 1}, {}, True),
+    "a map is not contained in a scalar": ({"a": 1}, {"a": {}}, False),
+    "a list is not contained in a map": ({"a": {}}, {"a": []}, False),
+    "scalars are compared by position": (["a", "b"], ["a", "b"], True),
+    "their order matters": (["b", "a"], ["a", "b"], False),
+    "one scalar more is a difference": (["a", "b"], ["a"], False),
+    "named items are found whatever their place": (
+        [{"name": "b"}, {"name": "a", "value": "1", "default": "x"}],
+        [{"name": "a", "value": "1"}],
+        True,
+    ),
+    "a named item of another value is a difference": (
+        [{"name": "a", "value": "2"}],
+        [{"name": "a", "value": "1"}],
+        False,
+    ),
+    "a named item that is missing is a difference": ([{"name": "b"}], [{"name": "a"}], False),
+    "mounts are told apart by their path, not by their volume": (
+        [{"name": "v", "mountPath": "/b"}, {"name": "v", "mountPath": "/a"}],
+        [{"name": "v", "mountPath": "/a"}, {"name": "v", "mountPath": "/b"}],
+        True,
+    ),
+    "ports of one number are told apart by their protocol": (
+        [{"port": 53, "protocol": "TCP"}, {"port": 53, "protocol": "UDP"}],
+        [{"port": 53, "protocol": "UDP"}, {"port": 53, "protocol": "TCP"}],
+        True,
+    ),
+    "owners are told apart by uid": (
+        [{"uid": "1", "name": "n"}, {"uid": "2", "name": "n", "controller": True}],
+        [{"uid": "2", "name": "n", "controller": True}],
+        True,
+    ),
+    "items without a merge key are compared by position": (
+        [{"ports": [1]}, {"ports": [2]}],
+        [{"ports": [2]}, {"ports": [1]}],
+        False,
+    ),
+    "items without a merge key may have defaults": (
+        [{"ports": [1], "policy": "x"}],
+        [{"ports": [1]}],
+        True,
+    ),
+    "no list at all is an empty one": ({}, {"a": []}, True),
+    "no map at all is not an empty one": ({}, {"a": {}}, False),
+    "no text at all is not an empty one": ({}, {"a": ""}, False),
+    "an empty list is wanted empty": ({"a": [1]}, {"a": []}, False),
+    "an item that was added to a list that is replaced whole is a difference": (
+        {"subjects": [{"name": "a"}, {"name": "intruder"}]},
+        {"subjects": [{"name": "a"}]},
+        False,
+    ),
+    "so is a field deep inside of one": (
+        {"ingress": [{"ports": [{"port": 1, "protocol": "TCP"}]}]},
+        {"ingress": [{"ports": [{"port": 1}]}]},
+        False,
+    ),
+    "and a label in a selector": (
+        {"selector": {"a": "b", "c": "d"}},
+        {"selector": {"a": "b"}},
+        False,
+    ),
+    "what is replaced whole and is the same is contained": (
+        {"rules": [{"verbs": ["get"]}], "more": 1},
+        {"rules": ({"verbs": ("get",)},)},
+        True,
+    ),
+    "a quantity in another form is a difference that the caller remembers": (
+        {"cpu": "1"},
+        {"cpu": "1000m"},
+        False,
+    ),
+}
+
+
+@pytest.mark.parametrize(("live", "wanted", "so"), CONTAINMENT.values(), ids=CONTAINMENT.keys())
+def test_t24_containment(live: Any, wanted: Any, so: bool) -> None:
+    assert contains(live, wanted) is so
+
+
+LEAVES = st.one_of(st.booleans(), st.integers(-9, 9), st.text("ab", max_size=2))
+VALUES = st.recursive(
+    LEAVES,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from("xyz"), inner),
+    max_leaves=12,
+)
+OBJECTS = st.dictionaries(st.sampled_from("pqr"), VALUES)
+
+
+def _with_more(value: Any, rng: random.Random) -> Any:
+    """The value with a foreign field in each of its maps, which are in another order."""
+    if isinstance(value, dict):
+        pairs = [(key, _with_more(item, rng)) for key, item in value.items()]
+        pairs.append(("foreign", rng.randint(0, 9)))
+        rng.shuffle(pairs)
+        return dict(pairs)
+    if isinstance(value, list):
+        return [_with_more(item, rng) for item in value]
+    return value
+
+
+@settings(deadline=None, max_examples=60)
+@given(OBJECTS, st.integers(0, 99))
+def test_t24_what_others_add_never_counts(wanted: dict[str, Any], seed: int) -> None:
+    assert contains(wanted, wanted)
+    assert contains(_with_more(wanted, random.Random(seed)), wanted)
+
+
+@settings(deadline=None, max_examples=60)
+@given(OBJECTS, st.sampled_from("pqr"))
+def test_t24_what_we_want_more_is_never_contained(live: dict[str, Any], key: str) -> None:
+    wanted = {**live, key: {"new": live.get(key)}}
+    assert not contains(live, wanted)
+
+
+@settings(deadline=None, max_examples=60)
+@given(OBJECTS, OBJECTS, st.integers(0, 99))
+def test_t25_a_digest_names_the_value_and_not_its_order(
+    one: dict[str, Any], other: dict[str, Any], seed: int
+) -> None:
+    pairs = list(one.items())
+    random.Random(seed).shuffle(pairs)
+    assert digest(dict(pairs)) == digest(one)
+    assert (digest(one) == digest(other)) is (_typed(one) == _typed(other))
+
+
+def _typed(value: Any) -> Any:
+    """The value in a form in which True and 1 differ, as they do in JSON."""
+    if isinstance(value, dict):
+        return {key: _typed(item) for key, item in value.items()}
+    return [_typed(item) for item in value] if isinstance(value, list) else repr(value)
+
+
+def test_t25_a_digest_is_the_same_in_every_process() -> None:
+    assert digest({"b": [1, "x"], "a": None}) == digest({"a": None, "b": [1, "x"]})
+    written = b'{"a":null,"b":[1,"x"]}'
+    assert digest({"b": [1, "x"], "a": None}) == blake2b(written, digest_size=16).hexdigest()
+
+
+def test_an_intent_knows_its_key_and_says_its_name() -> None:
+    body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c", "namespace": "n"}}
+    intent = Intent(CONFIG_MAP, body)
+    assert intent.key == ObjectKey("n", "c")
+    assert str(intent) == "ConfigMap n/c"
+    assert Intent(NAMESPACE, {"metadata": {"name": "n"}}).key == ObjectKey("", "n")
+
+
+def test_t25_an_intent_is_hashed_by_its_body_alone() -> None:
+    body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}, "data": {"a": "b"}}
+    one, other = Intent(CONFIG_MAP, body), Intent(CONFIG_MAP, dict(reversed(body.items())))
+    assert one == other
+    assert one.digest == other.digest == digest(one.body)
+    assert one == other, "a digest that was asked for is no part of the value"
+    assert Intent(CONFIG_MAP, {**body, "data": {"a": "c"}}).digest != one.digest

@@ -1,0 +1,220 @@
+"""runtime.cache.optional: kinds that come, change their version and go, on a server in memory."""
+
+import asyncio
+import random
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import pytest
+
+from runtime.builtin_kinds import CONFIG_MAP
+from runtime.cache.informers import InformerSet
+from runtime.cache.optional import DEFINITION, OptionalKinds, outline
+from runtime.cache.optional_kind import UNKNOWN, Offer
+from runtime.cache.selection import Selection
+from runtime.clock import SystemClock, yield_to_loop
+from runtime.metrics.metrics import Metrics
+from runtime.testing.api_server.kinds import Kind, custom
+from runtime.testing.api_server.server import FakeApiServer
+from runtime.testing.api_server.wire import FakeWire, client_of
+from runtime.testing.wait import eventually
+from runtime.types import Object, ObjectKey, Resource
+from tests.runtime.cache.test_optional_kind import WIDGET, definition
+from tests.runtime.informing import Recorder
+
+FIRST, SECOND = WIDGET.resources
+NAME = WIDGET.definition
+
+
+def widget(name: str, resource: Resource = FIRST) -> Object:
+    return {
+        "apiVersion": resource.api_version,
+        "kind": resource.kind,
+        "metadata": {"namespace": "shop", "name": name},
+        "spec": {},
+    }
+
+
+class Listener:
+    """What a controller would hear."""
+
+    def __init__(self, kinds: OptionalKinds) -> None:
+        self._kinds = kinds
+        self.heard: list[Offer] = []
+
+    def on_add(self, obj: Object, initial: bool) -> None:
+        assert not initial
+        self.heard.append(self._kinds.offers[obj["metadata"]["name"]])
+
+
+class Bench:
+    def __init__(self) -> None:
+        clock, rng = SystemClock(), random.Random(1)
+        self.server = FakeApiServer(clock, rng)
+        # The status in the same write as the spec: nobody else is there to write it.
+        self.server.serve(Kind(DEFINITION))
+        client = client_of(FakeWire(self.server, rng, latency=(0.0, 0.0)))
+        self.informers = InformerSet(client, clock=clock, rng=rng, metrics=Metrics())
+        self.kinds = OptionalKinds(self.informers, [WIDGET], lambda one: Selection(one, "shop"))
+        self.listener = Listener(self.kinds)
+        self.kinds.add_handler(self.listener)
+        self.recorder = Recorder()
+        self.kinds.caches[FIRST].add_handler(self.recorder)
+
+    def define(self, *versions: str, established: str = "True") -> None:
+        for resource in WIDGET.resources:
+            if resource.version in versions:
+                self.server.serve(custom(resource))
+        self.server.put(DEFINITION, definition(*versions, established=established))
+
+    async def offers(self, offer: Offer) -> None:
+        await eventually(
+            lambda: self.kinds.offers[NAME] == offer,
+            say=f"{self.kinds.offers[NAME]} is {offer}",
+        )
+
+    def asked(self, resource: Resource) -> int:
+        path = resource.path("shop")
+        return sum(call.path.startswith(path) for call in self.server.requests)
+
+
+@asynccontextmanager
+async def running() -> AsyncIterator[Bench]:
+    bench = Bench()
+    task = asyncio.create_task(bench.informers.run())
+    try:
+        yield bench
+    finally:
+        task.cancel()
+        await asyncio.wait([task])
+
+
+ABSENT = Offer(known=True)
+USED = Offer(True, ("v1",), FIRST)
+
+
+async def test_an_absent_kind_is_known_to_be_absent_and_never_asked_for() -> None:
+    async with running() as bench:
+        assert bench.kinds.offers[NAME] is UNKNOWN
+        await bench.offers(ABSENT)
+        assert bench.listener.heard == [ABSENT]
+        assert bench.asked(FIRST) == bench.asked(SECOND) == 0
+        # One watch of the definition, and nothing besides.
+        assert [call.path for call in bench.server.requests] == [DEFINITION.path(None)]
+        (call,) = bench.server.requests
+        assert dict(call.query)["fieldSelector"] == f"metadata.name={NAME}"
+
+
+async def test_a_kind_that_comes_is_read_before_it_is_offered() -> None:
+    async with running() as bench:
+        await bench.offers(ABSENT)
+        bench.server.serve(custom(FIRST))
+        bench.server.put(FIRST, widget("a"))
+        bench.define("v1")
+        await bench.offers(USED)
+        assert bench.kinds.caches[FIRST].get(ObjectKey("shop", "a")) is not None
+        # Not offered at any moment at which its objects were not in the cache.
+        assert bench.listener.heard == [ABSENT, UNKNOWN, USED]
+
+
+async def test_a_kind_that_was_there_from_the_start_is_found() -> None:
+    bench = Bench()
+    bench.define("v1")
+    bench.server.put(FIRST, widget("a"))
+    task = asyncio.create_task(bench.informers.run())
+    try:
+        await bench.offers(USED)
+        assert bench.recorder.world
+    finally:
+        task.cancel()
+        await asyncio.wait([task])
+
+
+async def test_a_definition_that_is_not_established_is_no_kind() -> None:
+    async with running() as bench:
+        bench.define("v1", established="False")
+        await bench.offers(ABSENT)
+        bench.define("v1")
+        await bench.offers(USED)
+
+
+async def test_a_kind_that_goes_takes_its_objects_along_and_may_come_back() -> None:
+    async with running() as bench:
+        bench.define("v1")
+        bench.server.put(FIRST, widget("a"))
+        await bench.offers(USED)
+        await eventually(lambda: len(bench.recorder.world) == 1, say="the object is known")
+        bench.server.remove(DEFINITION, ObjectKey("", NAME))
+        await bench.offers(ABSENT)
+        assert bench.recorder.world == {}
+        assert bench.kinds.caches[FIRST].list() == []
+        asked = bench.asked(FIRST)
+        bench.server.put(FIRST, widget("b"))
+        for _ in range(20):
+            await yield_to_loop()
+        assert bench.asked(FIRST) == asked
+        assert bench.recorder.world == {}
+        bench.define("v1")
+        await bench.offers(USED)
+        assert sorted(key.name for key in bench.recorder.world) == ["a", "b"]
+
+
+async def test_the_best_version_that_is_served_is_used() -> None:
+    async with running() as bench:
+        bench.define("v1alpha1")
+        await bench.offers(Offer(True, ("v1alpha1",), SECOND))
+        assert bench.asked(FIRST) == 0
+        bench.define("v1", "v1alpha1")
+        await bench.offers(Offer(True, ("v1", "v1alpha1"), FIRST))
+        assert not bench.kinds.caches[SECOND].synced
+        assert bench.kinds.caches[FIRST].synced
+
+
+async def test_a_version_that_nobody_can_write_is_told_and_not_read() -> None:
+    async with running() as bench:
+        bench.define("v2")
+        await bench.offers(Offer(True, ("v2",), None))
+        assert bench.asked(FIRST) == bench.asked(SECOND) == 0
+
+
+async def test_nobody_waits_for_it_and_its_silence_kills_nobody() -> None:
+    async with running() as bench:
+        await bench.kinds.wait_synced(0.0)
+        await bench.kinds.caches[FIRST].wait_synced(0.0)
+        await bench.informers.wait_synced(0.0)
+        assert bench.informers.unsynced() is None
+        assert bench.informers.healthy(-1.0) is None
+
+
+async def test_it_goes_on_where_definitions_may_not_be_watched() -> None:
+    bench = Bench()
+    bench.server._kinds.clear()
+    task = asyncio.create_task(bench.informers.run())
+    try:
+        await eventually(lambda: len(bench.server.requests) > 0, say="it asked")
+        for _ in range(20):
+            await yield_to_loop()
+        assert not task.done()
+        assert bench.kinds.offers[NAME] is UNKNOWN
+    finally:
+        task.cancel()
+        await asyncio.wait([task])
+
+
+def test_only_an_optional_informer_may_rest_and_each_is_made_once() -> None:
+    bench = Bench()
+    needed = bench.informers.informer(Selection(CONFIG_MAP))
+    with pytest.raises(ValueError, match="not optional"):
+        bench.informers.rest(needed)
+    with pytest.raises(ValueError, match="already"):
+        bench.informers.optional(Selection(CONFIG_MAP))
+
+
+def test_of_a_definition_no_schema_is_kept() -> None:
+    schema = {"openAPIV3Schema": {"type": "object"}}
+    versions = [{"name": "v1", "served": True, "storage": True, "schema": schema}]
+    metadata = {"name": NAME, "annotations": {"a": "b" * 1000}}
+    assert outline({"metadata": metadata, "spec": {"versions": versions}}) == {
+        "metadata": {"name": NAME},
+        "spec": {"versions": [{"name": "v1", "served": True}]},
+    }

@@ -1,0 +1,215 @@
+"""runtime.cache.polling.
+
+Objects asked for by name, on a server in memory; every request is counted.
+"""
+
+import asyncio
+import random
+from typing import Any
+
+import pytest
+
+from runtime.builtin_kinds import CONFIG_MAP
+from runtime.cache.polling import PolledMirror
+from runtime.cache.polling_by_name import PERIOD, RETRY, PolledNames
+from runtime.cache.selection import Selection
+from runtime.errors import ServerError
+from runtime.metrics.metrics import Metrics
+from runtime.testing.clock import ManualClock
+from runtime.testing.wait import eventually
+from runtime.types import Object, ObjectKey, key_of
+from tests.gen.api import FakeApi, api_error
+from tests.runtime.informing import Recorder
+
+OURS = {"app": "ours"}
+A, B = ObjectKey("shop", "a"), ObjectKey("shop", "b")
+
+
+def config(name: str = "a", version: str = "5", **metadata: Any) -> Object:
+    return {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {
+            "namespace": "shop",
+            "name": name,
+            "uid": f"uid-{name}",
+            "resourceVersion": version,
+            "labels": OURS,
+            **metadata,
+        },
+        "data": {},
+    }
+
+
+class Bench:
+    def __init__(self, *objects: Object) -> None:
+        self.api = FakeApi()
+        self.holds(*objects)
+        self.clock = ManualClock()
+        self.mirror = PolledMirror(
+            self.api,
+            Selection(CONFIG_MAP, label_selector="app=ours"),
+            clock=self.clock,
+            rng=random.Random(1),
+            metrics=Metrics(),
+        )
+        self.heard = Recorder()
+        self.mirror.add_handler(self.heard)
+
+    def holds(self, *objects: Object) -> None:
+        """Have the server hold exactly these states."""
+        self.api.objects |= {(CONFIG_MAP, key_of(obj)): obj for obj in objects}
+
+    async def asks(self, *keys: ObjectKey, max_age: float = 10.0) -> int:
+        """How many requests a refresh costs."""
+        before = len(self.api.calls)
+        await self.mirror.refresh(keys, max_age)
+        return len(self.api.calls) - before
+
+
+async def test_what_was_never_asked_for_reads_as_absent_and_does_not_hide() -> None:
+    bench = Bench(config())
+    assert bench.mirror.get(A) is None
+    assert not bench.mirror.is_known(A)
+    assert not bench.mirror.may_hide(A)
+
+
+async def test_a_name_is_asked_for_once_in_its_age_and_handlers_hear_of_it() -> None:
+    bench = Bench(config())
+    assert await bench.asks(A, B, A) == 2
+    assert bench.heard.words == ["+a@5"]
+    assert bench.mirror.list("shop") == [bench.mirror.get(A)]
+    assert await bench.asks(A, B) == 0
+    await bench.clock.advance(8.9)
+    assert await bench.asks(A, B) == 0
+    await bench.clock.advance(2.2)
+    assert await bench.asks(A, B) == 2
+    assert bench.heard.words == ["+a@5"], "nothing changed"
+
+
+async def test_a_known_absence_costs_nothing_however_long_it_lasts() -> None:
+    bench = Bench()
+    assert await bench.asks(A, max_age=float("inf")) == 1
+    await bench.clock.advance(1e6)
+    assert await bench.asks(A, max_age=float("inf")) == 0
+    bench.mirror.doubt(A)
+    assert bench.mirror.may_hide(A)
+    assert await bench.asks(A, max_age=float("inf")) == 1
+    assert not bench.mirror.may_hide(A)
+
+
+async def test_a_doubt_about_a_name_that_nobody_asked_for_makes_it_due() -> None:
+    bench = Bench(config())
+    bench.mirror.doubt(A)
+    assert bench.mirror.is_known(A)
+    assert await bench.asks(A, max_age=float("inf")) == 1
+    assert bench.mirror.get(A) is not None
+
+
+async def test_changes_and_ends_are_told_when_a_look_finds_them() -> None:
+    bench = Bench(config())
+    await bench.asks(A)
+    bench.holds(config(version="6"))
+    assert await bench.asks(A, max_age=0.0) == 1
+    del bench.api.objects[(CONFIG_MAP, A)]
+    assert await bench.asks(A, max_age=0.0) == 1
+    assert bench.heard.words == ["+a@5", "a@5>6", "-a@6"]
+    assert bench.mirror.get(A) is None
+
+
+async def test_an_object_that_is_not_selected_is_not_here_and_hides() -> None:
+    bench = Bench(config(labels={}))
+    await bench.asks(A)
+    assert bench.mirror.get(A) is None
+    assert bench.mirror.may_hide(A)
+    bench.holds(config(version="6"))
+    await bench.asks(A, max_age=0.0)
+    assert not bench.mirror.may_hide(A)
+    assert bench.heard.words == ["+a@6"]
+
+
+async def test_an_answer_to_our_own_write_counts_as_a_look() -> None:
+    bench = Bench()
+    bench.mirror.observe(config())
+    bench.mirror.observe(config("b", labels={}))
+    assert bench.heard.words == ["+a@5"]
+    assert await bench.asks(A) == 0
+    assert not bench.mirror.is_known(B)
+
+
+async def test_an_answer_from_before_our_own_write_is_dropped(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    bench = Bench(config())
+    answer = bench.api.get
+
+    async def late(*asked: Any, **options: Any) -> Object:
+        before = await answer(*asked, **options)
+        bench.mirror.observe(config(version="9"))
+        return before
+
+    monkeypatch.setattr(bench.api, "get", late)
+    await bench.asks(A)
+    assert bench.heard.words == ["+a@9"]
+
+
+async def test_two_who_ask_at_the_same_time_cost_one_request() -> None:
+    bench = Bench(config())
+    await asyncio.gather(bench.mirror.refresh([A], 0.0), bench.mirror.refresh([A], 0.0))
+    assert len(bench.api.calls) == 1
+
+
+async def test_a_refusal_is_raised_after_all_answers_and_changes_nothing() -> None:
+    bench = Bench(config(), config("b"))
+    await bench.asks(A)
+    bench.api.refuse("get ConfigMap a", api_error(500))
+    with pytest.raises(ServerError):
+        await bench.mirror.refresh([A, B], 0.0)
+    assert bench.heard.words == ["+a@5", "+b@5"]
+
+
+async def test_what_is_forgotten_is_told_as_gone_and_asked_for_anew() -> None:
+    bench = Bench(config())
+    await bench.asks(A, B)
+    bench.mirror.forget([A, B])
+    assert bench.heard.words == ["+a@5", "-a@5"]
+    assert not bench.mirror.is_known(B)
+    assert await bench.asks(A, B) == 2
+    bench.mirror.rest()
+    assert bench.mirror.list() == []
+
+
+async def test_indexes_and_late_handlers_see_what_is_here() -> None:
+    bench = Bench(config())
+    await bench.asks(A)
+    bench.mirror.add_index("version", lambda obj: [obj["metadata"]["resourceVersion"]])
+    assert bench.mirror.by_index("version", "5") == [bench.mirror.get(A)]
+    late = Recorder()
+    bench.mirror.add_handler(late)
+    assert late.words == ["!a@5"]
+
+
+async def test_names_that_are_followed_are_asked_for_now_and_then() -> None:
+    api, clock = FakeApi().holding((CONFIG_MAP, config())), ManualClock()
+    names = PolledNames(
+        api, Selection(CONFIG_MAP), clock=clock, rng=random.Random(1), metrics=Metrics()
+    )
+    synced: list[int] = []
+    names.when_synced(lambda: synced.append(len(api.calls)))
+    names.follow(A)
+    names.follow(B)
+    api.refuse("get ConfigMap a", api_error(500))
+    running = asyncio.create_task(names.run())
+    await eventually(lambda: len(api.calls) == 2, say="asked")
+    assert not names.synced
+    await clock.advance(RETRY * 1.1)
+    await eventually(lambda: names.synced, say="synced")
+    assert names.get(A) is not None
+    asked = len(api.calls)
+    await clock.advance(PERIOD * 0.8)
+    assert len(api.calls) == asked
+    assert synced == [asked]
+    await clock.advance(PERIOD * 0.3)
+    await eventually(lambda: len(api.calls) == asked + 2, say="asked again")
+    assert synced == [asked]
+    running.cancel()

@@ -1,0 +1,238 @@
+"""runtime.cache.store.
+
+What each word of the server and each own write changes, and what handlers see.
+"""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from runtime.cache.store import Change, Store, version_number
+from runtime.types import Object, ObjectKey, key_of, resource_version_of
+
+WEB = ObjectKey("shop", "web")
+
+
+def obj(version: str, name: str = "web", *, uid: str = "u1", **labels: str) -> Object:
+    return {
+        "metadata": {
+            "name": name,
+            "namespace": "shop",
+            "uid": uid,
+            "resourceVersion": version,
+            "labels": labels,
+        }
+    }
+
+
+def words(changes: Iterable[Change]) -> list[str]:
+    """Changes as short words: "+web@5", "-web@5", "web@5>7"."""
+
+    def name(of: Object | None) -> str:
+        return "" if of is None else f"{key_of(of).name}@{resource_version_of(of)}"
+
+    return [
+        f"+{name(c.new)}"
+        if c.old is None
+        else f"-{name(c.old)}"
+        if c.new is None
+        else f"{name(c.old)}>{resource_version_of(c.new)}"
+        for c in changes
+    ]
+
+
+def filled(*items: Object, version: str = "10") -> Store:
+    store = Store()
+    store.replace(items, version)
+    return store
+
+
+def test_a_replace_tells_deletions_first_and_keeps_quiet_about_the_unchanged() -> None:
+    store = filled(obj("1", "same"), obj("2", "changed"), obj("3", "gone"))
+    changes = store.replace(
+        [obj("11", "new"), obj("1", "same"), obj("12", "changed"), obj("13", "last")], "20"
+    )
+    assert words(changes) == ["-gone@3", "+new@11", "changed@2>12", "+last@13"]
+    assert store.resource_version == "20"
+    assert {key_of(o).name for o in store.select()} == {"same", "changed", "new", "last"}
+
+
+def test_the_watch_verb_does_not_decide_what_is_told_but_the_store_does() -> None:
+    store = filled()
+    assert words(store.upsert(obj("11"))) == ["+web@11"]
+    assert words(store.upsert(obj("12"))) == ["web@11>12"]
+    assert words(store.upsert(obj("12"))) == []
+    assert words(store.remove(obj("13"))) == ["-web@13"]
+    assert words(store.remove(obj("13"))) == []
+    assert store.resource_version == "13"
+
+
+@pytest.mark.parametrize("how", ["watch", "relist", "observe"])
+def test_an_object_made_anew_under_the_same_name_is_a_delete_and_an_add(how: str) -> None:
+    store = filled(obj("5", uid="old"))
+    anew = obj("15", uid="new")
+    ways: dict[str, Callable[[], list[Change]]] = {
+        "watch": lambda: store.upsert(anew),
+        "relist": lambda: store.replace([anew], "20"),
+        "observe": lambda: store.observe(anew),
+    }
+    assert words(ways[how]()) == ["-web@5", "+web@15"]
+    assert store.get(WEB) is anew
+
+
+def test_a_bookmark_moves_the_version_only() -> None:
+    store = filled(obj("5"))
+    store.advance("99")
+    assert store.resource_version == "99"
+    assert len(store) == 1
+
+
+class TestObserve:
+    """Our own writes, told by their answers before the watch tells of them."""
+
+    def test_an_update_is_taken_and_its_event_is_no_news(self) -> None:
+        store = filled(obj("5"))
+        assert words(store.observe(obj("12"))) == ["web@5>12"]
+        assert words(store.upsert(obj("12"))) == []
+        assert words(store.upsert(obj("14"))) == ["web@12>14"]
+
+    def test_older_events_that_are_still_on_their_way_change_nothing(self) -> None:
+        store = filled(obj("5"))
+        store.observe(obj("12"))
+        assert words(store.upsert(obj("11"))) == []
+        assert store.resource_version == "11"
+        assert store.get(WEB) == obj("12")
+
+    def test_a_new_object_is_taken_when_the_watch_has_not_come_that_far(self) -> None:
+        store = filled(version="10")
+        assert words(store.observe(obj("12"))) == ["+web@12"]
+
+    def test_an_object_that_was_deleted_before_the_answer_was_read_stays_gone(self) -> None:
+        store = filled(version="10")
+        store.upsert(obj("12"))
+        store.remove(obj("13"))
+        assert words(store.observe(obj("12"))) == []
+        assert store.get(WEB) is None
+
+    def test_an_answer_the_watch_has_overtaken_is_ignored(self) -> None:
+        store = filled(obj("15"))
+        assert words(store.observe(obj("12"))) == []
+        assert words(store.observe(obj("15"))) == []
+        assert store.get(WEB) == obj("15")
+
+    def test_the_late_delete_of_the_object_before_it_does_not_remove_the_new_one(self) -> None:
+        store = filled(obj("5", uid="old"))
+        store.observe(obj("15", uid="new"))
+        assert words(store.remove(obj("14", uid="old"))) == []
+        assert words(store.remove(obj("16", uid="new"))) == ["-web@16"]
+
+    def test_a_list_from_before_the_write_does_not_undo_it(self) -> None:
+        store = filled(obj("5"), obj("6", "other"))
+        store.observe(obj("30"))
+        store.observe(obj("31", "made"))
+        assert words(store.replace([obj("5")], "20")) == ["-other@6"]
+        assert store.get(WEB) == obj("30")
+        # The protection lasts until the watch has come that far.
+        assert words(store.upsert(obj("25"))) == []
+        assert words(store.replace([obj("40")], "41")) == ["-made@31", "web@30>40"]
+
+    def test_a_history_that_went_back_wins_over_everything_known(self) -> None:
+        store = filled(obj("5"), obj("6", "other"), version="100")
+        store.observe(obj("130"))
+        restored = obj("5", restored="yes")
+        assert words(store.replace([restored, obj("6", "other")], "50")) == ["web@130>5"]
+        assert words(store.upsert(obj("51"))) == ["web@5>51"]
+
+    @pytest.mark.parametrize("version", ["", "opaque", "-5"])
+    def test_versions_that_cannot_be_compared_are_left_to_the_watch(self, version: str) -> None:
+        assert version_number(version) is None
+        store = filled(obj("5"))
+        assert words(store.observe(obj(version))) == []
+        store = filled(obj("opaque"), version="opaque")
+        assert words(store.observe(obj("12"))) == []
+
+
+class TestIndexes:
+    """Reading by computed values."""
+
+    @staticmethod
+    def colours(of: Object) -> Iterable[str]:
+        return [value for key, value in of["metadata"]["labels"].items() if "colour" in key]
+
+    def names(self, store: Store, value: str) -> list[str]:
+        return [key_of(o).name for o in store.by_index("colour", value)]
+
+    def test_an_index_follows_every_change_and_may_come_late(self) -> None:
+        store = filled(obj("1", "a", colour="red"), obj("2", "b", colour="blue", colour2="red"))
+        store.add_index("colour", self.colours)
+        assert self.names(store, "red") == ["a", "b"]
+        store.upsert(obj("11", "a", colour="blue"))
+        assert (self.names(store, "red"), self.names(store, "blue")) == (["b"], ["b", "a"])
+        store.observe(obj("12", "c", colour="red"))
+        store.remove(obj("13", "b"))
+        assert (self.names(store, "red"), self.names(store, "blue")) == (["c"], ["a"])
+        store.replace([], "20")
+        assert (self.names(store, "red"), self.names(store, "blue")) == ([], [])
+
+    def test_the_same_index_twice_is_one_index_and_another_one_is_an_error(self) -> None:
+        store = filled()
+        store.add_index("colour", self.colours)
+        store.add_index("colour", self.colours)
+        with pytest.raises(ValueError, match="colour"):
+            store.add_index("colour", lambda of: ())
+        with pytest.raises(KeyError):
+            store.by_index("taste", "sweet")
+
+    def test_namespaces(self) -> None:
+        other = obj("2", "b")
+        other["metadata"]["namespace"] = "bank"
+        store = filled(obj("1", "a"), other)
+        assert [key_of(o).name for o in store.select("bank")] == ["b"]
+        assert store.select("nowhere") == []
+        assert len(store.select()) == len(store) == 2
+
+
+# History as the server tells it: (name, exists) pairs; each has the next version.
+histories = st.lists(st.tuples(st.sampled_from("abc"), st.booleans()), max_size=25)
+
+
+@given(history=histories, data=st.data())
+def test_whatever_the_order_of_answers_events_and_lists_the_store_ends_at_the_truth(
+    history: list[tuple[str, bool]], data: st.DataObject
+) -> None:
+    """The watch tells all in order; answers to writes arrive at any later moment, or earlier.
+
+    At no moment does an object go back to a version before one that was seen.
+    """
+    events: list[tuple[bool, Object]] = []
+    alive: dict[str, str] = {}
+    for number, (name, exists) in enumerate(history, start=11):
+        if not exists and name not in alive:
+            continue
+        uid = alive.get(name, f"{name}{number}")
+        events.append((exists, obj(str(number), name, uid=uid)))
+        alive.pop(name, None)
+        if exists:
+            alive[name] = uid
+    store = filled(version="10")
+    seen: dict[str, int] = {}
+    told = 0
+    while told < len(events):
+        if data.draw(st.booleans(), label="an answer comes first"):
+            exists, early = data.draw(st.sampled_from(events))
+            if exists:
+                store.observe(early)
+        else:
+            exists, event = events[told]
+            told += 1
+            store.upsert(event) if exists else store.remove(event)
+        for stored in store.select():
+            version, name = int(resource_version_of(stored)), key_of(stored).name
+            assert version >= seen.get(name, 0)
+            seen[name] = version
+    assert {key_of(o).name: o["metadata"]["uid"] for o in store.select()} == alive
+    last: dict[str, Any] = {key_of(o).name: o for _, o in events}
+    assert all(stored == last[key_of(stored).name] for stored in store.select())

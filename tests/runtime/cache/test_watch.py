@@ -1,0 +1,296 @@
+"""runtime.cache.watch: the table of what follows from each frame in each phase.
+
+The phases of a streamed list have a table of their own: test_watch_snapshot.
+"""
+
+import pytest
+
+from runtime.cache.watch import (
+    Ended,
+    Event,
+    Failed,
+    Frame,
+    Listed,
+    Opened,
+    Pause,
+    Phase,
+    Progress,
+    Remove,
+    Replace,
+    Rest,
+    Skip,
+    State,
+    Upsert,
+    step,
+)
+from runtime.errors import ApiError
+from runtime.testing.scripted import status_body
+from tests.runtime.frames import (
+    BROKEN,
+    BUSY,
+    DENIED,
+    EXPIRED,
+    RESET,
+    TOO_LARGE,
+    Row,
+    check,
+    mark,
+    obj,
+)
+
+START = State()
+LISTED = State(Phase.OPEN, "100", listed_version="100", opened_version="")
+# Opened at 50 s and fresh; the same later on, after the watch has brought something.
+FRESH = State(Phase.STREAM, "100", "100", "100", opened_at=50.0)
+MOVED = State(Phase.STREAM, "107", "100", "100", opened_at=50.0)
+# Between two watches, after some have brought something since the list.
+AGAIN = State(Phase.OPEN, "107", "100", "107")
+
+
+TABLE: dict[str, Row] = {
+    "the first list fills the store": (
+        START,
+        Listed([obj("90")], "100"),
+        Phase.OPEN,
+        "100",
+        (Replace([obj("90")], "100", "initial"),),
+    ),
+    "an accepted watch starts where the list ended": (
+        LISTED,
+        Opened(50.0),
+        Phase.STREAM,
+        "100",
+        (),
+    ),
+    "an added object": (
+        FRESH,
+        Event("ADDED", obj("101")),
+        Phase.STREAM,
+        "101",
+        (Upsert(obj("101")),),
+    ),
+    "a changed object": (
+        MOVED,
+        Event("MODIFIED", obj("108")),
+        Phase.STREAM,
+        "108",
+        (Upsert(obj("108")),),
+    ),
+    "a deleted object": (
+        MOVED,
+        Event("DELETED", obj("109")),
+        Phase.STREAM,
+        "109",
+        (Remove(obj("109")),),
+    ),
+    "a bookmark moves the version and nothing else": (
+        MOVED,
+        Event("BOOKMARK", mark("200")),
+        Phase.STREAM,
+        "200",
+        (Progress("200"),),
+    ),
+    "an event type of the future is skipped": (
+        MOVED,
+        Event("PAUSED", obj("108")),
+        Phase.STREAM,
+        "107",
+        (Skip("PAUSED"),),
+    ),
+    "what was told already is not told again": (
+        MOVED,
+        Event("ADDED", obj("106")),
+        Phase.STREAM,
+        "107",
+        (Skip("ADDED"),),
+    ),
+    "nor does a bookmark take us back": (
+        MOVED,
+        Event("BOOKMARK", mark("99")),
+        Phase.STREAM,
+        "107",
+        (Skip("BOOKMARK"),),
+    ),
+    "objects that expire together are deleted at one version": (
+        MOVED,
+        Event("DELETED", obj("107")),
+        Phase.STREAM,
+        "107",
+        (Remove(obj("107")),),
+    ),
+    "versions that are no numbers have no order": (
+        State(Phase.STREAM, "b7", "a1", "a1", opened_at=50.0),
+        Event("MODIFIED", obj("a9")),
+        Phase.STREAM,
+        "a9",
+        (Upsert(obj("a9")),),
+    ),
+    "an object without a version is skipped": (
+        MOVED,
+        Event("ADDED", obj("")),
+        Phase.STREAM,
+        "107",
+        (Skip("ADDED"),),
+    ),
+    "an object without a name is skipped": (
+        MOVED,
+        Event("DELETED", obj("108", name="")),
+        Phase.STREAM,
+        "107",
+        (Skip("DELETED"),),
+    ),
+    "a watch that ran its time is opened again at once": (
+        MOVED,
+        Ended(400.0),
+        Phase.OPEN,
+        "107",
+        (),
+    ),
+    "a watch that brought something and ended early is opened again when its second is over": (
+        MOVED,
+        Ended(50.25),
+        Phase.OPEN,
+        "107",
+        (Rest(0.75),),
+    ),
+    "a watch that brought something and broke early, likewise": (
+        MOVED,
+        Failed(50.25, RESET),
+        Phase.OPEN,
+        "107",
+        (Rest(0.75),),
+    ),
+    "a quiet watch that ran its time is opened again at once": (
+        FRESH,
+        Ended(51.0),
+        Phase.OPEN,
+        "100",
+        (),
+    ),
+    "a watch that ended at once and brought nothing backs off": (
+        FRESH,
+        Ended(50.9),
+        Phase.OPEN,
+        "100",
+        (Pause(None),),
+    ),
+    "a stream that broke after a while is opened again at once": (
+        FRESH,
+        Failed(90.0, RESET),
+        Phase.OPEN,
+        "100",
+        (),
+    ),
+    "a stream that broke at once backs off": (
+        FRESH,
+        Failed(50.1, RESET),
+        Phase.OPEN,
+        "100",
+        (Pause(RESET),),
+    ),
+    "an unreachable server: the list is asked for again": (
+        START,
+        Failed(1.0, RESET),
+        Phase.LIST,
+        "",
+        (Pause(RESET),),
+    ),
+    "an unreachable server: the watch is opened again at the same place": (
+        AGAIN,
+        Failed(1.0, RESET),
+        Phase.OPEN,
+        "107",
+        (Pause(RESET),),
+    ),
+    "410 as the answer to an opening": (AGAIN, Failed(1.0, EXPIRED), Phase.LIST, "107", ()),
+    "410 as an event of the stream": (
+        MOVED,
+        Event("ERROR", status_body(410, "Expired")),
+        Phase.LIST,
+        "107",
+        (),
+    ),
+    "410 for the version of the very last list backs off": (
+        LISTED,
+        Failed(1.0, EXPIRED),
+        Phase.LIST,
+        "100",
+        (Pause(EXPIRED),),
+    ),
+    "410 for a list backs off": (START, Failed(1.0, EXPIRED), Phase.LIST, "", (Pause(EXPIRED),)),
+    "a server whose history went back": (AGAIN, Failed(1.0, TOO_LARGE), Phase.LIST, "107", ()),
+    "a busy server keeps our place": (AGAIN, Failed(1.0, BUSY), Phase.OPEN, "107", (Pause(BUSY),)),
+    "a busy server in a list": (START, Failed(1.0, BUSY), Phase.LIST, "", (Pause(BUSY),)),
+    "a broken server may have lost our place": (
+        AGAIN,
+        Failed(1.0, BROKEN),
+        Phase.LIST,
+        "107",
+        (Pause(BROKEN),),
+    ),
+    "lost permissions": (AGAIN, Failed(1.0, DENIED), Phase.LIST, "107", (Pause(DENIED),)),
+    "no permission from the start": (START, Failed(1.0, DENIED), Phase.LIST, "", (Pause(DENIED),)),
+}
+
+
+@pytest.mark.parametrize("row", TABLE.values(), ids=TABLE)
+def test_table(row: Row) -> None:
+    check(row)
+
+
+@pytest.mark.parametrize("code", [429, 500])
+def test_an_error_event_is_judged_like_the_same_answer_to_an_opening(code: int) -> None:
+    body = status_body(code, "odd", retryAfterSeconds=2)
+    after, effects = step(MOVED, Event("ERROR", body))
+    assert after.phase is (Phase.OPEN if code == 429 else Phase.LIST)
+    [pause] = effects
+    assert isinstance(pause, Pause)
+    assert isinstance(pause.error, ApiError)
+    assert pause.error.code == code
+    assert pause.error.retry_after == 2
+
+
+@pytest.mark.parametrize(
+    ("state", "error", "reason"),
+    [
+        (START, DENIED, "initial"),
+        (AGAIN, EXPIRED, "expired"),
+        (AGAIN, TOO_LARGE, "too_large"),
+        (AGAIN, BROKEN, "ServerError"),
+        (State(Phase.LIST, "107", reason="expired"), BROKEN, "expired"),
+    ],
+)
+def test_the_reason_of_a_list_is_the_first_that_asked_for_it(
+    state: State, error: ApiError, reason: str
+) -> None:
+    after, _ = step(state, Failed(1.0, error))
+    assert after.reason == reason
+    _, effects = step(after, Listed([], "300"))
+    assert effects == (Replace([], "300", reason),)
+
+
+def test_a_watch_that_is_opened_again_starts_fresh() -> None:
+    state = MOVED
+    for frame in (Ended(400.0), Opened(401.0)):
+        state, _ = step(state, frame)
+    assert state == State(Phase.STREAM, "107", "100", "107", opened_at=401.0)
+    _, effects = step(state, Ended(401.5))
+    assert effects == (Pause(None),)
+
+
+@pytest.mark.parametrize(
+    ("state", "frame"),
+    [
+        (START, Opened(1.0)),
+        (START, Event("ADDED", obj("1"))),
+        (START, Ended(1.0)),
+        (LISTED, Listed([], "1")),
+        (LISTED, Event("ADDED", obj("1"))),
+        (LISTED, Ended(1.0)),
+        (FRESH, Listed([], "1")),
+        (FRESH, Opened(1.0)),
+    ],
+)
+def test_frames_that_cannot_occur_are_refused(state: State, frame: Frame) -> None:
+    with pytest.raises(ValueError, match="in phase"):
+        step(state, frame)

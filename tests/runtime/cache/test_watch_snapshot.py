@@ -1,0 +1,234 @@
+"""runtime.cache.watch: what follows from each frame while a list is streamed."""
+
+import pytest
+
+from runtime.cache.watch import (
+    SNAPSHOT_TRIES,
+    Complete,
+    Discard,
+    Ended,
+    Event,
+    Failed,
+    Forget,
+    Frame,
+    Gather,
+    Listed,
+    Opened,
+    Pause,
+    Phase,
+    Progress,
+    Rest,
+    Skip,
+    State,
+    start,
+    step,
+)
+from runtime.errors import ApiError
+from runtime.testing.scripted import status_body
+from tests.runtime.frames import (
+    BROKEN,
+    BUSY,
+    DENIED,
+    EXPIRED,
+    INVALID,
+    RESET,
+    SILENT,
+    WEB,
+    Row,
+    check,
+    mark,
+    obj,
+)
+
+# A list is to be streamed; it is being streamed; it was streamed, and the watch goes on.
+ASK = start(watch_list=True)
+COLLECTING = State(Phase.COLLECT, opened_at=50.0, streams=True)
+STREAMED = State(Phase.STREAM, "107", "100", "", opened_at=50.0, streams=True)
+LIST_REFUSED = State(Phase.LIST, "107", "100", streams=True)
+
+TABLE: dict[str, Row] = {
+    "an accepted snapshot": (ASK, Opened(50.0), Phase.COLLECT, "", ()),
+    "an object of a snapshot moves no version": (
+        COLLECTING,
+        Event("ADDED", obj("101")),
+        Phase.COLLECT,
+        "",
+        (Gather(WEB, obj("101")),),
+    ),
+    "an object that changes meanwhile": (
+        COLLECTING,
+        Event("MODIFIED", obj("108")),
+        Phase.COLLECT,
+        "",
+        (Gather(WEB, obj("108")),),
+    ),
+    "an object that vanishes meanwhile": (
+        COLLECTING,
+        Event("DELETED", obj("108")),
+        Phase.COLLECT,
+        "",
+        (Forget(WEB),),
+    ),
+    "a bookmark in the middle of a snapshot says nothing": (
+        COLLECTING,
+        Event("BOOKMARK", mark("108")),
+        Phase.COLLECT,
+        "",
+        (),
+    ),
+    "a bookmark that says it is not the end": (
+        COLLECTING,
+        Event("BOOKMARK", mark("108", "false")),
+        Phase.COLLECT,
+        "",
+        (),
+    ),
+    "the end of a snapshot": (
+        COLLECTING,
+        Event("BOOKMARK", mark("108", "true")),
+        Phase.STREAM,
+        "108",
+        (Complete("108", "initial"),),
+    ),
+    "the end of a snapshot without a version is none": (
+        COLLECTING,
+        Event("BOOKMARK", mark("", "true")),
+        Phase.COLLECT,
+        "",
+        (Skip("BOOKMARK"),),
+    ),
+    "the mark of an end in an ordinary watch is a bookmark": (
+        STREAMED,
+        Event("BOOKMARK", mark("108", "true")),
+        Phase.STREAM,
+        "108",
+        (Progress("108"),),
+    ),
+    "a watch that ends right after its snapshot has brought something": (
+        STREAMED._replace(resource_version="100"),
+        Ended(50.25),
+        Phase.OPEN,
+        "100",
+        (Rest(0.75),),
+    ),
+    "a snapshot that breaks off": (
+        COLLECTING,
+        Failed(90.0, RESET),
+        Phase.SNAPSHOT,
+        "",
+        (Discard(), Pause(RESET)),
+    ),
+    "a snapshot that ends before its end": (
+        COLLECTING,
+        Ended(400.0),
+        Phase.SNAPSHOT,
+        "",
+        (Discard(), Pause(None)),
+    ),
+    "a snapshot that broke off too often": (
+        COLLECTING._replace(broken=SNAPSHOT_TRIES - 1),
+        Failed(90.0, RESET),
+        Phase.LIST,
+        "",
+        (Discard(), Pause(RESET)),
+    ),
+    "a snapshot that falls silent": (
+        COLLECTING,
+        Failed(90.0, SILENT),
+        Phase.LIST,
+        "",
+        (Discard(),),
+    ),
+    "a snapshot that could not be opened too often": (
+        ASK._replace(broken=SNAPSHOT_TRIES - 1),
+        Failed(1.0, RESET),
+        Phase.LIST,
+        "",
+        (Discard(), Pause(RESET)),
+    ),
+    "a silent opening": (ASK, Failed(1.0, RESET), Phase.SNAPSHOT, "", (Discard(), Pause(RESET))),
+    "a busy server and a snapshot": (
+        ASK,
+        Failed(1.0, BUSY),
+        Phase.SNAPSHOT,
+        "",
+        (Discard(), Pause(BUSY)),
+    ),
+    "a server that streams no lists": (ASK, Failed(1.0, INVALID), Phase.LIST, "", (Discard(),)),
+    "a server that denies us a snapshot": (
+        ASK,
+        Failed(1.0, DENIED),
+        Phase.LIST,
+        "",
+        (Discard(), Pause(DENIED)),
+    ),
+    "an expired watch asks for a snapshot again": (
+        STREAMED,
+        Failed(90.0, EXPIRED),
+        Phase.SNAPSHOT,
+        "107",
+        (),
+    ),
+    "a list in place of a snapshot stays a list until it succeeds": (
+        LIST_REFUSED,
+        Failed(90.0, BROKEN),
+        Phase.LIST,
+        "107",
+        (Pause(BROKEN),),
+    ),
+}
+
+
+@pytest.mark.parametrize("row", TABLE.values(), ids=TABLE)
+def test_table(row: Row) -> None:
+    check(row)
+
+
+@pytest.mark.parametrize("code", [410, 429])
+def test_an_error_event_in_a_snapshot_makes_it_begin_again(code: int) -> None:
+    after, effects = step(COLLECTING, Event("ERROR", status_body(code, "odd")))
+    assert after.phase is Phase.SNAPSHOT
+    discard, pause = effects
+    assert discard == Discard()
+    assert isinstance(pause, Pause)
+    assert isinstance(pause.error, ApiError)
+    assert pause.error.code == code
+
+
+def test_t09_nothing_is_remembered_of_a_version_before_the_end_of_a_snapshot() -> None:
+    state = ASK
+    for frame in (Opened(1.0), Event("ADDED", obj("999")), Event("BOOKMARK", mark("100", "true"))):
+        state, _ = step(state, frame)
+    assert state == State(Phase.STREAM, "100", "100", "", opened_at=1.0, streams=True)
+    state, _ = step(state, Event("MODIFIED", obj("101")))
+    assert state.resource_version == "101"
+
+
+def test_t10_refused_streams_are_remembered_and_other_refusals_are_not() -> None:
+    refused, _ = step(ASK, Failed(1.0, INVALID))
+    denied, _ = step(ASK, Failed(1.0, DENIED))
+    for state, phase in ((refused, Phase.LIST), (denied, Phase.SNAPSHOT)):
+        for frame in (Listed([], "100"), Opened(2.0), Failed(9.0, EXPIRED)):
+            state, _ = step(state, frame)
+        assert state.phase is phase
+
+
+def test_t10_only_snapshots_in_a_row_count_as_broken() -> None:
+    state = COLLECTING._replace(broken=SNAPSHOT_TRIES - 1)
+    state, _ = step(state, Event("BOOKMARK", mark("100", "true")))
+    assert state.broken == 0
+
+
+@pytest.mark.parametrize(
+    ("state", "frame"),
+    [
+        (ASK, Listed([], "1")),
+        (ASK, Event("ADDED", obj("1"))),
+        (ASK, Ended(1.0)),
+        (COLLECTING, Opened(1.0)),
+        (COLLECTING, Listed([], "1")),
+    ],
+)
+def test_frames_that_cannot_occur_are_refused(state: State, frame: Frame) -> None:
+    with pytest.raises(ValueError, match="in phase"):
+        step(state, frame)

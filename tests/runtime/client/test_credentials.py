@@ -1,0 +1,245 @@
+"""runtime.client.credentials.
+
+Service account files and kubeconfigs, and what happens when they change.
+"""
+
+import base64
+import datetime
+import os
+import stat
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+
+from runtime.client.credentials import KubeconfigCredentials, TlsFiles, from_kubeconfig, in_cluster
+from runtime.errors import TransportError
+from runtime.testing.clock import EPOCH, ManualClock
+
+IN_POD = {"KUBERNETES_SERVICE_HOST": "10.0.0.1", "KUBERNETES_SERVICE_PORT": "6443"}
+
+
+def self_signed(name: str) -> tuple[bytes, bytes]:
+    """A certificate and its key, PEM."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    subject = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, name)])
+    certificate = (
+        x509.CertificateBuilder()
+        .subject_name(subject)
+        .issuer_name(subject)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(EPOCH)
+        .not_valid_after(EPOCH + datetime.timedelta(days=1))
+        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+        .sign(key, hashes.SHA256())
+    )
+    return (
+        certificate.public_bytes(serialization.Encoding.PEM),
+        key.private_bytes(
+            serialization.Encoding.PEM,
+            serialization.PrivateFormat.PKCS8,
+            serialization.NoEncryption(),
+        ),
+    )
+
+
+@pytest.fixture(scope="module")
+def pem() -> tuple[bytes, bytes]:
+    return self_signed("one")
+
+
+@pytest.fixture
+def pod(tmp_path: Path, pem: tuple[bytes, bytes]) -> Path:
+    """The folder that the kubelet mounts into a pod."""
+    (tmp_path / "token").write_text("first\n")
+    (tmp_path / "namespace").write_text("shop\n")
+    (tmp_path / "ca.crt").write_bytes(pem[0])
+    return tmp_path
+
+
+async def token(credentials: Any) -> str:
+    headers = await credentials.headers()
+    return str(headers.get("Authorization", ""))
+
+
+async def test_a_pod_finds_server_namespace_and_token(pod: Path) -> None:
+    credentials = in_cluster(ManualClock(), root=pod, environ=IN_POD)
+    assert credentials.server == "https://10.0.0.1:6443"
+    assert credentials.namespace == "shop"
+    assert await token(credentials) == "Bearer first"
+
+
+def test_an_ipv6_server_is_bracketed(pod: Path) -> None:
+    credentials = in_cluster(
+        ManualClock(), root=pod, environ={"KUBERNETES_SERVICE_HOST": "fd00::1"}
+    )
+    assert credentials.server == "https://[fd00::1]:443"
+
+
+def test_outside_of_a_pod_is_said_so(pod: Path) -> None:
+    with pytest.raises(RuntimeError, match="not in a pod"):
+        in_cluster(ManualClock(), root=pod, environ={})
+
+
+async def test_a_rotated_token_is_used_within_a_minute(pod: Path) -> None:
+    clock = ManualClock()
+    credentials = in_cluster(clock, root=pod, environ=IN_POD)
+    assert await token(credentials) == "Bearer first"
+    (pod / "token").write_text("second")
+    await clock.advance(59.0)
+    assert await token(credentials) == "Bearer first"
+    await clock.advance(1.0)
+    assert await token(credentials) == "Bearer second"
+
+
+async def test_a_refused_token_is_read_again_at_once(pod: Path) -> None:
+    clock = ManualClock()
+    credentials = in_cluster(clock, root=pod, environ=IN_POD)
+    await token(credentials)
+    (pod / "token").write_text("second")
+    credentials.invalidate(before=clock.monotonic())
+    assert await token(credentials) == "Bearer second"
+
+
+async def test_an_empty_token_is_no_token(pod: Path) -> None:
+    (pod / "token").write_text("\n")
+    with pytest.raises(TransportError, match="empty"):
+        await token(in_cluster(ManualClock(), root=pod, environ=IN_POD))
+
+
+def test_the_ssl_context_is_built_again_when_a_file_changes(pod: Path) -> None:
+    credentials = in_cluster(ManualClock(), root=pod, environ=IN_POD)
+    first = credentials.ssl_context()
+    assert credentials.ssl_context() is first
+    # As the kubelet does it: a new file takes the place of the old one.
+    (pod / "next").write_bytes(self_signed("two")[0])
+    os.replace(pod / "next", pod / "ca.crt")
+    second = credentials.ssl_context()
+    assert second is not first
+    subjects = [ca["subject"] for ca in second.get_ca_certs()]
+    assert subjects == [((("commonName", "two"),),)]
+
+
+def test_a_missing_file_is_an_os_error(tmp_path: Path) -> None:
+    with pytest.raises(OSError, match="ca"):
+        TlsFiles(ca=tmp_path / "ca").context()
+
+
+def kubeconfig(folder: Path, user: dict[str, Any], **cluster: Any) -> str:
+    """Write a kubeconfig with one user in two contexts; the path."""
+    config = {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "current-context": "main",
+        "clusters": [{"name": "c", "cluster": {"server": "https://127.0.0.1:6443/", **cluster}}],
+        "users": [{"name": "u", "user": user}],
+        "contexts": [
+            {"name": "main", "context": {"cluster": "c", "user": "u", "namespace": "shop"}},
+            {"name": "other", "context": {"cluster": "c", "user": "u"}},
+        ],
+    }
+    path = folder / "kubeconfig"
+    path.write_text(yaml.safe_dump(config))
+    return str(path)
+
+
+def b64(data: bytes) -> str:
+    return base64.b64encode(data).decode()
+
+
+async def load(path: str, context: str | None = None) -> KubeconfigCredentials:
+    return await from_kubeconfig(path, context, ManualClock())
+
+
+async def test_a_kubeconfig_with_certificates(tmp_path: Path, pem: tuple[bytes, bytes]) -> None:
+    certificate, key = pem
+    user = {"client-certificate-data": b64(certificate), "client-key-data": b64(key)}
+    path = kubeconfig(tmp_path, user, **{"certificate-authority-data": b64(certificate)})
+    credentials = await load(path)
+    assert credentials.server == "https://127.0.0.1:6443"
+    assert credentials.namespace == "shop"
+    assert await token(credentials) == ""
+    context = credentials.ssl_context()
+    assert credentials.ssl_context() is context
+    assert len(context.get_ca_certs()) == 1
+
+
+async def test_another_context_may_be_chosen(tmp_path: Path) -> None:
+    credentials = await load(kubeconfig(tmp_path, {"token": "abc"}), "other")
+    assert credentials.namespace == "default"
+    assert await token(credentials) == "Bearer abc"
+
+
+async def test_verification_is_only_off_when_the_file_says_so(tmp_path: Path) -> None:
+    careful = (await load(kubeconfig(tmp_path, {}))).ssl_context()
+    assert careful.check_hostname
+    path = kubeconfig(tmp_path, {}, **{"insecure-skip-tls-verify": True})
+    assert not (await load(path)).ssl_context().check_hostname
+
+
+def plugin(folder: Path, expires: str | None) -> dict[str, Any]:
+    """A login plugin that hands out a new token at each run, and counts its runs in a file."""
+    status = '"token": "t\'$(wc -c < runs)\'"' + (
+        f', "expirationTimestamp": "{expires}"' if expires else ""
+    )
+    version = "client.authentication.k8s.io/v1"
+    script = folder / "login"
+    script.write_text(
+        f"#!/bin/sh\ncd {folder}\nprintf x >> runs\n"
+        f'echo \'{{"apiVersion": "{version}", "kind": "ExecCredential",'
+        f' "status": {{{status}}}}}\'\n'
+    )
+    script.chmod(script.stat().st_mode | stat.S_IXUSR)
+    return {"exec": {"apiVersion": version, "command": str(script)}}
+
+
+async def test_a_login_plugin_runs_again_only_when_its_token_is_refused(tmp_path: Path) -> None:
+    clock = ManualClock()
+    user = plugin(tmp_path, expires="2099-01-01T00:00:00Z")
+    credentials = await from_kubeconfig(kubeconfig(tmp_path, user), None, clock)
+    assert await token(credentials) == "Bearer t1"
+    await clock.advance(300.0)
+    assert await token(credentials) == "Bearer t1"
+    credentials.invalidate(before=clock.monotonic())
+    assert await token(credentials) == "Bearer t2"
+
+
+async def test_a_login_plugin_without_an_expiry_runs_once_a_minute(tmp_path: Path) -> None:
+    clock = ManualClock()
+    user = plugin(tmp_path, expires=None)
+    credentials = await from_kubeconfig(kubeconfig(tmp_path, user), None, clock)
+    for seconds, expected in ((0.0, "Bearer t1"), (59.0, "Bearer t1"), (1.0, "Bearer t2")):
+        await clock.advance(seconds)
+        assert await token(credentials) == expected
+
+
+@pytest.mark.parametrize(
+    ("user", "context"),
+    [
+        ({}, "absent"),
+        ({"exec": {"apiVersion": "v1", "command": "/nonexistent/login"}}, None),
+        ({"exec": {"apiVersion": "v1", "command": "/bin/false"}}, None),
+        ({"tokenFile": "/nonexistent/token"}, None),
+    ],
+)
+async def test_a_kubeconfig_that_gives_no_credential_is_a_transport_error(
+    tmp_path: Path, user: dict[str, Any], context: str | None
+) -> None:
+    with pytest.raises(TransportError, match="kubeconfig"):
+        await load(kubeconfig(tmp_path, user), context)
+
+
+@pytest.mark.parametrize("field", ["proxy-url", "tls-server-name"])
+async def test_what_is_not_honoured_is_refused_not_ignored(tmp_path: Path, field: str) -> None:
+    with pytest.raises(TransportError, match=field):
+        await load(kubeconfig(tmp_path, {}, **{field: "proxy.example.com"}))
+
+
+async def test_a_missing_kubeconfig_is_a_transport_error(tmp_path: Path) -> None:
+    with pytest.raises(TransportError, match="kubeconfig"):
+        await load(str(tmp_path / "absent"))

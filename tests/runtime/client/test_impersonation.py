@@ -1,0 +1,46 @@
+"""runtime.client.impersonation: requests that say as whom they are sent."""
+
+import ssl
+from collections.abc import Mapping
+
+import pytest
+
+from runtime.client.impersonation import USER_HEADER, as_service_account
+from runtime.types import ObjectKey
+
+
+class Sender:
+    """Credentials that remember what was said to them."""
+
+    server = "https://192.0.2.1:6443"
+    namespace = "operators"
+
+    def __init__(self) -> None:
+        self.refused_at = 0.0
+
+    async def headers(self) -> Mapping[str, str]:
+        return {"Authorization": "Bearer of-the-sender"}
+
+    def ssl_context(self) -> ssl.SSLContext:
+        return ssl.create_default_context()
+
+    def invalidate(self, *, before: float) -> None:
+        self.refused_at = before
+
+
+async def test_the_sender_stays_and_the_user_is_named() -> None:
+    sender = Sender()
+    made = as_service_account(sender, ObjectKey("operators", "delegate"))
+    assert await made.headers() == {
+        "Authorization": "Bearer of-the-sender",
+        USER_HEADER: "system:serviceaccount:operators:delegate",
+    }
+    assert (made.server, made.namespace) == (sender.server, sender.namespace)
+    made.invalidate(before=7.0)
+    assert sender.refused_at == 7.0
+
+
+@pytest.mark.parametrize("account", [ObjectKey("", "delegate"), ObjectKey("operators", "")])
+def test_nobody_is_no_service_account(account: ObjectKey) -> None:
+    with pytest.raises(ValueError, match="not a ServiceAccount"):
+        as_service_account(Sender(), account)

@@ -1,0 +1,298 @@
+"""runtime.client.transport: deadlines, retries, the write guard, counting."""
+
+import asyncio
+
+import pytest
+from aiohttp import web
+
+from runtime.builtin_kinds import CONFIG_MAP, NAMESPACE
+from runtime.client.client import WatchOptions
+from runtime.client.wire import REQUEST_POOL
+from runtime.errors import (
+    Conflict,
+    LeaseLost,
+    NotFound,
+    ServerError,
+    TooManyRequests,
+    TransportError,
+    Unauthorized,
+)
+from runtime.metrics.metrics import Metrics
+from runtime.testing.clock import ManualClock
+from runtime.testing.scripted import Answer, drop, listing, reply, silence, status, stream
+from runtime.testing.wait import eventually
+from runtime.types import ObjectKey
+from tests.runtime.serving import WRITES, Verb, apply, config_map, delete, get, scripted, update
+
+NOT_RETRIED: dict[str, tuple[Verb, Answer]] = {
+    "429 without a time": (get, status(429, "TooManyRequests")),
+    "429 with a long time": (get, status(429, "TooManyRequests", retryAfterSeconds=10)),
+    "a version that the server has waited for": (
+        get,
+        status(
+            504,
+            "Timeout",
+            causes=[{"reason": "ResourceVersionTooLarge"}],
+            retryAfterSeconds=1,
+        ),
+    ),
+    "500 without a time": (get, status(500, "InternalError")),
+    "a write that met 503": (apply, status(503, "Unavailable", retryAfterSeconds=1)),
+}
+
+
+class TestFailures:
+    """Errors, retries, deadlines."""
+
+    async def test_errors_are_typed(self) -> None:
+        script = (
+            status(404, "NotFound", "configmaps web not found"),
+            status(409, "Conflict", "stale"),
+        )
+        async with scripted(*script) as (_server, client):
+            with pytest.raises(NotFound, match="web not found"):
+                await get(client)
+            with pytest.raises(Conflict, match="stale"):
+                await update(client)
+
+    @pytest.mark.parametrize("body", [b"<html>hello</html>", b"[]", b"", b'{"a":'])
+    async def test_an_answer_that_is_no_object_is_no_answer(self, body: bytes) -> None:
+        async with scripted(reply(200, body)) as (_server, client):
+            with pytest.raises(TransportError, match="the answer is not"):
+                await get(client)
+
+    async def test_a_redirect_is_not_followed(self) -> None:
+        script = (reply(302, b"", headers={"Location": "http://192.0.2.1/"}),)
+        async with scripted(*script) as (_server, client):
+            with pytest.raises(Exception, match="302") as caught:
+                await get(client)
+        assert getattr(caught.value, "code", None) == 302
+
+    async def test_a_refused_connection_is_a_transport_error(self) -> None:
+        async with scripted() as (server, client):
+            await server.stop()
+            with pytest.raises(TransportError, match=r"GET .*/web: "):
+                await get(client)
+
+    async def test_a_dropped_read_is_sent_once_more(self) -> None:
+        async with scripted(drop, reply(200, config_map("web"))) as (_server, client):
+            assert await get(client) == config_map("web")
+
+    async def test_a_read_that_is_dropped_twice_is_given_up(self) -> None:
+        async with scripted(drop, drop) as (server, client):
+            with pytest.raises(TransportError):
+                await get(client)
+        assert len(server.requests) == 2
+
+    @pytest.mark.parametrize("verb", WRITES)
+    async def test_a_dropped_write_is_never_sent_again(self, verb: Verb) -> None:
+        async with scripted(reply(200, {}), drop) as (server, client):
+            # The first fills the pool: a kept connection is where libraries resend by themselves.
+            await get(client)
+            with pytest.raises(TransportError):
+                await verb(client)
+        assert len(server.requests) == 2
+        assert server.surplus == []
+
+    async def test_an_answer_that_ends_early_is_read_again(self) -> None:
+        async with scripted(stream(b'{"cut', then="cut"), reply(200, config_map("web"))) as (
+            _server,
+            client,
+        ):
+            assert await get(client) == config_map("web")
+
+    @pytest.mark.parametrize("verb", [get, apply, delete])
+    async def test_a_busy_server_is_asked_again_when_it_says_so(self, verb: Verb) -> None:
+        clock = ManualClock()
+        script = (
+            status(429, "TooManyRequests", retryAfterSeconds=2),
+            reply(200, config_map("web")),
+        )
+        async with scripted(*script, clock=clock) as (server, client):
+            task = asyncio.ensure_future(verb(client))
+            await eventually(lambda: clock.next_wake == 2.0, say="waits for two seconds")
+            assert len(server.requests) == 1
+            await clock.advance(2.0)
+            await task
+        assert len(server.requests) == 2
+
+    async def test_a_server_that_stays_busy_is_asked_four_times(self) -> None:
+        clock = ManualClock()
+        busy = status(429, "TooManyRequests", retryAfterSeconds=1)
+        async with scripted(*[busy] * 5, clock=clock) as (server, client):
+            task = asyncio.ensure_future(get(client))
+            for tries in (1, 2, 3):
+                await eventually(lambda: clock.next_wake == 1.0)
+                assert len(server.requests) == tries
+                await clock.advance(1.0)
+            with pytest.raises(TooManyRequests):
+                await task
+        assert len(server.requests) == 4
+
+    @pytest.mark.parametrize(("verb", "answer"), NOT_RETRIED.values(), ids=NOT_RETRIED)
+    async def test_what_is_not_retried_here(self, verb: Verb, answer: Answer) -> None:
+        async with scripted(answer) as (server, client):
+            with pytest.raises((TooManyRequests, ServerError)):
+                await verb(client)
+        assert len(server.requests) == 1
+
+    @pytest.mark.parametrize("verb", [get, apply])
+    async def test_a_refused_token_is_renewed_once(self, verb: Verb) -> None:
+        refusal = status(401, "Unauthorized")
+        async with scripted(refusal, reply(200, {})) as (server, client):
+            await verb(client)
+        sent = [request.headers["Authorization"] for request in server.requests]
+        assert sent == ["Bearer t0", "Bearer t1"]
+        async with scripted(refusal, refusal) as (server, client):
+            with pytest.raises(Unauthorized):
+                await verb(client)
+        assert len(server.requests) == 2
+
+    @pytest.mark.parametrize("verb", [get, apply])
+    async def test_a_silent_server_runs_into_the_deadline(self, verb: Verb) -> None:
+        clock = ManualClock()
+        async with scripted(silence, clock=clock) as (server, client):
+            task = asyncio.ensure_future(verb(client))
+            await eventually(lambda: server.requests)
+            await clock.advance(9.9)
+            assert not task.done()
+            await clock.advance(0.2)
+            with pytest.raises(TransportError, match="within 10 s"):
+                await task
+
+    async def test_a_page_of_a_list_has_a_longer_deadline(self) -> None:
+        clock = ManualClock()
+        async with scripted(silence, clock=clock) as (server, client):
+            task = asyncio.ensure_future(client.list(CONFIG_MAP))
+            await eventually(lambda: server.requests)
+            await clock.advance(59.0)
+            assert not task.done()
+            await clock.advance(2.0)
+            with pytest.raises(TransportError, match="within 60 s"):
+                await task
+
+
+class TestGuard:
+    """The fence before each write."""
+
+    @pytest.mark.parametrize("verb", WRITES)
+    async def test_a_refused_write_is_not_sent(self, verb: Verb) -> None:
+        def refuse() -> None:
+            raise LeaseLost
+
+        async with scripted(guard=refuse) as (server, client):
+            with pytest.raises(LeaseLost):
+                await verb(client)
+        assert server.requests == []
+
+    async def test_reads_are_not_guarded(self) -> None:
+        def refuse() -> None:
+            raise LeaseLost
+
+        async with scripted(reply(200, {}), listing([]), guard=refuse) as (_server, client):
+            await get(client)
+            await client.list(CONFIG_MAP)
+
+    async def test_a_write_that_is_sent_again_is_guarded_again(self) -> None:
+        asked_at: set[int] = set()
+        script = (status(401, "Unauthorized"), reply(200, {}))
+        async with scripted(*script, guard=lambda: asked_at.add(len(server.requests))) as (
+            server,
+            client,
+        ):
+            await apply(client)
+        assert asked_at == {0, 1}
+
+    @pytest.mark.parametrize("verb", WRITES)
+    async def test_t20_a_write_that_waited_for_a_connection_is_guarded_again(
+        self, verb: Verb
+    ) -> None:
+        """All connections are taken; by the time one is free the lease has run out."""
+        refusing = False
+        release = asyncio.Event()
+
+        def guard() -> None:
+            if refusing:
+                raise LeaseLost
+
+        async def late(request: web.BaseRequest) -> web.StreamResponse:
+            await release.wait()
+            return await reply(200, {})(request)
+
+        async with scripted(*[late] * REQUEST_POOL, guard=guard) as (server, client):
+            reads = [asyncio.ensure_future(get(client)) for _ in range(REQUEST_POOL)]
+            await eventually(lambda: len(server.requests) == REQUEST_POOL, say="the pool is full")
+            write = asyncio.ensure_future(verb(client))
+            await ManualClock().settle()
+            refusing = True
+            release.set()
+            await asyncio.gather(*reads)
+            with pytest.raises(LeaseLost):
+                await write
+            # The connection it had is not lost.
+            server.extend(reply(200, {}))
+            await get(client)
+
+    @pytest.mark.parametrize("verb", WRITES)
+    async def test_t20_the_last_question_is_asked_when_the_bytes_leave(self, verb: Verb) -> None:
+        """Stopped between its first question and the socket, in the midst of a busy turn."""
+        answers = iter((True, False, True, True))
+
+        def guard() -> None:
+            if not next(answers):
+                raise LeaseLost
+
+        async with scripted(reply(200, {}), guard=guard) as (server, client):
+            with pytest.raises(LeaseLost):
+                await verb(client)
+            assert server.requests == []
+            await verb(client)
+        assert len(server.requests) == 1
+
+    async def test_whatever_the_guard_says_at_the_last_moment_is_raised_as_it_is(self) -> None:
+        """The operator's own guard also refuses for a cluster that was paused meanwhile."""
+        answers = iter((True, False))
+
+        def guard() -> None:
+            if not next(answers):
+                raise LookupError("paused")
+
+        async with scripted(guard=guard) as (server, client):
+            with pytest.raises(LookupError, match="paused"):
+                await apply(client)
+        assert server.requests == []
+
+
+async def test_every_try_is_counted() -> None:
+    metrics = Metrics()
+    script = (
+        status(401, "Unauthorized"),
+        reply(200, {}),
+        status(404, "NotFound"),
+        drop,
+        stream(),
+        silence,
+    )
+    clock = ManualClock()
+    async with scripted(*script, clock=clock, metrics=metrics) as (server, client):
+        await get(client)
+        with pytest.raises(NotFound):
+            await client.get(NAMESPACE, ObjectKey("", "absent"))
+        with pytest.raises(TransportError):
+            await apply(client)
+        async with client.watch(CONFIG_MAP, None, WatchOptions("1", 300)):
+            pass
+        late = asyncio.ensure_future(delete(client))
+        await eventually(lambda: len(server.requests) == 6)
+        await clock.advance(10.0)
+        with pytest.raises(TransportError, match="within 10 s"):
+            await late
+    host = server.url.removeprefix("http://")
+
+    def count(code: str, method: str) -> float | None:
+        labels = {"code": code, "method": method, "host": host}
+        return metrics.registry.get_sample_value("rest_client_requests_total", labels)
+
+    assert count("200", "GET") == 2
+    assert count("401", "GET") == count("404", "GET") == 1
+    assert count("<error>", "PATCH") == count("<error>", "DELETE") == 1

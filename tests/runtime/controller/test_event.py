@@ -1,0 +1,112 @@
+"""Predicates: which updates are of no interest."""
+
+import pytest
+
+from runtime.controller.event import (
+    Event,
+    Predicate,
+    any_of,
+    finalizer_lost,
+    finalizers_changed,
+    generation_changed,
+    labels_or_annotations_changed,
+    resource_version_changed,
+    resynced,
+    terminating,
+)
+from runtime.types import Object
+
+
+def thing(**metadata: object) -> Object:
+    return {
+        "metadata": {
+            "namespace": "default",
+            "name": "web",
+            "generation": 1,
+            "resourceVersion": "7",
+            **metadata,
+        }
+    }
+
+
+NEWS: dict[str, tuple[Event, bool]] = {
+    "an add": (Event("add", thing()), True),
+    "an initial add": (Event("add", thing(), initial=True), False),
+    "an update": (Event("update", thing(resourceVersion="8"), thing()), True),
+    "an update to the same version": (Event("update", thing(), thing()), False),
+    "a resync": (Event("update", thing(), thing(resourceVersion="8"), resync=True), False),
+    "a delete": (Event("delete", thing()), True),
+}
+
+
+@pytest.mark.parametrize(("event", "news"), NEWS.values(), ids=NEWS.keys())
+def test_t19_what_is_news(event: Event, news: bool) -> None:
+    assert event.is_news is news
+
+
+def test_t19_predicates_on_updates_drop_resyncs_and_one_asks_for_them() -> None:
+    resync = Event("update", thing(), thing(), resync=True)
+    deaf = (
+        generation_changed,
+        labels_or_annotations_changed,
+        finalizers_changed,
+        resource_version_changed,
+    )
+    assert not any(predicate(resync) for predicate in deaf)
+    assert resynced(resync)
+    assert not resynced(Event("update", thing(), thing()))
+
+
+UPDATES: dict[str, tuple[Predicate, Object, bool]] = {
+    "a new generation passes": (generation_changed, thing(generation=2), True),
+    "status alone is no new generation": (generation_changed, thing(resourceVersion="8"), False),
+    "a label is no new generation": (generation_changed, thing(labels={"a": "b"}), False),
+    "a label passes": (labels_or_annotations_changed, thing(labels={"a": "b"}), True),
+    "an annotation passes": (labels_or_annotations_changed, thing(annotations={"a": "b"}), True),
+    "status is no label": (labels_or_annotations_changed, thing(resourceVersion="8"), False),
+    "a finalizer passes": (finalizers_changed, thing(finalizers=["a/b"]), True),
+    "a label is no finalizer": (finalizers_changed, thing(labels={"a": "b"}), False),
+    "another finalizer is not lost": (finalizer_lost("a/b"), thing(finalizers=["c/d"]), False),
+    "a finalizer that comes is not lost": (finalizer_lost("a/b"), thing(finalizers=["a/b"]), False),
+    "a replay is dropped": (resource_version_changed, thing(), False),
+    "a new version passes": (resource_version_changed, thing(resourceVersion="8"), True),
+    "a deletion under way passes": (terminating, thing(deletionTimestamp="2030-01-01"), True),
+    "a living object is dropped": (terminating, thing(resourceVersion="8"), False),
+    "one of several is enough": (
+        any_of(generation_changed, finalizers_changed),
+        thing(finalizers=["a/b"]),
+        True,
+    ),
+    "none of several is too little": (
+        any_of(generation_changed, finalizers_changed),
+        thing(labels={"a": "b"}),
+        False,
+    ),
+}
+
+
+@pytest.mark.parametrize(("predicate", "new", "passes"), UPDATES.values(), ids=UPDATES.keys())
+def test_t19_update(predicate: Predicate, new: Object, passes: bool) -> None:
+    assert predicate(Event("update", new, thing())) is passes
+
+
+def test_t19_a_finalizer_that_is_taken_off_passes() -> None:
+    held = thing(finalizers=["a/b", "c/d"])
+    assert finalizer_lost("a/b")(Event("update", thing(finalizers=["c/d"]), held))
+    assert not finalizer_lost("a/b")(Event("update", thing(finalizers=["a/b"]), held))
+
+
+@pytest.mark.parametrize(
+    "predicate",
+    [
+        generation_changed,
+        labels_or_annotations_changed,
+        finalizers_changed,
+        finalizer_lost("a/b"),
+        resource_version_changed,
+    ],
+)
+@pytest.mark.parametrize("obj", [thing(), {"metadata": {}}], ids=["full", "bare"])
+def test_t19_adds_and_deletes_always_pass(predicate: Predicate, obj: Object) -> None:
+    assert predicate(Event("add", obj, initial=True))
+    assert predicate(Event("delete", obj))

@@ -1,0 +1,162 @@
+"""Leadership over real sockets: whatever the server does to a renewal, it ends in time."""
+
+import asyncio
+import random
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import pytest
+
+from runtime.client.client import Client
+from runtime.errors import LeaseLost
+from runtime.leader.leader import LeaderElector, LeaderOptions, LeaseLock
+from runtime.metrics.metrics import Metrics
+from runtime.testing.clock import ManualClock
+from runtime.testing.scripted import Answer, ScriptedServer, drop, reply, silence, status, stream
+from runtime.testing.wait import eventually
+from runtime.types import Object
+from tests.runtime.serving import Tokens, get
+
+OPTIONS = LeaderOptions()
+LEASE: Object = {
+    "apiVersion": "coordination.k8s.io/v1",
+    "kind": "Lease",
+    "metadata": {"namespace": "system", "name": "operator", "uid": "u1", "resourceVersion": "1"},
+    "spec": {"holderIdentity": "me", "leaseDurationSeconds": 15, "leaseTransitions": 0},
+}
+
+
+class Leader:
+    """One elector over a client of its own, whose guarded work lasts until it is cancelled."""
+
+    def __init__(self, client: Client, clock: ManualClock) -> None:
+        self.clock = clock
+        self.elector = LeaderElector(
+            client,
+            LeaseLock("system", "operator", "me"),
+            clock=clock,
+            rng=random.Random(1),
+            metrics=Metrics(),
+        )
+        self.working = False
+        self.task = asyncio.create_task(self.elector.run(self.work))
+
+    async def work(self) -> None:
+        self.working = True
+        try:
+            await asyncio.Event().wait()
+        finally:
+            self.working = False
+
+    def may_write(self) -> bool:
+        try:
+            self.elector.guard()
+        except LeaseLost:
+            return False
+        return True
+
+    async def stop(self) -> None:
+        """The release may meet a server that hangs: its deadline has to pass."""
+        self.task.cancel()
+        while not self.task.done():
+            await self.clock.advance(1.0)
+
+    async def live(self, seconds: float) -> None:
+        """Let that time pass, in steps in which the sockets can keep up."""
+        end = self.clock.monotonic() + seconds
+        while self.clock.monotonic() < end and not self.task.done():
+            await self.clock.advance(0.25)
+            # A round trip to a server in this process takes a few turns of the selector.
+            for _ in range(20):
+                await self.clock.settle()
+
+
+@asynccontextmanager
+async def elected(*then: Answer, otherwise: Answer) -> AsyncIterator[tuple[ScriptedServer, Leader]]:
+    """A leader whose renewals are answered with `then`, and after that with `otherwise`."""
+    clock = ManualClock()
+    script = (status(404, "NotFound"), reply(201, LEASE), *then)
+    async with ScriptedServer(*script, otherwise=otherwise) as server:
+        client = Client(Tokens(server.url), user_agent="test/1", clock=clock)
+        leader = Leader(client, clock)
+        try:
+            await eventually(lambda: leader.working, say="it leads")
+            yield server, leader
+        finally:
+            await leader.stop()
+            await client.close()
+
+
+async def expect_an_end_in_time(leader: Leader) -> None:
+    await leader.live(OPTIONS.renew_deadline - OPTIONS.write_timeout)
+    assert leader.working, "it holds on as long as it may"
+    await leader.live(OPTIONS.write_timeout + 0.5)
+    assert not leader.may_write()
+    assert leader.task.done()
+    assert [leader.working] == [False]
+    with pytest.raises(LeaseLost):
+        leader.task.result()
+
+
+async def test_t21_kubernetes_asyncio_defect_a_hung_server_keeps_the_leader_leading() -> None:
+    """There the renewal waits for ever, and the leading task still runs long after the lease."""
+    async with elected(otherwise=silence) as (_server, leader):
+        await expect_an_end_in_time(leader)
+
+
+async def test_t21_kubernetes_asyncio_defect_a_reset_ends_the_elector_and_not_the_work() -> None:
+    """There aiohttp's error escapes: the elector is gone and nobody tells the leading task."""
+    async with elected(otherwise=drop) as (_server, leader):
+        await expect_an_end_in_time(leader)
+
+
+FAULTS: dict[str, Answer] = {
+    "a conflict": status(409, "Conflict"),
+    "an internal error": status(500, "InternalError"),
+    "an HTML page": reply(502, b"<html><body>bad gateway</body></html>"),
+    "an HTML page that says it is fine": reply(200, b"<html><body>welcome</body></html>"),
+    "an empty answer": reply(200, b""),
+    "an answer of another shape": reply(200, {"kind": "Lease", "spec": ["odd"]}),
+    "half an answer": stream(b'{"kind": "Lease", "spe', then="cut"),
+    "an answer that never ends": stream(b'{"kind": ', then="silence"),
+    "refused credentials": status(401, "Unauthorized"),
+    "no rights": status(403, "Forbidden"),
+    "a busy server": status(429, "TooManyRequests", retryAfterSeconds=1),
+    "a redirect": reply(302, b"", headers={"Location": "http://192.0.2.1/"}),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS)
+async def test_t21_any_other_answer_than_a_renewal_ends_leadership_in_time(fault: Answer) -> None:
+    async with elected(otherwise=fault) as (_server, leader):
+        await expect_an_end_in_time(leader)
+
+
+async def test_t21_a_server_that_comes_back_in_time_keeps_its_leader() -> None:
+    renewed = {**LEASE, "metadata": {**LEASE["metadata"], "resourceVersion": "2"}}
+    async with elected(drop, drop, drop, otherwise=reply(200, renewed)) as (_server, leader):
+        await leader.live(OPTIONS.renew_deadline * 2)
+        assert leader.working
+        assert leader.may_write()
+
+
+async def test_renewals_do_not_wait_behind_the_requests_of_the_work() -> None:
+    """All connections of the work are taken by answers that never come."""
+    clock = ManualClock()
+    async with ScriptedServer(otherwise=silence) as server:
+        tokens = Tokens(server.url)
+        working = Client(tokens, user_agent="test/1", clock=clock)
+        stuck = [asyncio.ensure_future(get(working)) for _ in range(50)]
+        await eventually(lambda: len(server.requests) == 32, say="the pool is full")
+        lease_client = Client(tokens, user_agent="test/1", clock=clock)
+        server.extend(status(404, "NotFound"), reply(201, LEASE))
+        leader = Leader(lease_client, clock)
+        try:
+            await eventually(lambda: leader.working, say="it leads")
+        finally:
+            await leader.stop()
+            for task in stuck:
+                task.cancel()
+            await asyncio.gather(*stuck, return_exceptions=True)
+            await working.close()
+            await lease_client.close()

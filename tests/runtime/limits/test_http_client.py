@@ -1,0 +1,163 @@
+"""runtime.limits.http_client: of a server that pours, no more is taken than was meant to be."""
+
+import asyncio
+import socket
+import ssl
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import aiohttp
+import pytest
+
+from runtime.limits.http_client import (
+    CIPHERS,
+    HEADERS_MAX,
+    PIECE,
+    PiecemealSocket,
+    bounded_session,
+    broken_bound,
+    read_body,
+    refuse_packed,
+)
+from runtime.limits.nesting import UnreadableError
+from tests.runtime.pouring import CHUNK, ENDLESS, OK, WRONG, Pouring, answer, bomb, pouring
+
+MOST = 100_000
+TLS = ssl.create_default_context()
+TIMEOUT = aiohttp.ClientTimeout(total=10)
+
+
+@asynccontextmanager
+async def asked(
+    first: bytes, forever: bytes = b""
+) -> AsyncIterator[tuple[aiohttp.ClientResponse, Pouring]]:
+    """The answer of a server that sends just this."""
+    async with (
+        pouring(first, forever) as server,
+        bounded_session(TIMEOUT, tls=TLS, limit=2) as session,
+        session.get(f"http://127.0.0.1:{server.port}/") as response,
+    ):
+        yield response, server
+
+
+async def test_a_body_is_read_up_to_its_bound() -> None:
+    async with asked(answer(b"x" * MOST)) as (response, _):
+        assert await read_body(response, MOST) == b"x" * MOST
+
+
+async def test_a_body_of_nothing_is_nothing() -> None:
+    async with asked(answer(b"")) as (response, _):
+        assert await read_body(response, MOST) == b""
+
+
+async def test_a_body_is_read_as_it_came() -> None:
+    async with asked(bomb(1 << 20)) as (response, _):
+        assert len(await read_body(response, MOST)) < MOST
+
+
+async def test_of_a_body_without_end_no_more_is_taken() -> None:
+    async with asked(ENDLESS, CHUNK) as (response, server):
+        content = response.content
+        with pytest.raises(UnreadableError, match=f"longer than {MOST} bytes"):
+            await read_body(response, MOST)
+        # What was read, and what waited to be read: aiohttp keeps twice the size of its buffer.
+        assert content.total_bytes <= MOST + 1 + 2 * 4 * PIECE + PIECE
+        await asyncio.wait_for(server.cut.wait(), 10)
+
+
+@pytest.mark.parametrize("encoding", [b"gzip", b"GZIP", b"br", b"x" * 1000, b"gzip, identity"])
+async def test_what_is_packed_is_refused(encoding: bytes) -> None:
+    async with asked(answer(b"{}", b"Content-Encoding: " + encoding)) as (response, _):
+        with pytest.raises(UnreadableError, match="packed") as raised:
+            refuse_packed(response)
+    assert len(str(raised.value)) < 100
+
+
+@pytest.mark.parametrize("headers", [(), (b"Content-Encoding: identity",), (b"Content-Encoding:",)])
+async def test_what_is_not_packed_is_not(headers: tuple[bytes, ...]) -> None:
+    async with asked(answer(b"{}", *headers)) as (response, _):
+        refuse_packed(response)
+        assert await read_body(response, MOST) == b"{}"
+
+
+@pytest.mark.parametrize("first", WRONG.values(), ids=WRONG.keys())
+async def test_a_head_without_bounds_is_an_error(first: bytes) -> None:
+    with pytest.raises(aiohttp.ClientError):
+        async with asked(first) as (response, _):
+            await read_body(response, MOST)
+
+
+async def test_the_error_names_the_bounds_of_a_head() -> None:
+    with pytest.raises(aiohttp.ClientError) as raised:
+        async with asked(WRONG["many headers"]):
+            pass
+    assert f"more than {HEADERS_MAX} headers" in str(broken_bound(raised.value))
+    assert broken_bound(aiohttp.ClientConnectionError()) is None
+
+
+async def test_no_cookie_is_kept() -> None:
+    async with (
+        pouring(answer(b"", b"Set-Cookie: a=b; Path=/")) as server,
+        bounded_session(TIMEOUT, tls=TLS, limit=2) as session,
+    ):
+        for _ in range(2):
+            async with session.get(f"http://localhost:{server.port}/"):
+                pass
+    assert not any(b"cookie" in one.lower() for one in server.asked)
+
+
+@pytest.mark.parametrize("size", [1, PIECE, 1 << 20])
+def test_a_socket_hands_over_one_piece_at_a_time(size: int) -> None:
+    """The loop goes round once for each of them."""
+    ours, theirs = socket.socketpair()
+    with theirs, PiecemealSocket(fileno=ours.detach()) as taking:
+        theirs.sendall(b"x" * 100_000)
+        buffer = bytearray(size)
+        expected = min(size, PIECE)
+        assert len(taking.recv(size)) == expected
+        assert taking.recv_into(memoryview(buffer)) == expected
+        assert taking.recv_into(buffer, size) == expected
+        assert taking.recv_into(buffer, 1) == 1
+
+
+async def test_the_sockets_of_a_session_are_such(monkeypatch: pytest.MonkeyPatch) -> None:
+    pieces: list[int] = []
+    recv = PiecemealSocket.recv
+
+    def noted(self: PiecemealSocket, size: int, flags: int = 0) -> bytes:
+        data = recv(self, size, flags)
+        pieces.append(len(data))
+        return data
+
+    monkeypatch.setattr(PiecemealSocket, "recv", noted)
+    async with asked(answer(b"x" * MOST)) as (response, _):
+        await read_body(response, MOST)
+    assert sum(pieces) > MOST
+    assert max(pieces) <= PIECE
+
+
+async def test_a_body_may_end_with_its_connection() -> None:
+    async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(OK + b"\r\n" + b"x" * MOST)
+        writer.close()
+
+    listener = await asyncio.start_server(handle, "127.0.0.1", 0)
+    port = listener.sockets[0].getsockname()[1]
+    async with (
+        listener,
+        bounded_session(TIMEOUT, tls=TLS, limit=2) as session,
+        session.get(f"http://127.0.0.1:{port}/") as response,
+    ):
+        assert len(await read_body(response, MOST)) == MOST
+
+
+def test_no_server_chooses_the_group_of_a_key_exchange() -> None:
+    """With DHE of TLS 1.2 it does, and the client computes with 10,000 bits for a second."""
+    context = ssl.create_default_context()
+    usual = {cipher["name"] for cipher in context.get_ciphers()}
+    context.set_ciphers(CIPHERS)
+    left = {cipher["name"] for cipher in context.get_ciphers()}
+    assert {name for name in usual - left if not name.startswith("DHE-")} == set()
+    assert not any(name.startswith("DHE-") for name in left)
+    assert {"ECDHE-ECDSA-AES128-GCM-SHA256", "TLS_AES_128_GCM_SHA256"} <= left

@@ -1,0 +1,201 @@
+"""What a log line may and may not carry."""
+
+import io
+import logging
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import orjson
+import pytest
+import structlog
+
+from runtime.process.logs import MESSAGE_LIMIT, REDACTED, TRACE_LIMIT, configure
+from runtime.testing.clock import ManualClock
+
+Lines = Callable[[], list[dict[str, Any]]]
+
+
+@pytest.fixture
+def stream() -> Iterator[io.BytesIO]:
+    """Logging set up at info into memory; what was before is put back."""
+    root = logging.getLogger()
+    handlers, level = root.handlers, root.level
+    stream = io.BytesIO()
+    configure(ManualClock(), stream=stream, sensitive=("signing_key",))
+    yield stream
+    structlog.reset_defaults()
+    root.handlers, root.level = handlers, level
+    logging.captureWarnings(False)
+
+
+@pytest.fixture
+def lines(stream: io.BytesIO) -> Lines:
+    def read() -> list[dict[str, Any]]:
+        return [orjson.loads(line) for line in stream.getvalue().splitlines()]
+
+    return read
+
+
+def test_a_line_is_one_object_with_time_level_and_message_first(lines: Lines) -> None:
+    structlog.get_logger().info("reconciled", attempt=3, ok=True, ratio=0.5, nothing=None)
+    (line,) = lines()
+    assert line == {
+        "time": "2030-01-01T00:00:00.000000Z",
+        "level": "info",
+        "msg": "reconciled",
+        "attempt": 3,
+        "ok": True,
+        "ratio": 0.5,
+        "nothing": None,
+    }
+    assert list(line)[:3] == ["time", "level", "msg"]
+
+
+def test_the_pass_is_on_every_line_of_it_and_on_no_other(lines: Lines) -> None:
+    log = structlog.get_logger()
+    with structlog.contextvars.bound_contextvars(controller="shop", reconcile_id="7"):
+        log.info("inside")
+    log.info("outside")
+    inside, outside = lines()
+    assert (inside["controller"], inside["reconcile_id"]) == ("shop", "7")
+    assert "reconcile_id" not in outside
+
+
+def test_debug_is_silent_by_default_and_heard_when_asked_for(
+    stream: io.BytesIO, lines: Lines
+) -> None:
+    structlog.get_logger().debug("whisper")
+    assert lines() == []
+    configure(ManualClock(), level="debug", stream=stream)
+    structlog.get_logger().debug("whisper")
+    assert [line["level"] for line in lines()] == ["debug"]
+
+
+def test_an_unknown_level_is_refused() -> None:
+    with pytest.raises(ValueError, match="loud"):
+        configure(ManualClock(), level="loud")
+
+
+NASTY: dict[str, tuple[str, str]] = {
+    "a line break cannot forge a line": ("a\nb\rc", "a\\nb\\rc"),
+    "an escape sequence cannot paint the terminal": ("\x1b[2J", "\\x1b[2J"),
+    "a C1 control counts too": ("\x9b1m", "\\x9b1m"),
+    "nothing can turn the direction of text": ("a\u202eb", "a\\u202eb"),
+    "nothing is invisible": ("a\u200bb\ufeff", "a\\u200bb\\ufeff"),
+    "a separator of JavaScript is escaped": ("a\u2028b", "a\\u2028b"),
+    "half a surrogate pair can be written": ("a\ud800b", "a\\ud800b"),
+    "letters of the world stay": ("Zürich 東京 🙂", "Zürich 東京 🙂"),
+    "long text is cut": ("x" * 2000, "x" * (MESSAGE_LIMIT - 1) + "…"),
+}
+
+
+@pytest.mark.parametrize(("text", "expected"), NASTY.values(), ids=NASTY.keys())
+def test_text_is_safe_wherever_it_stands(text: str, expected: str, lines: Lines) -> None:
+    structlog.get_logger().info(text, field=text, nested={"list": [text]}, **{text: 1})
+    (line,) = lines()
+    assert line["msg"] == expected
+    assert line["field"] == expected
+    assert line["nested"] == {"list": [expected]}
+    assert line[expected] == 1
+
+
+def test_values_that_json_does_not_know_are_written_as_text(lines: Lines) -> None:
+    class Strange:
+        def __str__(self) -> str:
+            return "strange\n"
+
+    structlog.get_logger().info(
+        "x", big=2**70, obj=Strange(), raw=b"\x00", keys={1: "one"}, bag={"a"}, pair=(1, "b")
+    )
+    (line,) = lines()
+    assert line["big"] == str(2**70)
+    assert line["obj"] == "strange\\n"
+    assert line["raw"] == "b'\\x00'"
+    assert line["keys"] == {"1": "one"}
+    assert line["bag"] == ["a"]
+    assert line["pair"] == [1, "b"]
+
+
+def test_what_nests_for_ever_ends(lines: Lines) -> None:
+    loop: dict[str, Any] = {}
+    loop["self"] = loop
+    structlog.get_logger().info("x", loop=loop, many=list(range(1000)))
+    (line,) = lines()
+    assert len(line["many"]) == 100
+    assert len(str(line["loop"])) < 2 * MESSAGE_LIMIT
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "token",
+        "rootToken",
+        "root_token",
+        "unseal_tokens",
+        "PASSWORD",
+        "client-secret",
+        "Authorization",
+        "private_key",
+        "stringData",
+        "old_signing_key",
+    ],
+)
+def test_a_name_that_promises_a_secret_shows_none(name: str, lines: Lines) -> None:
+    structlog.get_logger().info("x", **{name: "s3cr3t"}, nested=[{name: {"deep": "s3cr3t"}}])
+    (line,) = lines()
+    assert line[name] == REDACTED
+    assert line["nested"] == [{name: REDACTED}]
+
+
+@pytest.mark.parametrize("name", ["secret_name", "token_ttl", "key", "namespace"])
+def test_a_name_that_only_speaks_of_one_is_shown(name: str, lines: Lines) -> None:
+    structlog.get_logger().info("x", **{name: "web"})
+    assert lines()[0][name] == "web"
+
+
+def test_a_traceback_keeps_its_lines_and_its_end(lines: Lines) -> None:
+    try:
+        raise ValueError("x" * TRACE_LIMIT + "\x1b the end")
+    except ValueError:
+        structlog.get_logger().exception("failed")
+    (line,) = lines()
+    assert line["level"] == "error"
+    assert line["exception"].endswith("\\x1b the end")
+    assert len(line["exception"]) <= TRACE_LIMIT + 10
+
+
+def test_libraries_speak_through_the_same_line_from_warning_on(lines: Lines) -> None:
+    library = logging.getLogger("aiohttp.client")
+    library.info("chatter")
+    library.warning("%s went\nwrong", "it")
+    library.log(35, "between the levels")
+    try:
+        raise KeyError("k")
+    except KeyError:
+        library.exception("broken")
+    said = [(line["logger"], line["level"], line["msg"]) for line in lines()]
+    assert said == [
+        ("aiohttp.client", "warning", "it went\\nwrong"),
+        ("aiohttp.client", "warning", "between the levels"),
+        ("aiohttp.client", "error", "broken"),
+    ]
+    assert "KeyError: 'k'" in lines()[-1]["exception"]
+
+
+def test_warnings_speak_through_it_too(lines: Lines) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        warnings.warn("old ways", DeprecationWarning, stacklevel=1)
+    (line,) = lines()
+    assert line["logger"] == "py.warnings"
+    assert "old ways" in line["msg"]
+
+
+def test_a_library_that_formats_wrongly_breaks_nobody(lines: Lines) -> None:
+    record = logging.LogRecord("lib", logging.WARNING, "x.py", 1, "%d", ("no number",), None)
+    (handler,) = (
+        h for h in logging.getLogger().handlers if type(h).__module__ == "runtime.process.logs"
+    )
+    handler.handle(record)
+    assert [line["msg"] for line in lines()] == ["%d"]

@@ -1,0 +1,119 @@
+"""Parts that are added while the manager runs."""
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import pytest
+
+from runtime.errors import LeaseLost
+from runtime.process.manager import Group, Runnable, RunnableCrashed
+from tests.runtime.manager_world import Part, World
+
+
+@pytest.fixture
+async def world() -> AsyncIterator[World]:
+    """Started, a standby until `elector.won`; stopped in the end unless the test did."""
+    world = World()
+    task = await world.start(leading=False)
+    yield world
+    world.manager.stop()
+    await asyncio.wait([task])
+
+
+def late(world: World) -> Part:
+    return Part("late", world.trace, world.clock)
+
+
+@pytest.mark.parametrize("group", [Group.SERVERS, Group.CACHES, Group.OTHERS])
+async def test_t23_what_is_added_to_a_started_group_starts_at_once(
+    world: World, group: Group
+) -> None:
+    world.manager.add(late(world).runnable(), group)
+    await world.clock.settle()
+    assert world.since("+other") == ["+late"]
+
+
+async def test_t23_what_is_added_for_the_leader_waits_for_the_election(world: World) -> None:
+    world.manager.add(late(world).runnable())
+    await world.clock.settle()
+    assert world.since("+other") == []
+    world.elector.won.set()
+    await world.clock.settle()
+    assert world.since("+other") == ["leading", "+leader", "+late"]
+    world.manager.add(Part("later", world.trace, world.clock).runnable())
+    await world.clock.settle()
+    assert world.since("+late") == ["+later"]
+
+
+async def test_t23_what_is_added_to_a_group_that_is_not_ready_yet_starts_once() -> None:
+    world = World()
+    task = asyncio.create_task(world.manager.run())
+    await world.clock.settle()
+    part = late(world)
+    part.becomes_ready.set()
+    world.manager.add(part.runnable(ready=True), Group.CACHES)
+    await world.clock.settle()
+    world.cache.becomes_ready.set()
+    await world.clock.settle()
+    assert world.trace == ["+server", "+cache", "+late", "=late", "=cache", "+other"]
+    world.manager.stop()
+    await task
+
+
+async def test_t23_what_was_added_late_stops_with_its_group(world: World) -> None:
+    world.manager.add(late(world).runnable(stop=True), Group.CACHES)
+    await world.clock.settle()
+    assert world.task is not None
+    world.manager.stop()
+    await world.task
+    first, *members, last = world.since("+late")
+    assert (first, sorted(members), last) == ("-other", ["-late", "xcache"], "xserver")
+
+
+async def test_t23_the_crash_of_what_was_added_late_is_fatal(world: World) -> None:
+    part = late(world)
+    world.manager.add(part.runnable(), Group.OTHERS)
+    await world.clock.settle()
+    part.crash.set_exception(ZeroDivisionError())
+    assert world.task is not None
+    with pytest.raises(RunnableCrashed, match=r"^late: ZeroDivisionError"):
+        await world.task
+
+
+async def test_t23_so_is_its_failure_to_become_ready(world: World) -> None:
+    async def never() -> None:
+        raise TimeoutError
+
+    world.manager.add(Runnable("late", late(world).run, never), Group.OTHERS)
+    assert world.task is not None
+    with pytest.raises(RunnableCrashed, match=r"^late: not ready: TimeoutError"):
+        await world.task
+
+
+async def test_t23_the_loss_of_the_lease_ends_it_without_grace(world: World) -> None:
+    world.elector.won.set()
+    part = late(world)
+    part.stop_takes = 20.0
+    world.manager.add(part.runnable(stop=True))
+    await world.clock.settle()
+    world.elector.lost.set()
+    await world.clock.settle()
+    assert world.task is not None
+    with pytest.raises(LeaseLost):
+        await world.task
+    assert "xlate" in world.trace
+
+
+async def test_t23_nothing_is_added_once_a_stop_has_begun(world: World) -> None:
+    part = late(world)
+    world.manager.add(part.runnable(ready=True), Group.OTHERS)
+    await world.clock.settle()
+    world.manager.stop()
+    with pytest.raises(RuntimeError, match="too late"):
+        world.manager.add(Part("later", world.trace, world.clock).runnable(), Group.OTHERS)
+    assert world.task is not None
+    await world.task
+    assert "+later" not in world.trace
+    # Whoever still waits for it to become ready is sent home, and what that says is no crash.
+    await world.clock.settle()
+    assert "late ready" not in {task.get_name() for task in asyncio.all_tasks()}
